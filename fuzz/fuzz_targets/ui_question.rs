@@ -26,7 +26,7 @@ fuzz_target!(|question: &[u8]| {
         let _ = ending(&test, End::Requests(1));
     }
     if let Ok(told) = result_file::read(question.to_vec()) {
-        // The page would read a value that is not finite as `null`.
+        // The page would receive a value that is not finite as `null`.
         let told = serde_json::to_string(&told).unwrap();
         assert!(!told.contains("\"value\":null"), "{told}");
     }

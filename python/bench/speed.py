@@ -30,7 +30,7 @@ def seconds_of(command: list[str]) -> float:
 
 
 def quiet(seconds: list[float]) -> float:
-    """Return the 10% quantile. Longer times include the load of other processes on the machine."""
+    """Return the 10% quantile. Longer times include delays by other processes on the machine."""
     return sorted(seconds)[len(seconds) // 10]
 
 
@@ -47,7 +47,7 @@ def overhead(turns: int = 7) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["sim", SYSTEM, TEST, "--duration", duration, "--repeats", "1", "--no-interval", "--out", folder]
         command, program, call = [], [], []
-        # The three take turns, so that other load on the machine affects them equally.
+        # The three take turns, so that other programs on the machine affect them equally.
         for _ in range(turns):
             command.append(seconds_of([str(PROGRAMS / "lanemark"), *arguments]))
             program.append(seconds_of([sys.executable, "-c", code]))

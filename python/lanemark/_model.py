@@ -91,7 +91,7 @@ def library(folder: str | os.PathLike[str] | None = None) -> Library:
     if folder is not None:
         return Library(folder)
     from_environment = os.environ.get("LANEMARK_LIBRARY", "")
-    # The working directory may change between calls, so that the result is not cached.
+    # The working directory may change between calls, so the result is not cached.
     # os.path is used because importing pathlib takes a tenth of the package's import time.
     here = os.path.isdir(os.path.join("library", "drives"))  # noqa: PTH112, PTH118
     return Library(from_environment or None) if from_environment or here else _built_in()
@@ -216,9 +216,10 @@ class Workload:
     """A named list of tests.
 
     Args:
-        source: A name in the library, ``"quick"``; one of a workload's tests, ``"quick:rnd4k-q1t1-read"``; a file of
-            Lanemark, fio (``.fio``) or Iometer (``.icf``); a :class:`Test`; or a sequence of tests.
-        name: The descriptive name. Used only if ``source`` consists of :class:`Test` objects, as are ``repeats`` and
+        source: A name in the library, ``"quick"``; one of a workload's tests,
+        ``"quick:rnd4k-q1t1-read"``; a Lanemark, fio (``.fio``) or Iometer (``.icf``) file; a
+        :class:`Test`; or a sequence of tests. name: The descriptive name. Used only if ``source``
+        consists of :class:`Test` objects, as are ``repeats`` and
             ``average``.
         repeats: The number of times that each test is run.
         average: How repeats are combined into a figure, ``"mean"`` or ``"median"``.

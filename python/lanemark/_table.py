@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Columns of equal length: 64-bit integers, 64-bit floats or texts. Unknown values are null.
+    """Columns of equal length: 64-bit integers, 64-bit floats or strings. Unknown values are null.
 
     Any library that supports the Arrow PyCapsule interface accepts a table: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``duckdb.sql("from table")``.

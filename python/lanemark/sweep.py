@@ -87,7 +87,7 @@ class Space:
             changes: Parameters of :class:`Space` that replace the file's parameters.
 
         Raises:
-            InputError: If the file is invalid. The message states the first mistake.
+            InputError: If the file is invalid. The message describes the first error.
         """
         system, workload, axes, set = _lanemark.Sweep.read(path)
         pairs = dict(one.split("=", 1) for one in set)
@@ -119,11 +119,11 @@ class Space:
         )
 
     def _frozen(self) -> str:
-        """Return a text with the values of all fields, which identifies the space in a worker's cache."""
-        one = self.workload
-        test = one if isinstance(one, str) else _toml.table(one.name, one.values)
-        rest = (self.size, self.duration, self.repeats, self.seed, self.full, self.library)
-        return repr((self.system, test, self._texts(), sorted(self.set.items()), rest))
+        """Return a string with the values of all fields, which identifies the space in a worker's
+        cache.""" one = self.workload test = one if isinstance(one, str) else _toml.table(one.name,
+        one.values) rest = (self.size, self.duration, self.repeats, self.seed, self.full,
+        self.library) return repr((self.system, test, self._texts(), sorted(self.set.items()),
+        rest))
 
 
 class _CacheKey:

@@ -71,7 +71,7 @@ struct HugePages {
 const HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
 
 impl HugePages {
-    /// Reserves some huge pages if the user is permitted to.
+    /// Reserves some huge pages if the user has the permission.
     fn reserve() -> Option<Self> {
         let before = std::fs::read_to_string(HUGE_PAGES).ok()?;
         let enough = before.trim().parse::<u32>().ok()?.max(16);

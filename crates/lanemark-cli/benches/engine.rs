@@ -1,9 +1,9 @@
-//! The cost of a request in the program that measures it: processor time compared with fio's, and the time to start.
+//! The cost of a request in the measuring program: processor time compared with fio's, and start-up time.
 //!
 //! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost only the path through the
 //! kernel and the program itself remains. The cost is marginal: the difference in processor time between a long and a
 //! short run, divided by the difference in requests. Start-up is therefore not included. The programs take turns. The
-//! minimum of each is printed next to the median, because other load on a shared machine only adds time. That load
+//! minimum of each is printed next to the median, because other programs on a shared machine only add time. Their load
 //! varies over seconds, so the ratios compare runs of the same round.
 //!
 //! fio runs with its fastest settings: registered buffers and file, batches in both directions, and full statistics, as
@@ -118,7 +118,7 @@ struct Done {
     bytes: f64,
 }
 
-/// Runs a program to its end. `asked` is the number of bytes if the medium is a file, which lacks a byte counter.
+/// Runs a program to its end. `asked` is the number of bytes if the medium is a file, which has no byte counter.
 fn done(command: &mut Command, medium: &Path, asked: u64) -> Done {
     let (bytes, seconds) = (bytes_of(medium), of_children());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
@@ -140,8 +140,8 @@ fn of_children() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Returns the total bytes read from a block device. The number of its requests is no measure, because the kernel
-/// splits large requests by their pages.
+/// Returns the total bytes read from a block device. The number of requests is not a suitable measure, because the
+/// kernel splits large requests by their pages.
 fn bytes_of(medium: &Path) -> Option<u64> {
     let name = medium.strip_prefix("/dev").ok()?;
     let counters = std::fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).ok()?;
@@ -263,7 +263,7 @@ fn main() {
             }
             if let Some(program) = raw_program.as_deref().filter(|_| full && medium.node.is_some())
             {
-                // The program stops after a time and not after a count. Its start-up cost is below the noise.
+                // The program stops after a fixed time, not after a fixed count. Its start-up cost is below the noise.
                 let made = done(&mut raw(case, program, &path, 2), &path, 0);
                 bare.push(made.seconds / made.bytes * block as f64 * 1e6);
             }
@@ -281,8 +281,7 @@ fn main() {
     start_up(&medium.path(), folder.path(), if full { 21 } else { 1 });
 }
 
-/// Measures the time of a run of one request from its start to its end, with the null engine, which shows only
-/// start-up.
+/// Measures the duration of a run with one request. The null engine is used, so the duration is start-up time only.
 fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     let case = Case { name: "", kibi: 4, queue_depth: 128, requests: 1, target: "" };
     let mut times: Vec<f64> = (0..rounds)

@@ -2,15 +2,16 @@
 //! PostgreSQL's own COPY and with go-tpc.
 //!
 //! All programs use one dedicated server in /tmp, over its socket, which flushes its log at each commit. The programs
-//! take turns, and ratios compare runs of the same round, because other load on a shared machine varies over seconds.
+//! take turns, and ratios compare runs of the same round, because the load of other programs on a shared machine varies
+//! over seconds.
 //!
 //! - *Loading*: the rows of `lanemark oltp load`, compared with the same rows loaded from files by psql's
 //!   `\copy … (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All use the same number of connections and
 //!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
 //!   printed for the rows only and for the whole process.
-//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the time of a
-//!   long run less the time of a short run, over the difference in transactions, so start-up is not in it. The loops
-//!   are closed, with the same number of users and warehouses, prepared statements and no think times.
+//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the difference in
+//!   time between a long run and a short run, divided by the difference in transactions, so it excludes start-up. The
+//!   loops are closed, with the same number of users and warehouses, prepared statements and no think times.
 //!   `LANEMARK_GO_TPC` contains go-tpc's path.
 //! - *A thousand users*: the driver's maximum resident memory, on a hundred small warehouses.
 //!
@@ -148,7 +149,7 @@ impl Bench {
         self.folder.path().join("rows").join(format!("{part}.{}", table.name()))
     }
 
-    /// Parts of the data with their tables, in Lanemark's loading order.
+    /// The parts of the data and their tables, in the order in which Lanemark loads them.
     fn parts(&self) -> impl Iterator<Item = (i64, &'static [Table])> + use<> {
         let tables = |part| if part == 0 { &Table::ALL[..1] } else { &Table::ALL[1..] };
         (0..=self.extent.scale.warehouses).map(move |part| (part, tables(part)))
@@ -295,7 +296,7 @@ impl Bench {
 
     fn go_tpc(&self, program: &str, action: &str, seconds: u64) -> Command {
         let host = text(self.folder.path()).to_owned() + "/server/socket";
-        // The last of two hosts counts, and they are sorted by name: a dot sorts before a path.
+        // The last of two hosts counts. They are sorted by name, and a dot sorts before a path.
         let mut command = Command::new(program);
         command
             .args(["tpcc", action, "-d", "postgres", "-U", "lanemark", "-p", "", "-D", "gotpc"])

@@ -207,7 +207,7 @@ fn delivered(depths: &[u32], runtime: &str) {
 
 /// Systems of document 002 and of the README whose served rates are compared with the simulator's.
 const PATHS: [&str; 2] = [SYSTEM, "crucial-c300-256gb@intel-x58:sata"];
-/// Tests of CrystalDiskMark 8 by their names, with the corresponding options of fio.
+/// Tests of CrystalDiskMark 8 by name, with the corresponding fio options.
 const TESTS: [(&str, &str, &str, u32); 6] = [
     ("SEQ1M Q8T1 read", "read", "1m", 8),
     ("SEQ1M Q8T1 write", "write", "1m", 8),

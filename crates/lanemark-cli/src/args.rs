@@ -119,7 +119,7 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Write a drive file from the ratings on a box, or show the origin of a drive's values
     Drive(DriveArgs),
-    /// Measure this machine's processor time of requests, and write a host file
+    /// Measure the processor time that this machine spends on a request, and write a host file
     Host(HostArgs),
     /// Predict the same work on another path: another port, platform, drive or queue depth
     #[command(name = "whatif")]
@@ -266,8 +266,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "N", requires = "as_fast_as_possible", default_value_t = 32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTSTANDING_MAX)))]
     pub(crate) queue_depth: u32,
-    /// Replay only this device or file of the trace, by its name there; repeat the option for the system's next drive
-    /// [default: all devices, on the drives in order of their first request]
+    /// Replay only this device or file of the trace, by its name in the trace; repeat the option for the system's next
+    /// drive [default: all devices, on the drives in order of their first request]
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Vec<String>,
     /// Replay the requests of all these devices on one drive, at their original offsets
@@ -276,7 +276,7 @@ pub(crate) struct ReplayArgs {
     /// Replay only the first N requests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Move requests beyond the end of the drive into it, to the remainder of their offset
+    /// Wrap requests beyond the end of the drive: take each offset modulo the drive's size
     #[arg(long)]
     pub(crate) wrap: bool,
     /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
@@ -340,7 +340,8 @@ pub(crate) struct InspectArgs {
     /// sysfs tree to read: this machine's, a copy of one, or a capture FILE.tar
     #[arg(long, value_name = "ROOT", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
-    /// Also write the read files to this new archive, for --sysfs on any machine; it contains serial numbers of drives
+    /// Also write the files that were read to this new archive, for --sysfs on any machine; it contains serial numbers
+    /// of drives
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
     /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin); also the

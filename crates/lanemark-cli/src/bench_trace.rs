@@ -31,7 +31,7 @@ pub(crate) struct Recorded {
     pub(crate) speed: Option<f64>,
     limit: u64,
     options: Options,
-    /// Size of the span into which requests after its end are moved, if requested.
+    /// Size of the span into which requests beyond the span are wrapped, if requested.
     wrap: Option<u64>,
 }
 
@@ -153,7 +153,7 @@ impl Recorded {
     }
 }
 
-/// Returns a request beyond `end` at the remainder of its offset; returns other requests unchanged.
+/// Moves a request beyond `end` to its offset modulo `end`; returns other requests unchanged.
 fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {

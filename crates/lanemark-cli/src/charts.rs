@@ -1,8 +1,8 @@
-//! The library of charts that `lanemark report --interactive` puts into a page.
+//! The chart library that `lanemark report --interactive` puts into a page.
 //!
-//! A page runs the script that it contains. So the library must be the script that `make charts` makes of pinned
-//! releases of Vega-Lite, Vega and Vega's interpreter. The program does not contain the library, which would make it a
-//! third larger.
+//! A page runs the script that it contains. The library must therefore be the script that `make charts` builds from
+//! pinned releases of Vega-Lite, Vega and Vega's interpreter. The program does not contain the library, because the
+//! library would make it a third larger.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use lanemark_report::ChartLibrary;
 
 use crate::failure::Failure;
 
-/// The digest of the script, SHA-256.
+/// The SHA-256 digest of the script.
 const DIGEST: &str = "10d8a28e024a59730f5fb57874e0e3338648c1def1444a5a193213638abbcc96";
 /// Maximum length of the script, longer than the pinned one.
 const LENGTH_MAX: u64 = 4 << 20;

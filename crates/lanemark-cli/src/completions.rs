@@ -1,4 +1,4 @@
-//! `lanemark completions`: the completions of shells, and manual pages.
+//! `lanemark completions`: shell completions and manual pages.
 
 use std::path::Path;
 

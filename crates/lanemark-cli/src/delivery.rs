@@ -35,7 +35,8 @@ struct Places {
 }
 
 impl Delivery {
-    /// Reserves all files. From now on a signal that the run does not obey in time delivers the last saved result.
+    /// Reserves all files. From now on, if the run does not end in time after a signal, the last saved result is
+    /// delivered.
     pub(crate) fn open(
         out: Destination<'_>,
         what: &str,
@@ -58,7 +59,7 @@ impl Delivery {
     pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), LabError> {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
-        // Saving fails now for a result that could not be read again.
+        // A result that could not be read again is refused when it is saved.
         self.0.saving.save_run(result)
     }
 

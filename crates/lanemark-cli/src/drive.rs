@@ -55,7 +55,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     outlet.write(&text)?;
     let named = in_folder(&path);
     let described = describe(&library, &named)?;
-    // The evidence of the first screen is in the file.
+    // The file contains the evidence for the answer.
     outlet.write(&(text + &notes(&described)))?;
     print(&described, args.explain, args.json)?;
     tell!("wrote {named}");

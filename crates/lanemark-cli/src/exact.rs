@@ -81,7 +81,7 @@ fn silent(time: Duration) {
     );
 }
 
-/// Returns the guest of the arguments, whose sockets and files are in `folder`.
+/// Returns the guest that the arguments describe; its sockets and files are in `folder`.
 fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let memory = args.guest_memory;
     if memory < MEMORY.0 || memory > MEMORY.1 {
@@ -112,7 +112,7 @@ fn kernel(program: &Path) -> PathBuf {
     }
 }
 
-/// Returns the failure of a guest that ended without an exit code of its command.
+/// Returns the failure of a guest that ended without reporting the exit code of its command.
 fn why(ended: &ExactRun) -> Failure {
     let why = ended.why.clone().unwrap_or_else(|| match ended.ended {
         Some(status) => format!("its kernel ended with {status}"),
@@ -140,7 +140,7 @@ fn deliver(
     delivery.deliver(&mut result)
 }
 
-/// Runs as a guest's first process if `words` request it; in that case the program does nothing else.
+/// Runs as a guest's first process if `words` request this; the program then does nothing else.
 pub(crate) fn as_first_process(words: &[OsString]) {
     // The kernel may add arguments after these.
     if let [_, word, plan, ..] = words

@@ -87,7 +87,7 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
     let mut parts: Vec<(Reserved, usize)> = Vec::new();
     for (index, test) in result.tests.iter().enumerate() {
         let slug = workload::slug(&test.test.name);
-        // Names of tests may differ only by characters that file names omit.
+        // Test names may differ only in characters that are omitted from file names.
         let same = parts.iter().filter(|(part, _)| part.path().file_stem() == Some(slug.as_ref()));
         let name = match same.count() {
             0 => format!("{slug}.{ending}"),

@@ -31,7 +31,7 @@ impl Failure {
         Self(LabError { cause, message, hint })
     }
 
-    /// Returns the failure for wrong input, without a hint.
+    /// Returns the failure for invalid input, without a hint.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self(LabError::input(message))
     }

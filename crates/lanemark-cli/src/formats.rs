@@ -57,8 +57,8 @@ pub(crate) fn tell_notes(opened: &Opened) {
     }
 }
 
-/// Prints the notes as [`tell_notes`] does, and the settings that a job file leaves to a program whose default differs
-/// here.
+/// Prints the notes as [`tell_notes`] does, and the settings that a job file does not state and for which fio's default
+/// differs from Lanemark's.
 pub(crate) fn tell(opened: &Opened, buffered: bool) {
     tell_notes(opened);
     if opened.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {

@@ -1,4 +1,4 @@
-//! The `lanemark` program, which runs the command of this crate with the words of the command line.
+//! The `lanemark` program, which passes the words of the command line to this crate's command.
 
 use std::process::ExitCode;
 

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Maximum time for a server that Lanemark started to stop.
+/// Maximum time until a server that Lanemark started has stopped.
 const SERVER_STOP: Duration = Duration::from_secs(30);
 
 /// Connections that a server reserves for administration.
@@ -372,7 +372,7 @@ fn std_duration(duration: units::Duration) -> Duration {
     Duration::from_nanos(duration.nanoseconds())
 }
 
-/// Replaces the database's name in a command line by its name without a password.
+/// Removes the password from the database's name in a command line.
 fn hide_password(command: &mut [String], database: &Database) {
     for word in command {
         for scheme in ["postgres://", "postgresql://", "mysql://", "mariadb://"] {

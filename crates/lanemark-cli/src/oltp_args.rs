@@ -25,7 +25,7 @@ pub(crate) enum OltpCommand {
     /// Save a copy of the loaded data under a name, as a file FILE.kept-NAME or a database lanemark_kept_NAME of the
     /// server
     Keep(OltpKeepArgs),
-    /// Replace the current data by a copy that `keep` saved
+    /// Replace the current data with a copy that `keep` saved
     Restore(OltpKeepArgs),
     /// Run users on the loaded database
     Run(OltpRunArgs),
@@ -67,8 +67,8 @@ pub(crate) struct OltpDatabaseArgs {
     /// The database
     #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db", help = DATABASE)]
     pub(crate) database: Database,
-    /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data are
-    /// kept. The folder must be new, or an earlier folder of this option
+    /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data is kept.
+    /// The folder must be new, or one that this option created earlier
     #[arg(long, value_name = "DIR", conflicts_with = "database")]
     pub(crate) managed: Option<PathBuf>,
     /// Buffer size of the managed server (shared_buffers)
@@ -94,7 +94,7 @@ pub(crate) struct FetchedArgs {
     /// Folder for downloaded programs [default: lanemark in the user's cache folder]
     #[arg(long, value_name = "DIR", requires = "download")]
     pub(crate) cache: Option<PathBuf>,
-    /// Registry to download from, or a mirror of it; a fixed SHA-256 verifies the programs
+    /// Registry, or a mirror of it, from which to download; the programs are verified against a fixed SHA-256
     #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
     pub(crate) registry: String,
 }
@@ -169,7 +169,7 @@ pub(crate) struct OltpRunArgs {
     /// Time that users spend outside the database after each transaction, as in a client or a network
     #[arg(long, value_name = "TIME", default_value = "0 s", conflicts_with = "think_times")]
     pub(crate) pause: Duration,
-    /// Warm-up time of users before the counted time
+    /// Time for which users warm up before the counted time
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,
     /// Counted time of each repeat
@@ -201,7 +201,7 @@ pub(crate) struct OltpCompareArgs {
     pub(crate) from: PathBuf,
     /// File of the second run
     pub(crate) to: PathBuf,
-    /// Number of servers of the first run's speed, to calculate how many of them the second run saves
+    /// Number of servers as fast as the first run's, to calculate how many of them the second run saves
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: u32,
@@ -231,7 +231,7 @@ pub(crate) struct OltpLiveArgs {
     /// Number of turns; each turn serves both systems in succession [default: 3, with --short 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) turns: Option<u32>,
-    /// Warm-up time of users in each turn [default: 30 s, with --short 2 s]
+    /// Time for which users warm up in each turn [default: 30 s, with --short 2 s]
     #[arg(long, value_name = "TIME")]
     pub(crate) ramp: Option<Duration>,
     /// Counted time of each turn [default: 40 s, with --short 4 s]
@@ -245,7 +245,7 @@ pub(crate) struct OltpLiveArgs {
     #[arg(long, value_name = "DIVISOR")]
     #[arg(value_parser = clap::value_parser!(i64).range(1..=100))]
     pub(crate) scale: Option<i64>,
-    /// Number of servers of the first system's speed, to calculate how many of them the second system saves
+    /// Number of servers as fast as the first system's, to calculate how many of them the second system saves
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,

@@ -1,7 +1,7 @@
 //! `lanemark oltp live`: a study of a database, with a real database on both of its systems as served disks.
 //!
-//! The values that the study sets from the first system are set from it here too (`setting`); the command measures all
-//! others. The systems take turns, each on a disk with the same contents.
+//! Values that the study sets from its first system are also set from that system here (`setting`); the command
+//! measures all others. The systems take turns, each on a disk with the same contents.
 
 mod asked;
 mod setting;
@@ -38,7 +38,7 @@ use turn::{Bench, Cost, Turn, TurnOutcome, TurnTimes, processor_us};
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// Number of users that one warehouse has terminals for.
+/// Number of users for whom one warehouse has terminals.
 const USERS_A_WAREHOUSE: u32 = 10;
 
 /// Times and sizes, as requested or by default.
@@ -152,7 +152,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
-/// The files that the outcome is written to.
+/// The files to which the outcome is written.
 struct LiveOutlets {
     /// The table as CSV.
     table: Option<Outlet>,
@@ -333,7 +333,7 @@ fn end(
     Ok(())
 }
 
-/// Returns the remarks below the table that the measured figures need.
+/// Returns the remarks that the measured figures need below the table.
 fn remarks(found: &LiveOutcome) -> String {
     let mean = |of: &dyn Fn(&TurnOutcome) -> Option<f64>, side: usize| {
         let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();
@@ -347,12 +347,13 @@ fn remarks(found: &LiveOutcome) -> String {
     let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
     let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
     format!(
-        "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each pair \
-         of figures is for the two systems in turn. A transaction took {:.0} and {:.0} us of processor time in \
-         PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and all \
-         other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the drives \
-         and are not counted as busy. A transaction made {:.2} and {:.2} page reads, {:.2} and {:.2} page writes, and \
-         {:.2} and {:.2} log writes. This workload is derived from TPC-C; its figures are not TPC results.",
+        "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each \
+         pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} us of processor \
+         time in PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and \
+         all other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the \
+         drives and are not counted as busy. A transaction made {:.2} and {:.2} page reads, {:.2} and {:.2} page \
+         writes, and {:.2} and {:.2} log writes. This workload is derived from TPC-C; its figures are not TPC \
+         results.",
         times[0],
         times[1],
         found.set.processor_us,

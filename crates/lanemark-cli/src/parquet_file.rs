@@ -1,7 +1,7 @@
-//! Columns as Parquet, of a sweep, of a part of a sweep, or of a run. An axis is a column of numbers if all of its
+//! The columns of a sweep, of a part of a sweep, or of a run as Parquet. An axis is a column of numbers if all of its
 //! values are plain numbers.
 //!
-//! This requires the feature `full`. A file has one row group, uncompressed: a million points are about 100 MB.
+//! This requires the feature `full`. A file has one row group, uncompressed: a million points take about 100 MB.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
     if std::fs::symlink_metadata(path).is_ok() && !ours {
-        let message = format!("{}: exists and is not a Parquet file of Lanemark", path.display());
+        let message =
+            format!("{}: exists and is not a Parquet file that Lanemark wrote", path.display());
         return Err(Failure::refused(message).hint("give another file to --out"));
     }
     Ok(())

@@ -33,12 +33,12 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Inputs that were not given and have the values of the document's example.
+/// Inputs that were not given, so that they have the values of the document's example.
 #[derive(Default)]
 struct Examples(Vec<String>);
 
 impl Examples {
-    /// Returns the given value, or the example's value and notes it.
+    /// Returns the given value, or the example's value, which is then recorded as assumed.
     fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
         given.unwrap_or_else(|| {
             self.0.push(format!("{option} {shown}"));
@@ -93,7 +93,7 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     Ok((power.value, Some(test)))
 }
 
-/// A result that an option gives.
+/// A result that an option names.
 struct GivenResult<'r> {
     option: &'static str,
     result: &'r TestResult,
@@ -103,7 +103,7 @@ struct GivenResult<'r> {
 fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
     let asks = |one: &TestResult| {
         let test = &one.test;
-        // The number of users changes a database's load; single requests may come from any number.
+        // The number of users changes a database's load; single requests may come from any number of users.
         let users = one.has_transactions().then_some(test.threads);
         (
             test.block,

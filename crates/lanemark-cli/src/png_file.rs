@@ -25,7 +25,8 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let ours = head.starts_with(b"\x89PNG")
         && head.windows(mark.len()).any(|part| part == mark.as_bytes());
     if std::fs::symlink_metadata(path).is_ok() && !ours {
-        let message = format!("{}: exists and is not a drawing of Lanemark", path.display());
+        let message =
+            format!("{}: exists and is not a drawing that Lanemark wrote", path.display());
         return Err(Failure::refused(message).hint("give another file to --out"));
     }
     Ok(())
@@ -54,7 +55,7 @@ pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
     encoded(&pixels).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the pixels as PNG. They are opaque, since the background lies below all marks.
+/// Returns the pixels as PNG. The pixels are opaque, because the background lies below all marks.
 fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());

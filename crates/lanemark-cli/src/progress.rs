@@ -29,7 +29,7 @@ impl Progress {
         self.draw(style("{wide_msg}"), line);
     }
 
-    /// Replaces the line by a spinner with the seconds since `what` began.
+    /// Replaces the line with a spinner with the seconds since `what` began.
     pub(crate) fn keep_moving(&mut self, what: &str) {
         let seconds = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
             // A line that cannot be written does not end a run.

@@ -91,7 +91,7 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
     }
 }
 
-/// Describes the progress in a line.
+/// Describes the progress in one line.
 fn line(so_far: &SoFar, seen: &ReadBytes) -> String {
     let share = seen.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
     let seconds = so_far.now.picoseconds() as f64 / 1e12;

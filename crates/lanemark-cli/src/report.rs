@@ -58,9 +58,9 @@ pub(crate) fn print_answer(
     }
 }
 
-/// Returns whether a CSV file is Iometer's results file, and no sweep.
+/// Returns whether a CSV file is an Iometer results file and not a sweep.
 fn is_iometer(path: &Path) -> bool {
-    // A pipe can be read only once, and is read as a sweep.
+    // A pipe can be read only once, so it is taken to be a sweep.
     let text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
     let format = || Some(recognise(&text()?));
     !input::is_piped(path) && format() == Some(Recognised::Result(ResultFormat::Iometer))

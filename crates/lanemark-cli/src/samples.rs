@@ -165,7 +165,7 @@ fn listed(samples: &[Sample]) -> String {
     text
 }
 
-/// Copies the requested samples. No file is written if one of the names is taken by another file.
+/// Copies the requested samples. No file is written if another file already has one of the names.
 fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
     let mut samples = all()?;
     if let Some(name) = args.name() {

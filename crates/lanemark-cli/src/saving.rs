@@ -1,8 +1,8 @@
 //! The file of a result: at the path that the user requests, or in the default folder.
 //!
-//! If a requested file cannot be written, the command fails before it runs anything. The default folder must not cost
-//! the figures: if it cannot be written, the command warns and prints the result, and its exit code reports that
-//! nothing is saved.
+//! If a requested file cannot be written, the command fails before it runs anything. A problem with the default folder
+//! must not lose the figures: if the folder cannot be written, the command warns and prints the result, and its exit
+//! code reports that nothing is saved.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -225,7 +225,7 @@ pub(crate) fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
     }
 }
 
-/// Returns the length of the data: the requested size, else the size of the image below it, else the capacity.
+/// Returns the length of the data: the requested size, else the size of the image, else the capacity.
 pub(crate) fn size(
     asked: Option<Bytes>,
     over: Option<&Path>,
@@ -323,7 +323,7 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
             let boot = if rest.is_empty() { "1s" } else { rest.trim() };
             format!("power-cut boot={boot} at=0s")
         }
-        // Faults of a plan have a time; the default here is now.
+        // Planned faults state a time; here a fault without a time begins now.
         "fault" if rest.split(' ').any(|word| word.starts_with("at=")) => rest.to_owned(),
         "fault" => format!("{rest} at=0s"),
         _ => {
@@ -353,7 +353,7 @@ fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
         {
             let now = session.figures();
             let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
-            // A line of a log cannot be replaced.
+            // A line in a log cannot be overwritten.
             match std::io::stderr().is_terminal() {
                 true => progress.show(&line),
                 false => tell!("{line}"),
@@ -405,7 +405,7 @@ pub(crate) fn result(
     result
 }
 
-/// Returns the warning about a run whose answers a client did not get as modelled.
+/// Returns the warning about a run whose client did not receive answers as modelled.
 pub(crate) fn not_delivered(test: &str, live: &LiveUse) -> Option<Warning> {
     let at = |percentile| {
         let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);

@@ -11,7 +11,7 @@ use lanemark_study::System;
 use crate::args::{ServeArgs, StartArg};
 use crate::messages::tell;
 
-/// Share of a disk's latency below which its short movements are noted.
+/// Share of a disk's usual latency below which a note reports its short seeks.
 const SHORT: f64 = 0.9;
 
 /// Returns the content of the drive at the start, and notes it.
@@ -28,7 +28,7 @@ pub(crate) fn content(args: &ServeArgs, system: &System, size: u64) -> StartCont
     StartContent { written_bytes, is_just_written }
 }
 
-/// Notes that a small part of a disk is faster than the disk.
+/// Prints a note that a small part of a disk is faster than the whole disk.
 pub(crate) fn note_short_stroke(system: &System, size: u64) {
     if !matches!(system.spec.first().drive.media, MediaSpec::Disk(_)) {
         return;

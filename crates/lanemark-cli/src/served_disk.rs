@@ -4,10 +4,11 @@
 //! With root and loop devices the system is a block device, and the kernel mounts its file system. The mounts are in a
 //! mount namespace of this command (mount_namespaces(7)): other processes do not see them, and they end with the
 //! namespace's last process, even after SIGKILL. The server stays outside of the namespace (`nsenter`): as the last
-//! process of the namespace, it would unmount a file system on exit whose disk it no longer serves, and wait forever.
+//! process of the namespace, it would on exit unmount a file system whose disk it no longer serves, and would wait
+//! forever.
 //!
-//! Without them the system is a file (FUSE), and `fuse2fs` mounts the ext4 file system in that file. This needs no
-//! privileges and works in containers that have `/dev/fuse`.
+//! Without root and loop devices the system is a file (FUSE), and `fuse2fs` mounts the ext4 file system in that file.
+//! This needs no privileges and works in containers that have `/dev/fuse`.
 //!
 //! The kernel signals the server and `fuse2fs` when this command ends (`setpriv --pdeathsig`).
 
@@ -48,7 +49,7 @@ pub(crate) fn own_mounts() -> Result<File, Failure> {
     let fail = |error| Failure::run(format!("a mount namespace can't be created: {error}"));
     let outside = File::open("/proc/thread-self/ns/mnt")
         .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
-    // SAFETY: the flag affects mounts only; the table of open files, which other code may rely on, stays shared.
+    // SAFETY: the flag affects mounts only; the table of open files, which other code may use, stays shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(fail)?;
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", flags).map_err(fail)?;
@@ -57,7 +58,7 @@ pub(crate) fn own_mounts() -> Result<File, Failure> {
 
 /// The data of a served system.
 pub(crate) enum Contents<'p> {
-    /// The data are in this file, which is kept.
+    /// The data is in this file, which is kept.
     File(&'p Path),
     /// This file supplies the initial data; memory receives all writes.
     Over(&'p Path),
@@ -103,7 +104,7 @@ impl DiskParameters<'_> {
         if let ServedForm::Disk { outside } = self.form {
             let (own, number) = (std::process::id(), outside.as_raw_fd());
             command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{own}/fd/{number}")]);
-            // A real drive has its own processors, so the server has priority over the programs.
+            // A real drive has its own processors, so the server runs at a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
         }
         command.arg(program()?).arg("serve").args(&self.system);
@@ -122,7 +123,7 @@ impl DiskParameters<'_> {
         match self.scale {
             None => command.arg("--no-latency"),
             Some(scale) => {
-                // The self-test measures a socket, and programs use a disk.
+                // The self-test measures a socket, but programs use a disk.
                 command.args(["--no-self-test", "--time-scale", &scale.to_string()]);
                 command.arg("--control").arg(self.file("control"));
                 command.arg("--out").arg(self.file("json"))

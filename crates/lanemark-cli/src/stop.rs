@@ -1,9 +1,9 @@
 //! Signals: any signal that ends a process ends a command within a second, and delivers the results until then.
 //!
 //! A thread waits for signals. A command ends at once, unless it checks the flag of [`on_signal`]. Such a command has
-//! most of a second to end normally, as with a drive that answers. If it cannot (a request that a device never
-//! completes, a reader that does not read its output), the thread runs the action set by [`at_end`], and ends the
-//! program. A second signal ends the program at once.
+//! most of a second to end normally, which is sufficient if the drive answers. If the command cannot end (a device
+//! never completes a request, or a reader does not read the output), the thread runs the action set by [`at_end`], and
+//! ends the program. A second signal ends the program at once.
 //!
 //! In every case the temporary files of a run are removed, and the exit code is 128 plus the signal's number.
 
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_millis(450);
 const END: Duration = Duration::from_millis(900);
 
 /// The signals that end a process and that it can catch (signal(7)). The list omits signals for faults of the program,
-/// since their handler would return to the fault; SIGPIPE, which is a write error here; and real-time signals, which
+/// because their handler would return to the fault; SIGPIPE, which is a write error here; and real-time signals, which
 /// are not sent to a program that does not use them.
 const CAUGHT: [i32; 13] = [
     SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
@@ -126,7 +126,7 @@ fn end() -> ! {
     signal_hook::low_level::exit(i32::from(exit_code()))
 }
 
-/// Returns a flag that signals set from now on, for a command that looks at it.
+/// Returns a flag that signals set from now on, for a command that checks it.
 pub(crate) fn on_signal() -> Arc<AtomicBool> {
     state().looked_at.store(true, Ordering::SeqCst);
     Arc::clone(&state().flag)
@@ -145,7 +145,7 @@ pub(crate) fn at_end(last: impl FnOnce() + Send + 'static) {
 }
 
 /// Declares that the command ends normally, and cancels the action of [`at_end`]. Does not return if the action has
-/// begun, since only one thread may end a run.
+/// begun, because only one thread may end a run.
 pub(crate) fn ends_itself() {
     if state().last.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {
         loop {

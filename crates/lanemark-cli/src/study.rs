@@ -43,7 +43,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         tell!("interrupted before a test was complete; nothing is saved");
         return Ok(Outcome::Interrupted);
     }
-    // Files are first; the outcome is printed even if saving fails.
+    // Files are written first; the outcome is printed even if saving fails.
     outcome.provenance.finished_at = results::now();
     let saved = saving.save_study(&outcome);
     let drawn = page.as_ref().map_or(Ok(()), |page| {

@@ -196,7 +196,7 @@ impl SweepOutputs {
     }
 }
 
-/// Returns the file that grows, and the Parquet file that is made of it, if requested.
+/// Returns the file that grows, and the Parquet file that is made from it, if requested.
 fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok((out, None)),
@@ -255,7 +255,7 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
     }
     formats::tell_notes(&opened);
     let mut workload = scaled(opened.workload, &args.run.scale.scale())?;
-    // Repeats differ only in random numbers; a curve needs one repeat, and points are many.
+    // Repeats differ only in random numbers, and there are many points, so a curve needs only one repeat.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     let length = RunLength::of(args.full);
     Sweep::new(library, definition, workload, args.run.seed, length).map_err(located)

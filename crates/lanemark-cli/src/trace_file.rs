@@ -22,7 +22,7 @@ pub(crate) struct TraceFile {
     seen: Rc<ReadBytes>,
 }
 
-/// The bytes of a trace that were read until now: hash and count.
+/// The bytes of a trace that were read so far: hash and count.
 #[derive(Default)]
 pub(crate) struct ReadBytes {
     hasher: RefCell<Sha256>,
@@ -31,7 +31,7 @@ pub(crate) struct ReadBytes {
     size: Option<u64>,
 }
 
-/// Opens a trace, compressed or not; count and hash are of the stored file.
+/// Opens a trace, compressed or not; count and hash describe the stored file.
 pub(crate) fn open(
     path: &Path,
 ) -> Result<(BufReader<Unpacked<TraceFile>>, Rc<ReadBytes>), Failure> {

@@ -1,6 +1,7 @@
-//! `lanemark trial`: a program of the user on several modelled systems in turn, timed, and with power cuts on request.
+//! `lanemark trial`: runs and times a user's program on several modelled systems in turn, and cuts the power on
+//! request.
 //!
-//! Every turn begins with equal contents on a newly served system. The systems alternate, so that a slow change of the
+//! Every turn begins with equal contents on a newly served system. The systems alternate, so that a slow drift of the
 //! machine affects all of them. Each system has an uncounted turn first, which also finds the time scale: the smallest
 //! power of four at which the server delivers the modelled latencies in time.
 
@@ -141,7 +142,7 @@ fn has_disks() -> bool {
     rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists() && control()
 }
 
-/// Checks the requirements of systems as files.
+/// Checks the requirements for serving systems as files.
 fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
     let hint = "or use `lanemark exact`, which needs neither loop devices nor FUSE";
     if !Path::new("/dev/fuse").exists() {
@@ -223,7 +224,7 @@ fn trial(
                 None => return interrupted(Vec::new()),
             }
         }
-        // Only whole rounds count, so that the turns remain pairs.
+        // Only complete rounds count, so that the turns remain paired.
         systems.iter_mut().zip(samples).for_each(|(system, sample)| system.samples.push(sample));
     }
     let mut cuts = Vec::new();

@@ -1,4 +1,4 @@
-//! `lanemark verify`: writes data with a journal, and checks them after a kill or a power cut.
+//! `lanemark verify`: writes data with a journal, and checks the data after a kill or a power cut.
 
 use std::fs::File;
 use std::io::Read;
@@ -97,7 +97,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
     if args.json {
-        // The data were written from another seed, which the journal does not contain.
+        // The data was written from another seed, which the journal does not contain.
         let mut provenance = provenance::own(0);
         provenance.started_at = started_at;
         provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);

@@ -1,8 +1,8 @@
 //! A second process that cleans up after a killed run.
 //!
 //! A process cannot act on SIGKILL. The warden reads a pipe that only the run holds open for writing. If the pipe ends
-//! without the message that all is done, the run was killed. The warden then ends the guest's processes, if the run has
-//! a guest, and removes its folder.
+//! without the final message, the run was killed. The warden then ends the guest's processes, if the run has a guest,
+//! and removes its folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,7 +23,7 @@ const PREFIX: &str = "lanemark-";
 /// Messages of the run when it begins, and when it is done.
 const BEGUN: u8 = b'b';
 const DONE: u8 = b'd';
-/// Attempts to remove a folder that ending processes still write to, and the time between two attempts.
+/// Number of attempts to remove a folder to which ending processes still write, and the time between two attempts.
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -119,7 +119,7 @@ impl Drop for Watch {
     }
 }
 
-/// Restores the screen if a view uses it, for an end of the program that does not drop the view.
+/// Restores the screen if a view uses it. It is called when the program ends without dropping the view.
 pub(crate) fn give_back() {
     if SHOWN.swap(false, Ordering::SeqCst) {
         let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");

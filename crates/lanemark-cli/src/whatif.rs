@@ -11,7 +11,7 @@ use crate::{library, output, stop};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
-    // A measured result states the system in its model.
+    // The model of a measured result states its system.
     let is_result = std::path::Path::new(&args.from).is_file();
     let hosted = |system: &str| args.host.of_system(system);
     let from = if is_result { args.from.clone() } else { hosted(&args.from)? };

@@ -1,5 +1,5 @@
-//! The answer comes first: the first line of every command states a figure and names its subject. The tasks of the
-//! book that need no hardware take up to two commands each.
+//! The answer comes first: the first line of every command states a figure and names its subject. Each task of the book
+//! that needs no hardware takes at most two commands.
 
 use std::fs;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn tasks() -> Vec<Task> {
     all
 }
 
-/// Returns the digits of a line outside its names.
+/// Returns the digits in a line, except the digits in names.
 fn has_figure(line: &str, parties: &[&str], unit: &str) -> bool {
     let rest = parties.iter().fold(line.to_owned(), |rest, party| rest.replace(party, ""));
     rest.contains(unit) && rest.contains(|letter: char| letter.is_ascii_digit())

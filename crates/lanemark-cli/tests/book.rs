@@ -59,7 +59,7 @@ fn links(text: &str) -> Vec<String> {
     ends.filter_map(|rest| rest.split_once(')').map(|(link, _)| link.to_owned())).collect()
 }
 
-/// The anchors of a page, as mdBook makes them of its headings.
+/// The anchors of a page, as mdBook derives them from its headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let outside: String = text.split("```").step_by(2).collect();
     let headings = outside.lines().filter(|line| line.starts_with('#'));
@@ -109,7 +109,7 @@ fn every_link_of_the_book_leads_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the page's commands, without the ones that other tests run.
+/// Returns the page's commands, except those that other tests run.
 fn commands_of(page: &str) -> Vec<Shown> {
     let is_elsewhere = |shown: &Shown| {
         NEED_MORE.iter().any(|words| {

@@ -163,7 +163,7 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
         let statistic = |test: &Value, key: &str| {
             test["throughput_bytes_per_second"][key].as_f64().unwrap_or(0.0)
         };
-        // The difference of two means over five repeats each has the spread of the repeats.
+        // Each mean is over five repeats, so the difference of the two means varies as the repeats do.
         let spread = 3.0 * (statistic(one, "deviation") + statistic(two, "deviation"));
         let apart = (statistic(one, "value") - statistic(two, "value")).abs();
         assert!(apart <= spread + 1.0, "{}: {apart} B/s apart", one["test"]["name"]);
@@ -220,7 +220,7 @@ fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
     let m2 = "samsung-950-pro-512gb@workstation-z170:m2";
     let uplink = ["--set=platform.link.dmi.pcie.generation=1"];
     assert_eq!(busiest(m2, &uplink), "DMI 3.0");
-    // Four drives behind an uplink that two could fill.
+    // Four drives are behind an uplink that two of them could fill.
     let four = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow =
         ["--set=platform.link.dmi.pcie.generation=2", "--set=platform.link.dmi.pcie.lanes=2"];
@@ -310,7 +310,7 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let said = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
     assert!(said.contains("--overwrite"), "{said}");
     fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
-    // A result or a page does not overwrite it either.
+    // Neither a result nor a page overwrites it.
     let json = folder.path().join("thesis.json");
     fs::write(&json, "{}").unwrap();
     fails(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()], 3);
@@ -424,7 +424,7 @@ fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     args.extend(["--series", &csv, "--html", &page, "--out", &out]);
     args.extend(SMALL);
     let text = succeeds(&args).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("Collection moved nothing in the first"), "{text}");
+    assert!(text.contains("Garbage collection moved nothing in the first"), "{text}");
     assert!(text.contains("requests a second are steady from"), "{text}");
     let rows = fs::read_to_string(&csv).unwrap();
     let column = |name: &str| -> Vec<f64> {

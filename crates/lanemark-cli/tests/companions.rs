@@ -1,5 +1,5 @@
-//! Every file that a command creates next to a file that its user named, without being given its name. Another
-//! program's file of that name is unchanged, and no link of that name is followed.
+//! Every file that a command creates, under a name that the user did not give, next to a file that the user named.
+//! Another program's file of that name stays unchanged, and a link of that name is not followed.
 //!
 //! `COMPANIONS` lists them. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would create
 //! such a file in an untested way.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-/// A sweep over depths that is as short as a simulation can be.
+/// A sweep over depths, as short as a simulation can be.
 const SWEEP: &str = "\
 [global]
 ioengine=io_uring
@@ -286,7 +286,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
-    // The number of requests is close to the measured number. Each request has one or two pages at random, so 456
+    // The number of requests is close to the measured number. Each request randomly has one or two pages, so 456
     // requests of 6.4 KiB on average have a standard deviation of 1.5%.
     let simulated = requests(&saved, "writes");
     assert!(simulated.abs_diff(measured.0) <= measured.0 / 16, "{simulated} and {measured:?}");

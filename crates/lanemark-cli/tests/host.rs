@@ -50,7 +50,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
         assert!(result.to_string().contains("host"), "{result}");
         result["tests"][0].clone()
     };
-    // A slower library host gives different figures from a faster one.
+    // A slower library host gives other figures than a faster one.
     assert_ne!(rate("single-board"), rate("linux-block"));
     assert!(!rate("./h.toml").is_null());
 }

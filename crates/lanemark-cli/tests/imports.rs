@@ -1,5 +1,5 @@
-//! Figures of other programs and assumed values in the command's output: every view shows the printed percentiles,
-//! dashes for unprinted ones, and first of all an assumed bottleneck.
+//! Figures of other programs and assumed values in the command's output: every view shows the percentiles that were
+//! printed, a dash for each of the others, and before all else an assumed bottleneck.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -234,7 +234,7 @@ fn a_command_line_of_fio_is_a_workload() {
             vec!["sim", system, "--", "fio", "--rw=read", "job.fio"],
             "fio:3: `job.fio` is not an option",
         ),
-        (vec!["sim", system, "--", "dd", "if=x"], "is not a command line of fio"),
+        (vec!["sim", system, "--", "dd", "if=x"], "is not a fio command line"),
         (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {

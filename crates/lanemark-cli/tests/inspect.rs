@@ -177,7 +177,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
     let said = text(&output.stderr);
     assert!(said.contains("-: there is no storage controller among its 1 PCI function"), "{said}");
     assert!(said.contains("hint: give the whole output of `sudo lspci -vvv`"), "{said}");
-    // The other commands that read a given file.
+    // The other commands that read a named file.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),
         (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),

@@ -141,7 +141,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     browser.wait(&format!("{LABELS} === {whole}"));
     browser.picture("interactive-light");
 
-    // The same values from the keyboard.
+    // The keyboard shows the same values.
     let away = json!({"type": "mouseMoved", "x": 2, "y": 2});
     browser.ask("Input.dispatchMouseEvent", away);
     browser.wait(&format!("{TIP}.hidden"));
@@ -211,8 +211,8 @@ fn bars_tell_values_and_a_print_has_all_pictures() {
     assert!(all[1][1].as_str().unwrap().starts_with(second), "{all:?}");
     assert!(all[0] == all[2] && all[0] != all[1] && all[3][0] == json!(true), "{all:?}");
 
-    // On paper, each chart is a light picture, whether it was drawn or not, and no picture is cut off or higher than a
-    // sheet.
+    // On paper, each chart is a light picture, whether the chart was drawn or not, and no picture is truncated or
+    // taller than a page.
     let charts = browser.value("document.querySelectorAll('.live').length").as_u64().unwrap();
     let drawn = "document.querySelectorAll('.live[data-drawn]').length";
     browser.value("window.scrollTo(0, 1500)");

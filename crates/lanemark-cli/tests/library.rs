@@ -139,7 +139,7 @@ fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
         (loss["share"].as_f64().unwrap(), loss["bytes_per_second"].as_f64().unwrap());
     let now = found["simulated"].as_f64().unwrap();
     assert!((1.0 - now / with - share).abs() < 1e-6 && (0.4..0.8).contains(&share), "{share}");
-    // The reported throughput without the loss is the throughput of the links of four drives.
+    // Without the loss, the reported throughput equals the throughput of the links of four drives.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
     let alone = printed(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
     assert!(!alone.contains("drives share"), "{alone}");
@@ -181,7 +181,7 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
         "qd=1,2",
     ];
     assert!(refused(&axis).contains("did you mean `queue_depth`?"));
-    // A drive without a port gets exactly the ports that it fits.
+    // A drive that is given without a port is listed with exactly the ports that it fits.
     let said = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
     for port in ["pcie-slot", "m2"] {
         assert!(said.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{said}");

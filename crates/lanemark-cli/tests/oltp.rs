@@ -68,14 +68,14 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let checked = stdout(&lanemark(here, &["check"]));
     assert_eq!(checked.matches("3.3.2.").count(), 12, "{checked}");
     assert!(checked.lines().all(|line| line.ends_with("holds")), "{checked}");
-    assert!(checked.contains("\nstock      has each row of its scale"), "{checked}");
+    assert!(checked.contains("\nstock      has exactly the rows of its scale"), "{checked}");
     let compared = stdout(&lanemark(here, &["compare", "a.json", "b.json"]));
     assert!(compared.contains("tpm") && compared.contains("New-Order, mean, ms"), "{compared}");
     assert!(compared.lines().take_while(|line| !line.contains("How many")).all(fits), "{compared}");
     let same = stdout(&lanemark(here, &["compare", "a.json", "a.json", "--nodes", "40"]));
     assert!(same.contains("no difference shown"), "{same}");
     assert!(same.contains("The runs show no difference") && same.lines().all(fits), "{same}");
-    // A run with three times the throughput, without other load on the processors.
+    // A run with three times the throughput, on otherwise idle processors.
     for (file, tpm) in [("calm.json", 1e5), ("thrice.json", 3e5)] {
         let run = saved(here, "a.json", |sample| {
             sample["transactions"]["per_minute"] = tpm.into();
@@ -208,8 +208,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let (code, told) = failure(&real);
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("lanemark oltp run"), "{told}");
-    // The sessions' waits for data and log are not part of the time elsewhere, although the device was quick: a
-    // throttle delayed the requests.
+    // The sessions' waits for data and log are not part of the time elsewhere, although the device was fast: a throttle
+    // delayed the requests.
     let elsewhere = |run: &serde_json::Value| {
         std::fs::write(here.join("a.json"), run.to_string()).unwrap();
         let told = stdout(&lanemark(here, &["workload", "a.json"]));
@@ -231,8 +231,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert!(line.contains("as sessions reported them"), "{line}");
     assert!((before - after - 0.2 * cycle).abs() < 1.0 || after == 0.0, "{before} {after} {cycle}");
     assert!(after < before, "{before} {after}");
-    // Locks are proportional to the duration of transactions: sessions that waited for a lock, for each session at work
-    // or at the drive.
+    // Lock waits are proportional to the duration of transactions: the number of sessions that waited for a lock, for
+    // each session that was working or waiting for the drive.
     for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
         sample["transactions"]["waits"]["samples"]["lock"] = 40.into();
     }

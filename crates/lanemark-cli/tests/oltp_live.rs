@@ -58,7 +58,7 @@ fn processes(folder: &Path) -> Vec<(PathBuf, String)> {
     lines.filter(|(_, line)| line.contains(name)).collect()
 }
 
-/// Waits until no process works in the folder.
+/// Waits until no process runs in the folder.
 fn gone(folder: &Path) {
     let begun = Instant::now();
     while !processes(folder).is_empty() {
@@ -77,7 +77,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     // A study without a database, and a disk without space, are reported before data is loaded.
     let output = command(here, &[OTHER, "--short"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("its tests are not of a database"), "{}", said(&output));
+    assert!(said(&output).contains("its tests do not use a database"), "{}", said(&output));
     fs::write(here.join("mine.csv"), "mine").unwrap();
     let output = command(here, &[&common[..], &["--csv", "mine.csv"]].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));

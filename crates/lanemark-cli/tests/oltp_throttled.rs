@@ -13,7 +13,7 @@ use lanemark_oltp::download;
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_testbed::{Group, LoopDevice, Mounted};
 
-/// Number of users, more than sufficient to keep the slow and the fast device busy.
+/// Number of users, more than enough to keep the slow and the fast device busy.
 const USERS: &str = "8";
 /// Reads a second that the throttle permits.
 const SLOW: u64 = 1000;

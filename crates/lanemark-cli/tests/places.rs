@@ -36,7 +36,7 @@ impl Place {
         command
     }
 
-    /// Runs a command, which must end with this exit code within some seconds, and returns both outputs.
+    /// Runs a command, which must end with this exit code within a few seconds, and returns both outputs.
     #[track_caller]
     fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
         let began = Instant::now();
@@ -159,7 +159,7 @@ fn an_older_file_stays_until_the_new_one_is_whole() {
     let page = place.path("page.html");
     place.ends(&["sim", NVME, TEST, "--html", "page.html"], 0);
     let old = fs::read_to_string(&page).unwrap();
-    // The unknown port is reported after the page was checked.
+    // The unknown port is reported only after the page has been checked.
     place.ends(
         &["sim", "samsung-950-pro-512gb@workstation-z170:no", TEST, "--html", "page.html"],
         2,
@@ -187,7 +187,7 @@ fn files_are_written_whoever_reads_the_messages() {
             let files = ["--out", "r.json", "--html", "p.html", "--series", "s.csv"];
             let mut run = place.command(&["sim", NVME, TEST, "--interval", "10ms"]);
             let status = run.args(files).stdout(end(stdout)).stderr(end(stderr)).status().unwrap();
-            // A reader that closes the pipe has received enough, but data that a disk does not accept is lost.
+            // A reader that closes the pipe has read enough, but data that a disk does not accept is lost.
             let wanted = if stdout == "full" { 1 } else { 0 };
             assert_eq!(status.code(), Some(wanted), "{number} {stdout} {stderr}");
             assert_eq!(place.names("."), ["p.html", "r.json", "s.csv"], "{stdout} {stderr}");

@@ -77,7 +77,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
     let dark = lanemark(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]);
     assert!(dark.status.success(), "{}", said(&dark));
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
-    // Select a panel by its title, and overwrite a drawing of the same name.
+    // A panel is selected by its title, and a drawing of the same name is overwritten.
     let one =
         ["plot", "depths.json", "--chart", "budget", "--panel", "qd16", "--out", "budget.svg"];
     assert!(lanemark(folder.path(), &one).status.success());

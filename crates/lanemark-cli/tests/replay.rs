@@ -1,4 +1,4 @@
-//! `lanemark replay` from a user's view: its output, its saved results, its refusals and its end.
+//! `lanemark replay` from a user's view: its output, its saved results, its refusals and its termination.
 
 use std::fmt::Write;
 use std::fs;
@@ -285,7 +285,7 @@ fn ctrl_c_saves_what_is_there() {
         for line in 0u64.. {
             text += &format!("{},read,{},4096\n", line * 20, line % 1000 * 4096);
             if text.len() > 60_000 {
-                // The replay has ended, or the test has.
+                // Either the replay has ended, or the test has.
                 if pipe.write_all(text.as_bytes()).is_err() || sender.send(()).is_err() {
                     return;
                 }
@@ -293,7 +293,7 @@ fn ctrl_c_saves_what_is_there() {
             }
         }
     });
-    // More data than a pipe and its reader buffer, so requests are being replayed.
+    // This is more data than the pipe and its reader can hold, so requests are being replayed.
     for _ in 0..40 {
         taken.recv_timeout(Duration::from_secs(60)).unwrap();
     }
@@ -307,7 +307,7 @@ fn ctrl_c_saves_what_is_there() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("interrupted"));
 }
 
-/// 400 requests of 4 KiB, one each millisecond: three reads and a write in turn, over 8 MiB.
+/// 400 requests of 4 KiB, one every millisecond: three reads, then a write, and so on, over 8 MiB.
 fn steady_trace(folder: &Path) -> PathBuf {
     let lines: String = (0..400u64)
         .map(|place| {

@@ -1,5 +1,5 @@
-//! The destination of results without `--out`: the folder of the environment variables, never the current folder. A
-//! failure to save never loses the figures.
+//! The destination of results without `--out`: the folder that the environment variables name, never the current
+//! folder. A failure to save never loses the figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ fn variables_name_the_folder() {
     let user = User::with("XDG_STATE_HOME", state.path());
     user.ends(sim);
     assert_eq!(names(&state.path().join("lanemark")).len(), 1);
-    // A relative path is invalid there.
+    // A relative path is not valid in that variable.
     let user = User::with("XDG_STATE_HOME", "state");
     user.ends(sim);
     assert_eq!(names(&user.home.path().join(".local/state/lanemark")).len(), 1);
@@ -189,7 +189,7 @@ fn a_bare_name_is_found_in_the_folder_of_results() {
         user.ends(&["whatif", name, "--port", "pcie-slot", "--no-interval"]);
         user.ends(&["export", name, "--output-format", "csv"]);
     }
-    // The current folder comes first, and a path is only that path.
+    // The current folder is searched first, and a path is taken literally.
     fs::write(user.current.path().join("one.json"), "{}").unwrap();
     let output = user.lanemark(&["compare", "one.json", "here.json"]);
     assert!(text(&output.stderr).contains("one.json: is not a Lanemark result"));

@@ -69,7 +69,7 @@ fn each_signal_has_its_exit_code_and_leaves_nothing_of_a_measurement() {
         wait_for("target", || folder.path().join("target.dat").exists());
         std::thread::sleep(Duration::from_millis(500));
         ends(child, signal, code);
-        // The counts of the first test until the signal.
+        // The counts of the first test up to the signal.
         let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
         let result: Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["complete"], false);
@@ -217,7 +217,7 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     child.wait().unwrap();
     let left = names(&folder.path().join("disk"));
     assert_eq!(left.len(), 1);
-    // The kernel may hold the file slightly longer, until it has released the ring.
+    // The kernel may keep the file slightly longer, until it has released the ring.
     let began = Instant::now();
     let (output, said) = loop {
         let output = start(folder.path(), &short).wait_with_output().unwrap();
@@ -238,7 +238,7 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     );
 }
 
-/// The process next to a run removes the folder of a killed run, and nothing else, regardless of the request.
+/// The warden of a run removes the folder of a killed run, and nothing else, regardless of the request.
 #[test]
 fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
     for (name, heard, is_removed) in [

@@ -50,7 +50,7 @@ fn rows(file: &Path) -> Vec<csv::StringRecord> {
     csv::Reader::from_path(file).unwrap().records().map(Result::unwrap).collect()
 }
 
-/// A hundred and twenty points of some milliseconds each.
+/// A hundred and twenty points of a few milliseconds each.
 const MANY: [&str; 6] =
     ["--duration", "20ms", "--axis", "queue_depth=1..60", "--axis", "drive.flash.read=40us,80us"];
 
@@ -86,7 +86,7 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
 
-/// The file next to a sweep file, which identifies its creator.
+/// The companion of a sweep file, which identifies the file's creator.
 fn provenance(file: &Path) -> PathBuf {
     PathBuf::from(format!("{}.provenance.json", file.display()))
 }

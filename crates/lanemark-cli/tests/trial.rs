@@ -1,4 +1,5 @@
-//! `lanemark trial` as a program: a user's command on served systems, timed, with power cuts, with and without root.
+//! `lanemark trial` as a program: runs and times a user's command on served systems, with power cuts, with and without
+//! root.
 #![cfg(feature = "serve")]
 
 use std::fs;
@@ -85,14 +86,14 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{said}{errors}");
     let first = said.lines().next().unwrap();
-    // On a busy machine the answers can be late, and then nothing is ranked.
+    // On a busy machine the answers can be late; the systems are then not ranked.
     if !is_unranked(&said) {
         assert!(first.starts_with(&format!("{NVME} finishes ")), "{said}");
         let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
         assert!(page.contains("sooner than"));
     }
     assert!(left(&folder).is_empty());
-    // The results can be read again, and know their program.
+    // The results can be read again, and state their program.
     let results: Vec<RunResult> = fs::read_dir(folder.path().join("results"))
         .unwrap()
         .map(|entry| serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap())

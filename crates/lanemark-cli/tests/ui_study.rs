@@ -46,7 +46,7 @@ fn a_page_that_is_saved_is_run_by_study() {
     for (place, one) in systems.iter().enumerate() {
         let result = &outcome["systems"][place]["run"]["tests"][0];
         assert_eq!(result["test"]["name"], Value::from(test.name.as_str()));
-        // The same test in the laboratory, which the page uses as well.
+        // The same test in the laboratory, which the page also uses.
         let own = one.assemble(&library).unwrap().system;
         let mut workload =
             lanemark_study::workload::open(&library, "quick:rnd4k-q1t1-read").unwrap();
@@ -67,7 +67,7 @@ fn a_page_that_is_saved_is_run_by_study() {
         .collect();
     assert_eq!(labels.len(), 2);
     assert!(labels[0].starts_with("1: Samsung SSD 950 PRO"), "{labels:?}");
-    // In the text for people, no published figure is mentioned.
+    // The text output does not mention published figures.
     let output =
         lanemark(folder.path(), &["study", "page.toml", "--no-save", "--html", "page.html"]);
     let told = String::from_utf8_lossy(&output.stdout);

@@ -163,7 +163,7 @@ fn wrong_input_is_told_from_damage() {
     let (_, refused) = place.ends(&users, 2);
     assert!(refused.contains("consists of a database's transactions"), "{refused}");
     assert!(!place.path("new").exists() && !place.path("new-journal").exists());
-    // A damaged journal judges no data.
+    // No data is judged by a damaged journal.
     let journal = File::options().write(true).open(place.path("journal")).unwrap();
     journal.write_all_at(b"damage", 4800).unwrap();
     let (_, refused) = place.ends(&["check", "target", "--journal", "journal"], 2);

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// Number of attempts to open a file that other programs create and remove meanwhile.
+/// Number of attempts to open a file that other programs create and remove at the same time.
 const ATTEMPTS: u32 = 100;
 
 /// A companion file, open for reading and writing.
@@ -32,12 +32,12 @@ pub struct Companion {
 /// The reason why a companion file cannot be opened.
 #[derive(Debug, Error)]
 pub enum CompanionError {
-    /// Another program's file has the name.
+    /// Another program's file has this name.
     #[error("{}: exists and {reason}", path.display())]
     Foreign {
         /// The companion's path.
         path: PathBuf,
-        /// The difference from a file of Lanemark's.
+        /// The difference from a Lanemark file.
         reason: String,
     },
     /// The kernel refuses.
@@ -112,9 +112,9 @@ fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
     let mut begins = vec![0; mark.len()];
     match file.read_exact_at(&mut begins, 0) {
         Ok(()) if begins == mark => Ok(Companion { file, is_empty: false }),
-        Ok(()) => Err(foreign("is not a file of Lanemark")),
+        Ok(()) => Err(foreign("is not a Lanemark file")),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(foreign("is not a file of Lanemark"))
+            Err(foreign("is not a Lanemark file"))
         }
         Err(error) => Err(system(error)),
     }
@@ -123,7 +123,7 @@ fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
 /// Creates the file `path` for this user only, open for reading and writing.
 ///
 /// # Errors
-/// Returns `AlreadyExists` if anything has the name, also a link that leads nowhere.
+/// Returns `AlreadyExists` if anything has the name, even a dangling link.
 pub fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed();
@@ -178,7 +178,7 @@ mod tests {
         let at = folder.path().join("disk.map");
         for content in ["theirs, and long enough", "our", "ours 2 "] {
             fs::write(&at, content).unwrap();
-            assert!(foreign(&at).contains("not a file of Lanemark"), "{content}");
+            assert!(foreign(&at).contains("not a Lanemark file"), "{content}");
             assert_eq!(fs::read_to_string(&at).unwrap(), content);
         }
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Attempts to remove a folder that another thread still writes to, and the time between two.
+/// Number of attempts to remove a folder to which another thread still writes, and the time between two attempts.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -64,7 +64,7 @@ impl PrivateFolder {
         &self.path
     }
 
-    /// Leaves the removal at the end of the process to another process, which needs the contents of the folder.
+    /// Leaves the removal at the end of this process to another process, which still needs the contents of the folder.
     pub fn leave_to_another_process(&self) {
         forget(&self.path);
     }
@@ -148,7 +148,7 @@ mod tests {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 
-    /// The process has one list, so this is one test.
+    /// The process has only one list, so these checks form one test.
     #[test]
     fn folders_are_private_and_go_with_their_owner_or_with_the_process() {
         let outer = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The support of a folder of fio's job files: a table by file, and the share of option uses.
+//! The support for a folder of fio job files: a table by file, and the share of supported option uses.
 //!
 //! `cargo run -p lanemark-formats --example fio_coverage -- FOLDER`
 
@@ -64,7 +64,7 @@ fn main() {
     }
 }
 
-/// The kind of target that a job file is for.
+/// The kind of target for which a job file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     FilesAndBlockDevices,

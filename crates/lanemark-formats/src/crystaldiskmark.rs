@@ -2,7 +2,7 @@
 //!
 //! Each line contains the kind of test, its size, depth and threads, MB/s of 10^6 bytes, requests a second and mean
 //! latency. The program prints the best of its repeats, and the best latency separately. Here each figure is the median
-//! of the repeats, and the head of the text states it.
+//! of the repeats, which the head of the text states.
 //!
 //! Not written: the comment, the drive's fill and the operating system, which a result does not contain.
 

@@ -1,7 +1,8 @@
 //! diskspd's output, as text and as XML (`-Rxml`), as a result.
 //!
-//! Each time span is a test, and its targets together are one. Bytes, requests and latencies are the sums over all
-//! threads that the program prints. Latencies are known only of a run with `-L`; the text's are in ms.
+//! Each time span is a test, and all of its targets together form one target. Bytes, requests and latencies are the
+//! sums over all threads that the program prints. Latencies are known only for a run with `-L`; in the text they are in
+//! ms.
 //!
 //! | file | contents |
 //! |---|---|

@@ -33,7 +33,7 @@ pub fn is_ours(text: &str) -> bool {
     }
 }
 
-/// Reads the drives in the output of a tool. `file` is its name in errors.
+/// Reads the drives in the output of a tool. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if the text is not such output, or if it lists no drive.
@@ -45,7 +45,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> 
         nvme_list::table(text)
     } else {
         let root: Value = serde_json::from_str(text).map_err(|error| {
-            FormatError::at(file, error.line() as u64, format!("is no JSON: {error}")).hint(HINT)
+            FormatError::at(file, error.line() as u64, format!("is not JSON: {error}")).hint(HINT)
         })?;
         if let Some(devices) = root.get("blockdevices") {
             lsblk::read(devices)

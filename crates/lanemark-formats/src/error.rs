@@ -78,7 +78,7 @@ impl fmt::Display for FormatErrors {
         for (index, error) in self.0.iter().enumerate() {
             let gap = if index > 0 { "\n" } else { "" };
             write!(f, "{gap}{error}")?;
-            // The caller that displays all errors adds the last hint.
+            // The caller displays all errors, and the last hint after them.
             if let (Some(hint), true) = (&error.hint, index + 1 < self.0.len()) {
                 write!(f, " ({hint})")?;
             }

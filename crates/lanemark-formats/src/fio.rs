@@ -17,11 +17,11 @@
 //! | `settings` | the result of reading a job file |
 //! | `surroundings` | the environment in which a job file is read |
 //!
-//! If fio draws offsets at random from a map that contains each once, the pattern is `Shuffled`; with `norandommap` it
-//! is `Uniform`. Offsets follow from Lanemark's seeds, not from fio's.
+//! If fio draws offsets at random from a map that contains each offset once, the pattern is `Shuffled`; with
+//! `norandommap` it is `Uniform`. Offsets follow from Lanemark's seeds, not from fio's.
 //!
-//! Not read: arithmetic in parentheses, keywords such as `$mb_memory`, options of engines that are not for a local file
-//! or block device. All of them are errors.
+//! Not read: arithmetic in parentheses, keywords such as `$mb_memory`, and options of engines that do not access a
+//! local file or block device. All of them are errors.
 
 mod block;
 mod command;
@@ -80,7 +80,7 @@ pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatEr
     let workload = Workload {
         faults: Vec::new(),
         id: stem.to_owned(),
-        name: format!("{stem}, from a job file of fio"),
+        name: format!("{stem}, from a fio job file"),
         repeats: 1,
         average: Average::Mean,
         order: Order::Listed,

@@ -1,6 +1,6 @@
 //! fio's JSON output, written from a result and read into one.
 //!
-//! The layout is the layout of fio 3.33, as `stat.c` writes it (`show_thread_status_json`, `add_ddir_status_json`).
+//! The layout follows fio 3.33, as `stat.c` writes it (`show_thread_status_json`, `add_ddir_status_json`).
 //!
 //! | file | contents |
 //! |---|---|

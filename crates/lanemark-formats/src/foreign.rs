@@ -27,11 +27,11 @@ impl fmt::Debug for ForeignRun {
     }
 }
 
-/// Reads the runs in a text. `file` is its name in errors.
+/// Reads the runs in a text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the format is not read, with another way to the same end if the format is known, or the error of
-/// the format's reader.
+/// Returns the error of the format's reader, or an error if the format is not supported; for a known format it suggests
+/// an alternative.
 pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let format = match recognise(text) {
@@ -63,8 +63,8 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     Ok(vec![ForeignRun(Content::Stated(Box::new(stated)))])
 }
 
-/// Returns the results of runs: of fio's JSON one for each target, of the other formats one for each file. `supplied`
-/// contains the settings of tests that do not state them.
+/// Returns the results of runs: one for each target in fio's JSON, and one for each file in the other formats.
+/// `supplied` contains the settings of tests that do not state them.
 ///
 /// # Errors
 /// Returns an error for each file with impossible values.

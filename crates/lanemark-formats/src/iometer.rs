@@ -1,6 +1,7 @@
-//! Iometer's files: settings (`.icf`) to a workload, its results file to a result, and a result as its results file.
+//! Iometer's files: reads settings (`.icf`) as a workload, reads a results file as a result, and writes a result as a
+//! results file.
 //!
-//! The format of both is the format of Iometer 1.1 (its User's Guide, "Test Configuration File" and "Result File").
+//! Both have the format of Iometer 1.1 (its User's Guide, "Test Configuration File" and "Result File").
 
 mod assembly;
 mod csv;

@@ -1,4 +1,4 @@
-//! The formats of other programs, as text in and text out: this crate opens no file and reads no environment.
+//! The formats of other programs, as text in and text out: this crate opens no files and does not read the environment.
 //!
 //! | module | reads | writes |
 //! |---|---|---|

@@ -1,8 +1,8 @@
 //! The format of a text, by its contents.
 //!
-//! A format that is known and not read is named with another way to the same end.
+//! A format that is known but not supported is reported by name, with an alternative.
 
-/// A format of results that is read.
+/// A supported format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFormat {
     /// fio's JSON, also with messages before it.
@@ -26,7 +26,7 @@ pub enum ResultFormat {
 pub struct KnownFormat {
     /// The name of the format, with its article.
     pub name: &'static str,
-    /// Another way to the same end.
+    /// An alternative to the unsupported format.
     pub advice: &'static str,
 }
 
@@ -51,9 +51,9 @@ const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its
 const REPLAY: &str = "it is a trace: `lanemark replay` reads it";
 const WORKLOAD: &str = "it is a workload: give it to `lanemark sim` or `lanemark bench --workload`";
 
-/// Formats by texts that all occur in them.
+/// Formats, each identified by strings that all occur in it.
 const KNOWN: &[(&[&str], &str, &str)] = &[
-    (&["\"schema_version\"", "\"provenance\""], "a result of Lanemark", "it needs no import"),
+    (&["\"schema_version\"", "\"provenance\""], "a Lanemark result", "it needs no import"),
     (&["\"json_format_version\"", "\"smartctl\""], "smartctl's JSON", INSPECT),
     (&["\"json_format_version\"", "\"model_name\""], "smartctl's JSON", INSPECT),
     (&["\"Devices\"", "\"ModelNumber\""], "the JSON of `nvme list`", INSPECT),
@@ -65,13 +65,13 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "give the output of `smartctl -j -a` to `lanemark inspect`",
     ),
     (&["LnkSta:", "LnkCap:"], "lspci's output", "`lanemark inspect --lspci FILE` reads it"),
-    (&["iolog", "fio version 2"], "a trace of fio", REPLAY),
+    (&["iolog", "fio version 2"], "a fio trace", REPLAY),
     (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
-    (&["[global]", "rw="], "a job file of fio", WORKLOAD),
-    (&["AS SSD Benchmark"], "a result of AS SSD Benchmark", MEASURE),
-    (&["ATTO"], "a result of ATTO Disk Benchmark", MEASURE),
-    (&["HD Tune"], "a result of HD Tune", MEASURE),
-    (&["Anvil"], "a result of Anvil's Storage Utilities", MEASURE),
+    (&["[global]", "rw="], "a fio job file", WORKLOAD),
+    (&["AS SSD Benchmark"], "an AS SSD Benchmark result", MEASURE),
+    (&["ATTO"], "an ATTO Disk Benchmark result", MEASURE),
+    (&["HD Tune"], "an HD Tune result", MEASURE),
+    (&["Anvil"], "a result from Anvil's Storage Utilities", MEASURE),
     (&["Timing buffered disk reads"], "hdparm's output", MEASURE),
     (&["Timing O_DIRECT disk reads"], "hdparm's output", MEASURE),
     (&["records in", "records out"], "dd's output", MEASURE),
@@ -88,7 +88,7 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     ),
     (
         &["CrystalDiskInfo"],
-        "a text of CrystalDiskInfo",
+        "the text output of CrystalDiskInfo",
         "give the output of `smartctl -j -a` to `lanemark inspect`",
     ),
 ];
@@ -123,7 +123,7 @@ pub fn recognise(text: &str) -> Recognised {
         }
         if text.trim_start().starts_with("fio ") {
             return Recognised::Known(KnownFormat {
-                name: "a command line of fio",
+                name: "a fio command line",
                 advice: "it is a workload: `lanemark sim SYSTEM -- fio …`",
             });
         }
@@ -164,9 +164,9 @@ mod tests {
             ("x\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   1.0 MB/s", "CrystalDiskMark"),
             ("[Read]\n  RND    4KiB (Q=  8, T= 1):   1.0 MB/s", "CrystalDiskMark"),
             ("{\"blockdevices\": []}", "lsblk's JSON"),
-            ("AS SSD Benchmark 2.0\nName: x", "a result of AS SSD Benchmark"),
+            ("AS SSD Benchmark 2.0\nName: x", "an AS SSD Benchmark result"),
             ("1024+0 records in\n1024+0 records out\n", "dd's output"),
-            ("fio --rw=read", "a command line of fio"),
+            ("fio --rw=read", "a fio command line"),
             ("", "unknown"),
             ("hello", "unknown"),
         ] {

@@ -1,6 +1,6 @@
 //! The tests of a program that prints figures without a complete description of its tests, as a result.
 //!
-//! A reader of such a text makes a [`StatedRun`] of it. A setting that the text does not state is absent, and no
+//! A reader converts such a text to a [`StatedRun`]. A setting that the text does not state is absent, and no
 //! default is assumed: a test without a pattern or a depth describes a result and cannot be simulated until the user
 //! supplies the setting.
 
@@ -25,11 +25,11 @@ pub(crate) const TESTS_MAX: usize = 1024;
 pub(crate) const RATES_FOR: Duration = Duration::from_seconds(10);
 /// Minimum number of requests whose mean size is significant.
 const COUNTED_MIN: u64 = 100;
-/// Difference between the stated and the counted size of a request that rounding explains.
+/// Difference between the stated and the counted size of a request that rounding can explain.
 const SIZE_SLACK: f64 = 0.02;
 /// Counts beyond this are not counts of requests.
 const COUNT_MAX: f64 = (1_u64 << 53) as f64;
-/// An exbibyte: the sum of reads and writes still fits in a number of bytes.
+/// One exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: f64 = (1_u64 << 60) as f64;
 /// The longest run and the longest latency that are read, in seconds: 200 days.
 const SECONDS_MAX: f64 = 200.0 * 86_400.0;
@@ -41,7 +41,7 @@ pub(crate) struct StatedTest {
     pub(crate) pattern: Option<Pattern>,
     /// The size of each request; absent if only the counts show it.
     pub(crate) block: Option<Bytes>,
-    /// The share of requests that read; absent if only the counts show it.
+    /// The share of reads among the requests; absent if only the counts show it.
     pub(crate) read_share: Option<Ratio>,
     pub(crate) threads: Option<u32>,
     /// Requests outstanding per thread.
@@ -113,7 +113,7 @@ impl StatedRun {
     /// Returns the result; `supplied` contains settings that the file does not state.
     ///
     /// # Errors
-    /// Returns an error if there is no test, or if a figure is one that no run can have.
+    /// Returns an error if there is no test, or if a figure is impossible.
     pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
@@ -199,9 +199,9 @@ impl StatedRun {
             tests,
             warnings,
         };
-        result
-            .check()
-            .map_err(|error| FormatError::file(&file, format!("states what cannot be: {error}")))?;
+        result.check().map_err(|error| {
+            FormatError::file(&file, format!("contains impossible values: {error}"))
+        })?;
         Ok(Imported { result, files: vec![file], timestamp: self.timestamp, notes })
     }
 }
@@ -231,7 +231,7 @@ impl StatedTest {
             let mean = side.bytes.get() as f64 / side.latency.count() as f64;
             let agrees = (mean / block.get() as f64 - 1.0).abs() <= SIZE_SLACK;
             (!agrees).then(|| {
-                format!("the settings request {block} a {name}, and {mean:.0} B were counted")
+                format!("the settings request {block} per {name}, but {mean:.0} B were counted")
             })
         })
     }
@@ -282,7 +282,7 @@ pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
 /// Returns a direction's result of `count` requests.
 ///
 /// # Errors
-/// Returns the name of the value that no run can have.
+/// Returns the name of the value that is impossible in a run.
 pub(crate) fn direction(
     bytes: f64,
     count: f64,
@@ -353,7 +353,7 @@ fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
 }
 
-/// The names of the tests, each once.
+/// The names of the tests, each listed once.
 #[derive(Default)]
 struct Names {
     taken: HashSet<String>,

@@ -138,7 +138,7 @@ fn letter(entity: &BytesRef<'_>) -> Result<char, String> {
         "gt" => Ok('>'),
         "quot" => Ok('"'),
         "apos" => Ok('\''),
-        _ => Err("an entity that XML does not have".to_owned()),
+        _ => Err("an entity that XML does not define".to_owned()),
     }
 }
 

@@ -83,10 +83,10 @@ fn places_in_order_are_the_same_one_by_one() {
         ("offset", "rw=read\nbs=16k\nsize=1m\noffset=256k\nfilesize=4m\n"),
     ] {
         let Some(fio) = by_fio(name, options) else { return };
-        // With gaps fio passes over the file again for the rest; the test compares one pass.
+        // With gaps, fio makes further passes over the file for the remaining blocks; the test compares one pass.
         let once = fio.len().min(if name == "gaps" { 64 } else { usize::MAX });
         assert!(once > 30, "{name}: {once}");
-        // In backward order fio begins at 0, and continues from the end.
+        // In backward order, fio begins at 0 and then continues from the end.
         let from = usize::from(name == "backward");
         assert_eq!(fio[from..once], by_us(options, once)[from..], "{name}");
     }

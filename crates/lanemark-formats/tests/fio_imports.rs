@@ -49,7 +49,8 @@ fn reads(result: &RunResult) -> &LatencyHistogram {
 }
 
 proptest! {
-    /// For any number of requests, list of percentiles and latencies, as fio prints them in `json` or `json+`.
+    /// The property is tested for any number of requests and any list of percentiles and latencies, as fio prints them
+    /// in `json` or `json+`.
     #[test]
     fn every_percentile_in_the_file_comes_back_as_written(
         latencies in prop::collection::vec(1_000u64..50_000_000, 1..400),

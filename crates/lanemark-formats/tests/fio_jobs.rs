@@ -214,7 +214,7 @@ fn jobs_run_beside_each_other_up_to_a_wall() {
 
 #[test]
 fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
-    // The note concerns jobs after the named one, which fio would not wait for.
+    // The note concerns jobs after the named one, for which fio would not wait.
     for (jobs, notes) in [
         ("[global]\nsize=1m\n[a]\n[b]\n[c]\nwait_for=b\n", 0),
         ("[global]\nsize=1m\n[a]\n[b]\n[c]\nwait_for=a\n", 1),

@@ -11,7 +11,7 @@ const PLUS: &str = include_str!("samples/fio-3.33-plus.json");
 const PLAIN: &str = include_str!("samples/fio-3.33.json");
 const CLIENT: &str = include_str!("samples/fio-3.33-client.json");
 
-/// Output in the layout of fio 2.2: KiB, microseconds, and percentiles filled up with zeros.
+/// Output in the layout of fio 2.2: KiB, microseconds, and a list of percentiles that is padded with zeros.
 const OLD: &str = r#"{
   "fio version" : "fio-2.2.10",
   "jobs" : [ { "jobname" : "old", "groupid" : 0, "error" : 0,
@@ -131,7 +131,7 @@ fn keys(text: &str) -> Vec<&str> {
 #[test]
 fn what_is_written_has_fios_keys_in_fios_order() {
     let written = fio_json::write(&read(PLUS).result, 1_795_181_870);
-    // The last job of both: from its figures on, up to the devices.
+    // The last job of both outputs, from its figures up to the devices.
     let figures = |text: &'static str| -> Vec<&'static str> {
         let all = keys(text);
         let from = all.iter().rposition(|key| *key == "read").unwrap();
@@ -173,7 +173,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let errors = &mut run.tests[0].samples[0].errors;
     (0..3).for_each(|_| errors.count_errno(61));
     let written = fio_json::write(&run, 0);
-    // The job continued; if the error had ended it, fio would print its number.
+    // The job continued; if the error had ended the job, fio would have printed its number.
     assert!(written.contains("\"total_err\" : 3") && written.contains("\"first_error\" : 61"));
     assert!(!written.contains("\"error\" : 61"));
     let again = read(&written).result;

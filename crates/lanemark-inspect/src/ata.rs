@@ -6,7 +6,7 @@
 //! Words 10–19 are the serial number, 23–26 the firmware, 27–46 the model, two characters a word. If bit 2 of word 53
 //! is set, bits 8–14 of word 88 are the selected Ultra DMA mode.
 //!
-//! The link is SATA if the kernel reports any speed of it or the drive has word 76. Otherwise the host's PCI class
+//! The link is SATA if the kernel reports its speed, or if the drive has word 76. Otherwise the host's PCI class
 //! decides: 0101 is parallel and 0106 serial. If the class does not decide, the kind is unknown, and no link is
 //! reported.
 

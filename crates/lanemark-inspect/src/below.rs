@@ -1,5 +1,5 @@
-//! The devices that a device consists of: members of RAID, volumes and crypts, the file of a loop device, the disk of a
-//! partition.
+//! The components of a device: the members of a RAID, volume or encrypted device, the file of a loop
+//! device, or the disk of a partition.
 
 use lanemark_schema::result::{BlockKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +38,7 @@ impl Names {
     }
 }
 
-/// Finds the devices that the device at `block` is made of.
+/// Finds the components of the device at `block`.
 pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<String> {
     let slaves = sysfs.names_in(&block.place, "slaves");
     if !slaves.is_empty() {

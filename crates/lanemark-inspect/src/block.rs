@@ -132,7 +132,7 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
     }
 }
 
-/// Returns the kind of a device by its own folder; [`BlockKind::Virtual`] if the folder does not show it.
+/// Returns the kind of a device from its own folder; [`BlockKind::Virtual`] if the folder does not show it.
 fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
     let at = &block.place;
     let text = |path| sysfs.text(at, path);
@@ -195,7 +195,7 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
     if way.hops.is_empty() { Vec::new() } else { vec![way] }
 }
 
-/// Copies the NUMA node of a namespace or its path to the last hop if all hops lack one.
+/// Copies the NUMA node of a namespace or of its path to the last hop, if no hop has a NUMA node.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())
         && let Some(last) = hops.last_mut()
@@ -204,7 +204,7 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     }
 }
 
-/// Returns a device's identity: from its last hop if that has one, else from its own attributes.
+/// Returns a device's identity: the identity of its last hop if that hop has one, else the device's own attributes.
 fn identity(sysfs: &Sysfs, at: &DevicePosition, ways: &[InspectedPath]) -> Identity {
     let last = ways.first().and_then(|way| way.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =

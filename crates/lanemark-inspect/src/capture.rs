@@ -1,12 +1,12 @@
 //! Captures: the parts of a sysfs tree that an inspection reads, as a tar file, and the tree unpacked from it.
 //!
-//! While an inspection runs, [`Recording`] notes each folder, link and file that it looks at. A capture contains only
-//! these, so that an inspection of the capture gives the same result. A file that existed and could not be read is
-//! stored as an empty file.
+//! While an inspection runs, [`Recording`] notes each folder, link and file that the inspection reads. A capture
+//! contains only these, so that an inspection of the capture gives the same result. A file that existed and could not
+//! be read is stored as an empty file.
 //!
-//! A capture may come from an untrusted source. It is unpacked in a separate folder. Names that lead out of the folder,
-//! entries below links, and anything but folders, links and files are refused; counts and sizes are bounded. Links are
-//! created unchanged, since [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
+//! A capture may come from an untrusted source. It is unpacked in a separate folder. The reader refuses names that lead
+//! out of the folder, entries below links, and anything other than folders, links and files; it bounds counts and
+//! sizes. Links are created unchanged, since [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Maximum number of folders above an entry.
 const DEPTH_MAX: usize = 128;
 
-/// Files that an inspection has looked at, by their path in the tree.
+/// Files that an inspection has read, by their path in the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Recording(BTreeMap<PathBuf, Entry>);
 

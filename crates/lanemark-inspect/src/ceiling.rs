@@ -17,10 +17,10 @@ const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 
 /// Returns the ceilings of the links to the inspected device, starting at the processor.
 ///
-/// A device on top of a single other device has the same ceilings. A device that consists of several lacks ceilings
-/// here, since the distribution of requests over them is unknown. Of several paths, the first is used. A shared link is
-/// assumed to be free of other devices. USB and PATA lack a formula. If the packet sizes of a link are unknown, its
-/// ceiling is between the ceilings for the smallest and the largest possible size.
+/// A device on top of a single other device has the same ceilings. A device that consists of several devices has no
+/// ceilings here, since the distribution of requests over them is unknown. If there are several paths, the first is
+/// used. A shared link is assumed to be free of other devices. USB and PATA do not have a formula. If the packet sizes
+/// of a link are unknown, its ceiling is between the ceilings for the smallest and the largest possible size.
 pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let Some(device) = hardware(inspection) else { return Vec::new() };
     let transfer_max = device.queue.transfer_max.filter(|&most| most > Bytes::ZERO);
@@ -36,11 +36,12 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     way.iter().filter_map(ceiling).collect()
 }
 
-/// Returns the device below the target with a separate path, if there is exactly one.
+/// Follows the devices below the target, and returns the first that has a path, if there is only one device at each
+/// level.
 pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     let named = |name: &str| inspection.devices.iter().find(|device| device.name == name);
     let mut device = named(inspection.target.as_deref()?)?;
-    // The limit exceeds the depth of any stack that the kernel allows, so that a cycle ends.
+    // The limit exceeds the depth of any stack that the kernel allows, and ends the search in a cycle.
     for _ in 0..16 {
         match (device.ways.is_empty(), &device.below[..]) {
             (false, _) => return Some(device),

@@ -83,7 +83,8 @@ impl InspectError {
             Self::ForeignPath { .. } => "name a device of that tree, such as nvme0n1".to_owned(),
             Self::Path { .. } => "name a device such as nvme0n1, or a path that exists".to_owned(),
             Self::NoDevice { .. } => {
-                "name a path on a local disk; network, memory and overlay file systems lack one"
+                "name a path on a local disk; network, memory and overlay file systems do not have \
+                 one"
                     .to_owned()
             }
         }

@@ -5,8 +5,8 @@
 //! [`Inspection`](lanemark_schema::result::Inspection) is plain data of the schema, so it can be saved with a result,
 //! and `lanemark-report` draws it.
 //!
-//! The life of an inspection: `block` lists the devices and reads their limits; `below` finds the devices that each
-//! consists of; `way` walks from the root of the device tree down to a device and makes a hop of each known part, with
+//! The life of an inspection: `block` lists the devices and reads their limits; `below` finds the components of each
+//! device; `way` walks from the root of the device tree down to a device and makes a hop from each known part, with
 //! `pci`, `ata`, `sas`, `nvme` and `usb` reading the links; `rate` is the only module that converts a trained link to
 //! bytes a second, by the simulator's formulas; `finding` searches for the limits.
 //!

@@ -1,4 +1,4 @@
-//! The location of a path of this machine: the number of its block device.
+//! The location of a path on this machine: the number of its block device.
 //!
 //! A device node is its own location. A file system reports a device number with each file. Some file systems (btrfs,
 //! and file systems over several devices) report a number that belongs to no device; then `/proc/self/mountinfo`

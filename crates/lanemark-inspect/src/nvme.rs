@@ -11,9 +11,9 @@ use crate::value::{is_decimal, is_numbered, node, number};
 
 /// A namespace by name.
 pub(crate) struct Namespace<'a> {
-    /// Number of the controller or subsystem, `0` of nvme0n1.
+    /// Number of the controller or subsystem, `0` in nvme0n1.
     pub(crate) instance: &'a str,
-    /// Number of the namespace, `1` of nvme0n1.
+    /// Number of the namespace, `1` in nvme0n1.
     pub(crate) number: &'a str,
 }
 
@@ -45,8 +45,8 @@ pub(crate) fn subsystem(at: &DevicePosition) -> Option<String> {
     is_numbered(&parent, "nvme-subsys").then_some(parent)
 }
 
-/// Returns the namespaces below controllers and subsystems. The kernel lists them among block devices too; captures of
-/// NVMe devices only may not.
+/// Returns the namespaces below controllers and subsystems. The kernel also lists them among the block devices, but a
+/// capture of only NVMe devices may lack that list.
 pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<DevicePosition> {
     let mut found = Vec::new();
     for folder in ["class/nvme-subsystem", "class/nvme"] {
@@ -88,7 +88,7 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_
     if !named.is_empty() {
         return named;
     }
-    // For kernels that hide the paths, and captures without them: every controller is one path.
+    // For kernels that hide the paths, and for captures without paths: every controller counts as one path.
     let plain = |controller| Path { controller, name: None, state: None, numa_node: None };
     controllers.into_iter().map(plain).collect()
 }

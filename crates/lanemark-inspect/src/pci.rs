@@ -1,4 +1,4 @@
-//! PCI functions of a path, and the links between them.
+//! The PCI functions on a path, and the links between them.
 //!
 //! Speeds and widths are in `current_link_speed` and similar attributes at both ends of a link. A port's kind is in its
 //! configuration space; if that cannot be read, bridges alternate: a switch's upstream port below a root port, a
@@ -22,9 +22,9 @@ use crate::value::{
 const INTEL: u32 = 0x8086;
 const CHIPSET_DEVICES: u32 = 0x10;
 const CHIPSET_BRIDGE: &str = "1f.0";
-/// The subsystem vendor of QEMU's model of such a chipset, which lacks an uplink.
+/// The subsystem vendor of QEMU's model of such a chipset; the model has no uplink.
 const QEMU_SUBSYSTEM: u32 = 0x1af4;
-/// The vendor of QEMU's root ports, which lack lanes.
+/// The vendor of QEMU's root ports, which have no lanes.
 const QEMU: u16 = 0x1b36;
 
 /// The attributes of a function.
@@ -156,7 +156,7 @@ impl PciFunction {
             upper_max: above.and_then(|above| above.max),
             lower_max: self.max,
             payload_max,
-            // The common maximum of both ends is unknown from one end.
+            // One end does not show the common maximum of both ends.
             payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
             read_request_max: self.config.and_then(|config| config.read_request_max),
             line,
@@ -169,8 +169,8 @@ impl PciFunction {
     }
 }
 
-/// Returns the class of a function that has `next` below it. A function with an ATA port may be parallel or serial,
-/// which only its driver shows.
+/// Returns the class of a function that has `next` below it. A function with an ATA port may be parallel or serial;
+/// only its driver shows which.
 fn class_before(next: &str, driver: Option<&str>) -> u32 {
     match next {
         next if is_pci_address(next) => 0x06_0400,

@@ -1,9 +1,9 @@
 //! The PCI Express capability in configuration space: kind of port, payload and read requests.
 //!
 //! The layout follows PCI Express Base Specification, 7.5.3. The capability with id 10h contains the port type (offset
-//! 2, bits 7:4), the supported payload (offset 4, bits 2:0), and as set the payload (offset 8, bits 7:5) and read
-//! request (bits 14:12), each as 128 B shifted left. The list of capabilities begins at the pointer in byte 34h and
-//! lies above byte 40h, which unprivileged users cannot read.
+//! 2, bits 7:4), the supported payload (offset 4, bits 2:0), and the settings of the payload (offset 8, bits 7:5) and
+//! the read request (bits 14:12), each stored as a left shift of 128 B. The list of capabilities begins at the pointer
+//! in byte 34h and lies above byte 40h, which unprivileged users cannot read.
 
 use lanemark_schema::units::Bytes;
 
@@ -14,7 +14,7 @@ const STATUS: usize = 0x06;
 const STATUS_HAS_LIST: u8 = 0x10;
 const LIST: usize = 0x34;
 const PCI_EXPRESS: u8 = 0x10;
-/// A bound above the number of capabilities that fit into the space.
+/// An upper bound for the number of capabilities that fit into the space.
 const CAPABILITIES_MAX: usize = 48;
 
 /// The content of the capability.
@@ -31,7 +31,7 @@ pub(crate) struct PcieConfig {
 }
 
 impl PcieConfig {
-    /// Reads the capability from `config` if all of it is there.
+    /// Reads the capability from `config` if it is complete.
     pub(crate) fn parse(config: &[u8]) -> Option<Self> {
         if config.get(STATUS)? & STATUS_HAS_LIST == 0 {
             return None;

@@ -2,7 +2,7 @@
 //!
 //! *Line* is the rate after the line code only. *Usable* is the simulator's formula for long reads: PCIe packets as
 //! posted writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has only a line rate (64 GT/s, one
-//! bit a transfer, flits not subtracted), since the simulator lacks a formula for it; the same applies to USB and to
+//! bit a transfer, flits not subtracted), because the simulator has no formula for it; the same applies to USB and to
 //! SAS at 1.5 Gb/s. USB line codes: no code up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
 
 use lanemark_schema::result::PcieRate;
@@ -14,9 +14,9 @@ use lanemark_sim::link::{
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// Minimum and maximum payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
+/// Minimum and maximum packet payload to which a link may be set (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
-/// Size of a long read: short enough for the simulator's arithmetic, long compared with all intervals.
+/// Size of a long read: short enough for the simulator's arithmetic, and long compared with all protocol intervals.
 const LONG: Bytes = Bytes::kibi(128);
 /// Throughput of a PCIe 6 lane: 64 GT/s.
 const LANE_SIX: u64 = 8_000_000_000;

@@ -12,7 +12,7 @@ pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
     parts.iter().all(|part| is_decimal(part)).then_some(parts)
 }
 
-/// Reads the identity of the device at `at`. The kernel cuts the models of ATA drives to 16 characters here.
+/// Reads the identity of the device at `at`. The kernel truncates the model names of ATA drives to 16 characters here.
 pub(crate) fn identity(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
     Identity {
         vendor: sysfs.text(at, "vendor"),

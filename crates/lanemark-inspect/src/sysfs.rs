@@ -1,9 +1,9 @@
 //! A sysfs tree: the machine's own or a captured one, read without leaving it.
 //!
 //! Every path is walked component by component below the root. A relative link is resolved from its own folder; an
-//! absolute link, which captures may have, begins at the root again, with or without `/sys`. Links are counted, so that
-//! cycles end; a link above the root is refused. Only regular files are opened, and up to [`READ_MAX`] is read of each.
-//! A missing file is legal and not recorded; an unreadable file is recorded.
+//! absolute link, which captures may contain, is resolved from the root, with or without `/sys`. Links are counted, so
+//! that cycles end; a link above the root is refused. Only regular files are opened, and at most [`READ_MAX`] is read
+//! from each. A missing file is legal and not recorded; an unreadable file is recorded.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -22,7 +22,7 @@ use crate::error::InspectError;
 use crate::lspci;
 use crate::value::{cut, natural};
 
-/// Maximum size that is read of a file; nearly all sysfs files contain up to one page.
+/// Maximum size that is read from a file; nearly all sysfs files contain up to one page.
 const READ_MAX: u64 = 64 * 1024;
 /// Maximum number of links in one path, equal to the kernel's limit.
 const LINKS_MAX: u32 = 40;
@@ -41,7 +41,7 @@ pub struct Sysfs {
     /// Path of the tree without links.
     root: PathBuf,
     unread: RefCell<BTreeSet<Unread>>,
-    /// Files that were looked at, if they are recorded for a capture.
+    /// Files that were read, if they are recorded for a capture.
     recording: Option<RefCell<Recording>>,
     /// The folder of an unpacked capture, which is removed with this value.
     _folder: Option<PrivateFolder>,
@@ -159,7 +159,7 @@ impl Sysfs {
         &self.named
     }
 
-    /// Returns the files that could not be read until now, in order of path.
+    /// Returns the files that could not be read so far, in order of path.
     pub(crate) fn unread(&self) -> Vec<Unread> {
         self.unread.borrow().iter().cloned().collect()
     }
@@ -178,12 +178,12 @@ impl Sysfs {
         self.value(&self.place("devices/system/cpu")?, "online", count)
     }
 
-    /// Returns the position that `path` leads to, if it exists.
+    /// Returns the position to which `path` leads, if it exists.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<DevicePosition> {
         self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
-    /// Returns the position that `path` leads to from `at`, if it exists.
+    /// Returns the position to which `path` leads from `at`, if it exists.
     pub(crate) fn place_in(
         &self,
         at: &DevicePosition,

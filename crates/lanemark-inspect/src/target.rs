@@ -12,7 +12,7 @@ const NEAREST_MAX: usize = 3;
 /// Minimum similarity of a suggested name, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 
-/// Returns the name of the device that `target` refers to.
+/// Returns the name of the device to which `target` refers.
 pub(crate) fn resolve(sysfs: &Sysfs, names: &Names, target: &str) -> Result<String, InspectError> {
     let plain = target.strip_prefix("/dev/").unwrap_or(target);
     // Sysfs replaces a slash in a node's name with an exclamation mark.

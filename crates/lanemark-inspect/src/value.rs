@@ -8,7 +8,7 @@ use std::str::FromStr;
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::Bytes;
 
-/// Number of characters that remain of a cut value.
+/// Number of characters that remain of a truncated value.
 const CUT: usize = 40;
 
 pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
@@ -85,7 +85,7 @@ pub(crate) fn pcie_rate(generation: Option<u8>, lanes: Option<u8>) -> Option<Pci
 }
 
 /// Parses the bits a second of `6.0 Gbps` (ATA) or `12.0 Gbit` (SAS). The inner value is `None` for `<unknown>` and for
-/// the texts of a SAS phy without a rate, such as `Phy disabled`.
+/// the strings of a SAS phy without a rate, such as `Phy disabled`.
 pub(crate) fn line_rate(text: &str) -> Option<Option<u64>> {
     let Some((figure, unit)) = text.split_once(' ') else {
         return (text.eq_ignore_ascii_case("<unknown>") || text == "Unknown").then_some(None);

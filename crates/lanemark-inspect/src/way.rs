@@ -1,7 +1,7 @@
 //! The path from the processor down to a device: a hop for each part of its position in the tree.
 //!
 //! `/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda` is read from left to right. A part that
-//! is not a separate hop (a SCSI host of its adapter, a target, a root hub) adds no hop. A bus with an unknown name is
+//! is not a separate hop (the SCSI host of an adapter, a target, a root hub) adds no hop. A bus with an unknown name is
 //! a hop if the kernel has a driver for it.
 
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
 
-/// A bound above the number of hops of any path.
+/// An upper bound for the number of hops on a path.
 const HOPS_MAX: usize = 64;
 
 /// The kind of a component of a path in the device tree, by its name.
@@ -30,7 +30,7 @@ enum ComponentKind {
     NvmeController,
     UsbDevice,
     Virtio,
-    /// A part of the component above it.
+    /// A component that is a part of the component above it.
     Within,
     Unknown,
 }
@@ -40,7 +40,7 @@ struct PathWalk<'a> {
     sysfs: &'a Sysfs,
     functions: &'a PciFunctions,
     hops: Vec<InspectedHop>,
-    /// The PCI function last passed, with its role.
+    /// The last PCI function on the path so far, with its role.
     pci: Option<(Rc<PciFunction>, PciRole)>,
     /// The ATA or SAS port of the next device.
     port: Option<(DevicePosition, ComponentKind)>,
@@ -152,7 +152,7 @@ impl PathWalk<'_> {
         }
     }
 
-    /// Adds a component with an unknown name as a hop if it has a driver or its bus is listed here.
+    /// Adds a component with an unknown name as a hop if it has a driver or if its bus is listed here.
     fn unknown(&mut self, at: &DevicePosition) {
         let Some(bus) = self.sysfs.link_name(at, "subsystem") else { return };
         let driver = self.sysfs.link_name(at, "driver");
@@ -196,7 +196,7 @@ fn classify(at: &DevicePosition) -> ComponentKind {
     }
 }
 
-/// Merges the drive's own identity with that from SCSI, whose fields are shorter.
+/// Merges the drive's own identity with its SCSI identity, whose fields are shorter.
 fn whole(scsi: Identity, drive: Option<Identity>) -> Identity {
     let drive = drive.unwrap_or_default();
     Identity {

@@ -279,7 +279,7 @@ const ATTRIBUTES: [&str; 26] = [
     "devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/write_cache",
 ];
 
-/// Names that a reader of such trees looks for.
+/// The names for which a reader of such trees searches.
 const NAMES: [&str; 40] = [
     "block",
     "class",

@@ -384,7 +384,7 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
     let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
     let text = tree.drawn();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
-    // Next to a drive with known limits, each gap is named.
+    // Each gap is reported, alongside a drive with known limits.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");

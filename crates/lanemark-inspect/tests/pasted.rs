@@ -1,4 +1,4 @@
-//! lspci texts as pasted by users: one function of many, quoted, wrapped, without line breaks, without privileges.
+//! lspci texts as users paste them: one function of many, quoted, wrapped, without line breaks, without privileges.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     assert!(!text.contains("No limits were found"), "{text}");
     assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
     assert!(inspection_svg(&inspection).contains("the capability of its port is not known"));
-    // Together with the port, the cause is the slot.
+    // If the text also contains the port, the cause is known to be the slot.
     let both = said(&format!("{PORT}\n{DRIVE}"));
     assert!(
         both.contains("supports PCIe 3.0 x4, but its port 0001:00:00.0 only PCIe 2.0 x1"),
@@ -164,7 +164,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         incapable.contains("the capability of 0001:01:00.0 (LnkCap) is not known"),
         "{incapable}"
     );
-    // Both ends, at the same speed.
+    // Both ends are known, and they have the same speed.
     let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
     let both = said(&same(&format!("{port}\n{DRIVE}")));
     assert!(both.contains("No limits were found for these devices."), "{both}");
@@ -191,7 +191,7 @@ fn without_privileges_the_reader_learns_which_command_shows_the_links() {
     assert_eq!(denied, [&UnreadReason::Permission]);
     let said = shown(&inspection);
     assert!(said.contains("No link to nvme0n1 reports its rate"), "{said}");
-    assert!(said.contains("`sudo lspci -vvv` shows the links"), "{said}");
+    assert!(said.contains("`sudo lspci -vvv` shows the PCI Express links"), "{said}");
     assert!(!said.contains("No limits were found"), "{said}");
 }
 

@@ -1,4 +1,4 @@
-//! Inspected machines as platform files: the files contain the values of sysfs, and each port accepts a drive.
+//! Inspected machines as platform files: the files contain the values from sysfs, and each port accepts a drive.
 
 mod tree;
 

@@ -1,7 +1,7 @@
 //! Each verdict on a real run with a deliberate cause: a limit, a quota, busy loops, one request at a time, a slow file
 //! system.
 //!
-//! All tests except the busy loops need a processor without other load, so a disturbed run is repeated. If the machine
+//! All tests except the busy loops need an otherwise idle processor, so a disturbed run is repeated. If the machine
 //! is always busy, the test asserts that the verdict is undecided.
 
 use std::path::Path;
@@ -98,7 +98,7 @@ fn a_limit_on_the_device_holds_a_run_back() {
     let _alone = alone();
     let Some(device) = device() else { return };
     for bytes in [false, true] {
-        // With 64 outstanding requests, each takes 128 ms, so the limit is reached regardless of other load.
+        // With 64 outstanding requests, each takes 128 ms, so the limit is reached regardless of other programs.
         let group = match bytes {
             false => Group::reads_a_second(device.node(), 500),
             true => Group::read_bytes_a_second(device.node(), 2_000_000),
@@ -126,7 +126,7 @@ fn a_quota_of_processor_time_holds_a_run_back() {
     assert!(warnings.iter().any(|warning| matches!(warning, Warning::Throttled { .. })));
 }
 
-/// Busy loops, more of them than processors.
+/// Busy loops, more than there are processors.
 struct BusyLoops(Vec<Child>);
 
 impl BusyLoops {
@@ -196,8 +196,9 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
             }
         });
         let _end = SetOnDrop(&over);
-        // Each write arrives while the file system is frozen, and waits longer than other load on the processors could
-        // delay it. The verdict is therefore the same on a busy machine, unless the test's own thread waits for a core.
+        // Each write arrives while the file system is frozen, and waits for longer than other programs on the
+        // processors could delay it. The verdict is therefore the same on a busy machine, unless the test's own thread
+        // waits for a core.
         let think = Duration::from_microseconds(100_000);
         let written = Test { span: Bytes::mebi(8), ..reads(1, 3000) }
             .with(|asked| asked.read_share = Ratio::ZERO);

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Requests cancellation. A running test ends within some thousand events of the simulator, a few milliseconds.
+    /// Requests cancellation. A running test ends within a few thousand events of the simulator, which take a few
+    /// milliseconds.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
 //! Results as columns for tabular formats: a Parquet file, Arrow arrays, a data frame.
 //!
 //! The name of a column ends in its unit, as in result and sweep files. An unknown value is absent. A figure without a
-//! direction covers reads and writes together; `read_` and `write_` begin the names of the figures of one direction.
+//! direction covers reads and writes together; the names of figures for one direction begin with `read_` or `write_`.
 
 use std::collections::BTreeMap;
 
@@ -284,7 +284,7 @@ pub enum AxisKind {
     Text,
     /// Plain numbers.
     Number,
-    /// Quantities in one unit, which ends the column's name.
+    /// Quantities in one unit; the column's name ends in that unit.
     Quantity(AxisUnit),
 }
 

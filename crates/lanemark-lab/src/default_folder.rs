@@ -19,7 +19,7 @@ pub fn of_results() -> Result<PathBuf, LabError> {
     chosen(|name| std::env::var_os(name), std::env::home_dir)
 }
 
-/// Returns the default folder for these values of variables and this home folder.
+/// Returns the default folder for these values of the variables and this home folder.
 fn chosen(
     value: impl Fn(&str) -> Option<OsString>,
     home: impl FnOnce() -> Option<PathBuf>,
@@ -28,7 +28,7 @@ fn chosen(
     if let Some(folder) = set(VARIABLE) {
         return Ok(folder);
     }
-    // A relative path in `XDG_STATE_HOME` is invalid, by its specification.
+    // A relative path in `XDG_STATE_HOME` is invalid according to its specification.
     let state = set("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
     let usual = || home().filter(|home| home.is_absolute()).map(|home| home.join(".local/state"));
     let state = state.or_else(usual).ok_or_else(|| {

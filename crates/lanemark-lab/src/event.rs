@@ -15,7 +15,7 @@ pub struct TestPosition {
 }
 
 /// An event of a run. The events of one repeat arrive in order: begun, advanced, sampled. Events of other repeats
-/// arrive in between, since repeats run in parallel.
+/// arrive in between, because repeats run in parallel.
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A repeat begins.
@@ -46,7 +46,7 @@ pub enum Event<'e> {
         /// The number of all such tests.
         total: usize,
     },
-    /// A point of a sweep has ended and is in its file.
+    /// A point of a sweep has ended, and its row is in the file.
     Point {
         /// The point that ended.
         point: &'e SweepPoint,
@@ -57,5 +57,5 @@ pub enum Event<'e> {
     },
 }
 
-/// An observer of events. It is called in the thread that started the run.
+/// An observer of events. The observer is called in the thread that started the run.
 pub type Watch<'w> = dyn FnMut(Event<'_>) + 'w;

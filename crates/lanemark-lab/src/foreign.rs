@@ -9,19 +9,19 @@ use lanemark_schema::result::{Provenance, RunResult, Warning};
 use crate::error::LabError;
 use crate::opened::hash;
 
-/// Returns the result in `text` if it is a text of another program, or `None` if it may be a result of Lanemark. `name`
-/// is its name in errors. The notes about it become warnings of the result.
+/// Returns the result in `text` if another program wrote the text, or `None` if it may be a Lanemark result. `name` is
+/// the name of the text in errors. The notes about it become warnings of the result.
 ///
 /// # Errors
 /// Returns an error if the format is not read, or if the text has several results.
 pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
     let text = text.trim_start_matches('\u{feff}');
     let may_be_ours = match recognise(text) {
-        // JSON without a version of fio.
+        // JSON that does not state a version of fio.
         Recognised::Result(lanemark_formats::ResultFormat::FioJson) => {
             !text.contains("\"fio version\"")
         }
-        Recognised::Known(known) => known.name == "a result of Lanemark",
+        Recognised::Known(known) => known.name == "a Lanemark result",
         Recognised::Result(_) | Recognised::Unknown => false,
     };
     if may_be_ours {
@@ -30,7 +30,7 @@ pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
     let mut all = foreign::results(foreign::read(text, name)?, &SuppliedSettings::default())?;
     if all.len() > 1 {
         let error = FormatError::file(name, format!("has results of {} targets", all.len()));
-        return Err(error.hint("`lanemark import` makes a file of each").into());
+        return Err(error.hint("`lanemark import` makes a file for each").into());
     }
     let Some(one) = all.pop() else { return Ok(None) };
     let started_at = began(&one).unwrap_or_default();

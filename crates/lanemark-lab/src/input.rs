@@ -39,7 +39,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     let refused =
         || io::Error::other("is neither a regular file nor piped in, as `-` and `/dev/stdin` are");
     if is_standard(path) {
-        // A duplicate, since a socket cannot be opened by its path.
+        // A duplicate descriptor, because a socket cannot be opened by its path.
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
     let is_piped = is_piped(path);
@@ -164,7 +164,7 @@ mod tests {
             let path = format!("/dev/fd/{}", reader.as_raw_fd());
             let slow = std::thread::spawn(move || {
                 std::thread::sleep(std::time::Duration::from_millis(50));
-                // More than the capacity of a pipe, so that the reader has to drain it.
+                // This is more than the capacity of a pipe, so that the reader must drain it.
                 let _ = writer.write_all(&vec![b'x'; length]);
             });
             match bytes(Path::new(&path), most) {

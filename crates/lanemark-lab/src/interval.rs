@@ -30,9 +30,9 @@ use crate::lab::{Lab, assemble, setting};
 /// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
 /// end.
 pub const DRAWS: usize = 32;
-/// The minimum number of usable draws for an interval. Some draws make no valid system: half of the draws of a hard
-/// disk have fewer sectors in a track and cannot reach its capacity. With fewer usable draws than this, the ranges
-/// contradict the rest of the system.
+/// The minimum number of usable draws for an interval. Some draws do not give a valid system: half of the draws of a
+/// hard disk have too few sectors in a track to reach the disk's capacity. If fewer draws than this are usable, the
+/// ranges contradict the rest of the system.
 const DRAWS_TOLD: usize = DRAWS / 4;
 /// Requests of a short test. A test with many outstanding requests gets more.
 const REQUESTS: u64 = 2_000;
@@ -42,7 +42,7 @@ const LEAST: f64 = 16.0;
 /// A short test with up to this number of requests ends with its last request, a longer one after its expected time.
 const FEW: f64 = 64.0;
 
-/// Returns a test cut to some thousand requests, given the predicted rate of the whole test.
+/// Returns a test shortened to a few thousand requests, given the predicted rate of the whole test.
 fn shortened(test: &Test, requests_per_second: f64) -> Test {
     let mut short = test.clone();
     let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
@@ -53,8 +53,8 @@ fn shortened(test: &Test, requests_per_second: f64) -> Test {
     let time = Duration::from_picoseconds((seconds * 1e12) as u64);
     short.ramp = test.ramp.min(time);
     if requests <= FEW && test.is_closed() && test.block_least() == test.block {
-        // With few requests, a slower system completes one request less in a fixed time, which is a step of the count
-        // and not of the rate. Counting to the end of the last request removes the steps from the rate.
+        // With few requests, a slightly slower system completes one request fewer in a fixed time: the count changes in
+        // steps although the rate does not. Counting to the end of the last request removes the steps from the rate.
         short.duration = None;
         short.volume = Some(Bytes((requests.ceil() as u64).max(1) * test.block.get()));
     } else {
@@ -67,7 +67,7 @@ fn shortened(test: &Test, requests_per_second: f64) -> Test {
 }
 
 /// Returns whether a short version of a test of `workload` shows how its rate depends on the values of the system. A
-/// test that runs alongside another does not.
+/// test that runs alongside another test does not show this.
 pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
     workload.runs_alone(&test.test)
         && matches!(test.test.asks, LoadKind::Requests(_) | LoadKind::Transactions(_))
@@ -85,7 +85,7 @@ pub(crate) fn draws_of(result: &RunResult) -> usize {
 
 impl Lab {
     /// Adds to each test of a simulated `result` the interval of its figures. Tests with faults, with a database's
-    /// users or with a trace get no interval, and neither does a cancelled result. `watch` receives an event for each
+    /// users or with a trace have no interval, and neither does a cancelled result. `watch` receives an event for each
     /// short test.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ impl Lab {
             let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
-        // A piece is a side, one of its tests, and a draw or the values of the files.
+        // Each piece of work is a side, one of its tests, and either a draw or the values of the files.
         let pieces: Vec<(usize, usize, usize)> = sides
             .iter()
             .enumerate()
@@ -279,7 +279,7 @@ impl DrawnSystem<'_> {
         all.filter(free).collect()
     }
 
-    /// Returns the name of the drive or platform that has `parameter`.
+    /// Returns the name of the drive or platform to which `parameter` belongs.
     fn part_of(&self, parameter: &str) -> String {
         let (drive, rest) = self.name.split_once('@').unwrap_or((self.name, ""));
         let platform = rest.split_once(':').map_or(rest, |(platform, _)| platform);
@@ -321,7 +321,7 @@ impl Column {
 struct Rates {
     /// The short test with the values of the files.
     middle: Option<NominalTest>,
-    /// Requests a second of each draw, `None` for a draw that makes no valid system.
+    /// Requests a second of each draw, `None` for a draw that does not give a valid system.
     drawn: Vec<Option<f64>>,
 }
 
@@ -332,7 +332,7 @@ struct NominalTest {
     rate: f64,
     /// The factors for unmodelled effects that contain 80% of predictions.
     left_out: UnmodelledFactors,
-    /// The maximum rate of the links over this rate.
+    /// The ratio of the links' maximum rate to this rate.
     headroom: f64,
 }
 
@@ -341,7 +341,7 @@ struct NominalTest {
 pub(crate) struct CarriedEvidence {
     /// The standard deviation of the logarithm of a figure due to chance.
     pub(crate) chance: f64,
-    /// Whether a drive or link limits the other system and its throughput as the limit was measured.
+    /// Whether the other system is limited by a drive or link whose throughput as the limit was measured.
     pub(crate) is_full: bool,
 }
 
@@ -353,7 +353,7 @@ pub(crate) struct Draws {
     deviations: Vec<Vec<f64>>,
     /// The rates by side and test.
     rates: Vec<Vec<Rates>>,
-    /// Whether the draws are complete, not cancelled.
+    /// Whether the draws are complete, that is, not cancelled.
     whole: bool,
 }
 
@@ -369,7 +369,7 @@ impl Draws {
     }
 
     /// Returns the interval of the throughput of test `test` on side 1, given the measurement on side 0. With `ratio`,
-    /// the interval is of side 1 over side 0, in which the shared values of both sides vary together.
+    /// the interval describes side 1 divided by side 0, in which the shared values of both sides vary together.
     pub(crate) fn carried_interval(
         &self,
         test: usize,
@@ -389,7 +389,7 @@ impl Draws {
         self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
     }
 
-    /// Summarizes draws relative to the middle, if enough of them make valid systems.
+    /// Summarizes draws relative to the middle, if enough of them give valid systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,
@@ -407,21 +407,21 @@ impl Draws {
     }
 }
 
-/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, less six. Its tails end at
+/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, minus six. Its tails end at
 /// six.
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// The factor for a drive or link that is the limit on both systems. It contains 80% of 42 published pairs, which are
+/// The factor for a drive or link that is the limit on both systems. It covers 80% of 42 published pairs, which are
 /// drives of one model at their limit in two machines (`docs/model/what-if.md`).
 const FULL_LEFT_OUT: f64 = 1.034;
 /// The deviations of a normal distribution that contain 80% on both sides.
 pub(crate) const SIDES: f64 = 1.2816;
 
-/// The factor by which a path may exceed the formulas of its links. The formulas of SATA and SAS agree with
-/// measurements within the first. The second is the gain of the next payload size over PCIe, since platforms seldom
-/// state theirs.
+/// The factor by which a path may exceed the formulas of its links. The first factor applies to SATA and SAS: their
+/// formulas agree with measurements within this factor. The second factor is the gain from the next payload size over
+/// PCIe, because platforms seldom state their payload size.
 const LAW: f64 = 1.03;
 const LAW_PCIE: f64 = 1.1;
 

@@ -186,8 +186,10 @@ impl Lab {
         if let Some(test) = tests.find(|test| test.needs_page_cache()) {
             let message =
                 format!("test `{}`: block = {}: a multiple of 512 B", test.name, test.block);
-            return Err(LabError::input(message)
-                .hint("only the page cache accepts such requests: simulate a job file of fio, or round the size"));
+            return Err(LabError::input(message).hint(
+                "only the page cache accepts such requests: simulate a fio job file, or \
+                       round the size",
+            ));
         }
         let pieces: Vec<TestPosition> = (0..works.len())
             .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))
@@ -212,7 +214,7 @@ impl Lab {
             let whole = samples.iter().map(|test| test.iter().cloned().collect());
             works[run].system.result(works[run].workload, provenance.clone(), whole)
         };
-        // The first piece that failed. The pieces after it need not finish.
+        // The first piece that failed. The pieces after the failed one need not finish.
         let failed = AtomicUsize::new(usize::MAX);
         let mut failure = None;
         self.pool.each(

@@ -1,8 +1,8 @@
 //! Throughput that a test loses to the link that limits it: the test runs again with a faster link.
 //!
-//! The link of a drive that trained down is doubled until it is as fast as the drive's own connector, since no port
-//! makes it faster. Any other link is made sixteen times as fast, which is effectively no limit. Only links are
-//! examined, since the buyer of a drive cannot change its parts.
+//! If a drive's link trained down, its speed is doubled until it equals the speed of the drive's own connector, because
+//! no port can make it faster. Any other link is made sixteen times as fast, which is effectively no limit. Only links
+//! are examined, because the buyer of a drive cannot change the drive's parts.
 
 use lanemark_schema::result::{HopId, LinkLoss, PathPart, SystemChange, TestResult};
 use lanemark_schema::rng::StreamKey;
@@ -15,7 +15,7 @@ use crate::lab::Lab;
 
 /// The maximum number of doublings of a link's speed.
 const DOUBLINGS: u32 = 4;
-/// The utilisation from which on a link is examined.
+/// The utilisation at and above which a link is examined.
 const BUSY: f64 = 0.8;
 
 impl Lab {

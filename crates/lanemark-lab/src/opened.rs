@@ -1,4 +1,4 @@
-//! Workloads by their name or file, including files of other programs.
+//! Workloads by their name or file, including other programs' files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom};
@@ -30,8 +30,8 @@ pub struct Opened {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: one of fio or Iometer if the name has such an extension, the jobs of a command line of fio,
-/// otherwise one of the library.
+/// Opens a workload: a fio or Iometer file if the name has such an extension, the jobs of a fio command line, or
+/// otherwise a workload of the library.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
@@ -88,12 +88,12 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
     })
 }
 
-/// Reads a command line of fio. In its errors a line is the number of a word.
+/// Reads a fio command line. In its errors a line is the number of a word.
 fn command_line(text: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
     const NAME: &str = "fio";
     let command = fio::command(&fio::words(text, NAME)?, NAME)?;
     let mut opened = job_file(&command.text, NAME, target_size)?;
-    opened.workload.name = "jobs of a command line of fio".to_owned();
+    opened.workload.name = "jobs of a fio command line".to_owned();
     opened.notes.extend(command.notes);
     Ok(opened)
 }
@@ -148,7 +148,7 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 }
 
 impl Opened {
-    /// Adapts the workload to the simulator, which lacks a page cache. Tests that would wait for buffered reads get a
+    /// Adapts the workload to the simulator, which has no page cache. Tests that would wait for buffered reads get a
     /// depth of 1, and requests that are not multiples of 512 B become whole pages. Returns a warning about these
     /// assumptions, or `None` if no request would go through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {

@@ -42,7 +42,7 @@ impl RatingMet {
 }
 
 impl Lab {
-    /// Simulates each rating of the drive `name`. Steady-state ratings are omitted, since they need a drive that was
+    /// Simulates each rating of the drive `name`. Steady-state ratings are omitted, because they need a drive that was
     /// written for hours.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use crate::error::LabError;
 
 /// Prefix of the names of files that are removed with a run.
 const OURS: &str = ".lanemark-";
-/// Number of attempts at a name that other runs take and release.
+/// Number of attempts to take a name that other runs take and release.
 const TRIES: u32 = 1000;
 
 /// The files and folders to remove if the program ends before their owners are dropped.
@@ -115,7 +115,7 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if !*self.written.get_mut() {
-            // After the lock file, which is in the innermost folder.
+            // The folders are removed after the lock file, which is in the innermost folder.
             self.lock.remove();
             remove_folders(&self.made);
         }
@@ -135,7 +135,7 @@ pub fn abandon() {
     }
 }
 
-/// A locked file next to the output, which exists for as long as this value.
+/// A locked file next to the output, which exists as long as this value does.
 #[derive(Debug)]
 struct LockFile {
     path: PathBuf,
@@ -213,7 +213,7 @@ pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
             false => fs::rename(&name, path)?,
             true => rename_to_free(&name, path)?,
         }
-        // The temporary name is gone. A file that has it now belongs to another run.
+        // The temporary name is gone. A file that has the name now belongs to another run.
         return Ok(());
     }
     Err(io::Error::other("no free name is available next to it"))
@@ -224,7 +224,7 @@ fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // The lock file reserves the name, which is sufficient among runs of this program.
+        // The lock file reserves the name; for runs of this program that is sufficient.
         Err(Errno::INVAL | Errno::NOSYS) if !is_there(to) => fs::rename(from, to),
         Err(error) => Err(error.into()),
     }
@@ -306,7 +306,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(made)
 }
 
-/// Removes the empty ones of the folders.
+/// Removes the empty folders among them.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         let _ = fs::remove_dir(folder);

@@ -1,4 +1,4 @@
-//! Results on disk: each is written whole or not at all, and never over a file that is not a result.
+//! Results on disk: each is written whole or not at all, and never replaces a file that is not a result.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -166,7 +166,7 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
 }
 
 /// Reads a saved result, or the result of another program in a format that is read. A bare name that the current folder
-/// does not contain is one of the default folder of results.
+/// does not contain is looked up in the default folder of results.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or the error of [`read_any`].
@@ -182,7 +182,7 @@ pub fn load_any(path: &Path) -> Result<Saved, LabError> {
 /// Returns an error that names both folders if neither contains the file.
 pub fn located(path: &Path) -> Result<PathBuf, LabError> {
     let is_bare = path.file_name().is_some_and(|name| name == path.as_os_str() && name != "-");
-    // A file that cannot be read is an error of its reader.
+    // If the file cannot be read, its reader reports the error.
     if !is_bare || path.symlink_metadata().is_ok() {
         return Ok(path.to_owned());
     }
@@ -320,7 +320,7 @@ pub struct FileKind {
     pub option: &'static str,
 }
 
-/// A file of one kind, written once at the end of a run. That it can be written is checked at the start.
+/// A file of one kind, written once at the end of a run. The start of the run checks that the file can be written.
 #[derive(Debug)]
 pub struct Outlet {
     reserved: Reserved,

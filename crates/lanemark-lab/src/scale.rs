@@ -1,4 +1,4 @@
-//! Changes to a workload for one run: its size and length, the intervals that it records, and its faults.
+//! Changes to a workload for one run: its size and duration, the intervals that it records, and its faults.
 
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Fault, Interval, Rounds, TestError, Tracked, Workload};
@@ -10,7 +10,7 @@ use crate::error::LabError;
 pub struct Scale {
     /// Part of the target that every test uses; volumes shrink or grow with it.
     pub size: Option<Bytes>,
-    /// Time that every test runs, regardless of its volume.
+    /// Time for which every test runs, regardless of its volume.
     pub duration: Option<Duration>,
     /// The number of repeats of every test.
     pub repeats: Option<u32>,
@@ -103,7 +103,7 @@ pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
         .hint("write a kind and its keys, for example --fault \"power-cut at=2s boot=5s\""))
 }
 
-/// Refuses a workload with faults, since a real target cannot be made to fail.
+/// Refuses a workload with faults, because a real target cannot be made to fail.
 ///
 /// # Errors
 /// Returns an error if the workload has faults.

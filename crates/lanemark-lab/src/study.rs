@@ -19,7 +19,7 @@ pub struct Extras<'l> {
 
 impl Lab {
     /// Runs all tests of `study`, and computes the additional results that `extras` names. If the run is cancelled, the
-    /// outcome contains the tests that have ended, in systems that are not complete.
+    /// outcome contains the tests that have ended, in results that are marked as incomplete.
     ///
     /// # Errors
     /// Returns an error if a test does not fit a drive.

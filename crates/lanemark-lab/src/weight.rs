@@ -12,8 +12,7 @@ use crate::error::LabError;
 /// read and write has 490.
 pub const HISTOGRAMS_MAX: usize = 16_384;
 
-/// Checks that `text`, with the name `name`, has up to `most` histograms. Text that is not JSON is left to its
-/// reader.
+/// Checks that `text`, with the name `name`, has up to `most` histograms. The reader handles text that is not JSON.
 ///
 /// # Errors
 /// Returns an error if the text has too many histograms, or arrays that no result has.

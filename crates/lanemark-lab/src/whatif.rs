@@ -26,7 +26,7 @@ const REQUESTS: u64 = 16_000;
 /// A system with its tests, and the name of the pair.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// The name for people.
+    /// The display name.
     pub name: String,
     /// System of the side.
     pub system: System,
@@ -37,16 +37,16 @@ pub struct Side {
 /// A what-if before it is run.
 #[derive(Clone, Debug)]
 pub struct WhatIfJob<'j> {
-    /// The present system.
+    /// The current system.
     pub present: Side,
     /// The alternative system.
     pub other: Side,
     /// Both systems with their uncertain values, or `None` to compute no intervals.
     pub subjects: Option<[DrawnSystem<'j>; 2]>,
-    /// A measured result of the present system, with the name of its file. Its tests are simulated shortened if the
-    /// result is the same.
+    /// A measured result of the current system, with the name of its file. Its tests are simulated in shortened form if
+    /// the result is the same.
     pub measured: Option<(&'j str, &'j RunResult)>,
-    /// The differences of the alternative system, for people.
+    /// The differences of the alternative system, as text for display.
     pub changed: Vec<String>,
     /// The seed of all random numbers.
     pub seed: u64,
@@ -193,8 +193,8 @@ impl Lab {
 }
 
 /// Shortens test `at` of both sides to some ten thousand requests that count, and returns their number. Before these,
-/// several times the outstanding requests run, at the measured rate. A test stays whole if it is short, if it does
-/// anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
+/// several times the outstanding requests run, at the measured rate. A test is not shortened if it is short already, if
+/// it does anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
 fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64> {
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
@@ -203,7 +203,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     let plain = alone && whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
     let settled = |drive: &AttachmentSpec| match &drive.drive.media {
         MediaSpec::Flash(flash) => flash.translation.map.is_none(),
-        // The rate of a disk depends on how far the test proceeds.
+        // The rate of a disk also depends on how far the test proceeds.
         MediaSpec::Disk(_) => false,
     };
     let even = |side: &&mut Side| {
@@ -240,7 +240,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     Some(requests)
 }
 
-/// Returns a test of the present system with its measurement.
+/// Returns a test of the current system with its measurement.
 fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
     let log = (measured / one.throughput_bytes_per_second.value).ln();

@@ -1,4 +1,5 @@
-//! Runs by value: identical bytes on any number of threads, events in order, and an end on request.
+//! Runs through the library's interface: identical bytes on any number of threads, events in order, and an end on
+//! request.
 
 use std::path::Path;
 use std::time::Instant;

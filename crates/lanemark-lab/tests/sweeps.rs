@@ -1,4 +1,4 @@
-//! Sweeps by value: ranges of points, parts that are merged, and parts that cannot be merged.
+//! Sweeps through the library's interface: ranges of points, parts that are merged, and parts that cannot be merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const TEST: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
 
-/// Twelve points. No system can have the last one.
+/// Twelve points. The last value is impossible for any system.
 fn sweep(library: &Library, seed: u64) -> Sweep {
     let axes = ["queue_depth=1,4,16", "drive.flash.read=40us,80us,1h,60us"];
     let definition = Definition {
@@ -73,7 +73,7 @@ fn parts_come_to_the_bytes_of_one_run() {
         .map(|(name, points)| place.part(&format!("{name}.csv"), points, 1));
     let bytes = fs::read(&whole).unwrap();
     assert_eq!(place.merged(&[&c, &a, &b]).unwrap(), bytes);
-    // Merging again over the sweep's own file; a whole sweep is also a part.
+    // The parts are merged again over the sweep's own file; a whole sweep is also a valid part.
     assert_eq!(place.merged(&[&a, &b, &c]).unwrap(), bytes);
     assert_eq!(place.merged(&[&whole]).unwrap(), bytes);
     // A merged file continues like any other: no points are left to run.
@@ -166,7 +166,7 @@ fn spoilt_parts_are_told_and_never_taken() {
         (String::new(), "is not a part of a sweep"),
         ("a,b\n1,2\n".to_owned(), "is not a part of a sweep"),
         (head.to_owned(), "is not a part of a sweep"),
-        (spoilt("queue_depth", "block"), ":1: has other axes"),
+        (spoilt("queue_depth", "block"), ":1: its axes differ"),
         (spoilt(",utilisation,", ",use,"), "is not a part of a sweep"),
         (
             format!("{head}\n{}\n{rest}", first.replacen("0,", "3,", 1)),

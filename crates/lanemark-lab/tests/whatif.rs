@@ -1,4 +1,4 @@
-//! What-ifs of measured results: short simulations give the same gains as whole ones.
+//! What-ifs of measured results: short simulations give the same gains as complete ones.
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};

@@ -1,6 +1,6 @@
 //! The buffers of one thread: one page-aligned mapping with a slot for each outstanding request.
 //!
-//! From 2 MiB on, the mapping is aligned to huge pages and the kernel is advised to use them (madvise(2),
+//! A mapping of 2 MiB or more is aligned to huge pages, and the kernel is advised to use them (madvise(2),
 //! `MADV_HUGEPAGE`), so that a measurement does not depend on how scattered the free memory was. A megabyte in small
 //! pages is up to 256 segments for the drive's driver, which splits requests at its limit. On a virtio disk, the same
 //! sequential read (1 MiB, queue depth 8) gave 1.0 to 3.2 GB/s from run to run on small pages, and 3.8 to 4.0 on huge
@@ -61,7 +61,7 @@ impl Arena {
         if huge {
             let whole = mapping_length - slack;
             // SAFETY: the range lies in our own mapping, and the advice does not change its content. If it fails, small
-            // pages remain, which work as well.
+            // pages remain, which also work.
             let _ = unsafe { madvise(base.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
         for place in (0..length).step_by(PAGE) {

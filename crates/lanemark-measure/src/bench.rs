@@ -437,7 +437,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Takes one sample of each of `tests`, which run together in this turn.
+    /// Takes one sample of each of `tests`, which run concurrently in this turn.
     fn samples(
         &self,
         target: &Target,
@@ -538,7 +538,7 @@ impl<'a> Bench<'a> {
 /// The time and the number of requests counted until then, recorded a few times a second.
 type History = Vec<(Duration, u64)>;
 
-/// Adds the machine's readings to samples taken side by side: the readings do not distinguish their requests.
+/// Adds the machine's readings to samples that were taken concurrently: the readings do not distinguish their requests.
 fn add_evidence(taken: &mut [TakenSample], between: &Evidence) {
     for TakenSample { sample, .. } in taken {
         let Evidence { threads, outstanding, punted, .. } =

@@ -1,15 +1,15 @@
-//! Claims a block device for writing: only a device that is not in use, and that the user offered by its name.
+//! Claims a block device for writing: only a device that is not in use and that the user offered by name.
 //!
 //! **In use** is a device for which the kernel refuses `O_EXCL`, on the device itself or on its whole disk: mounts,
 //! swap, device-mapper, RAID and bcache claim their devices. The name of the device does not matter, because the kernel
 //! keeps the claim on the device and not on the name. Two further cases have no claim but are in use: the medium of a
-//! loop device, and a file that is the medium of two loop devices. Both are searched for. A device in use is refused
-//! even if the user offered it.
+//! loop device, and a file that is the medium of two loop devices. The check searches for both. A device in use is
+//! refused even if the user offered it.
 //!
 //! **Offered** is a device that `--i-will-lose-all-data-on` names. If a device is not offered, the refusal lists the
 //! contents that `blkid` finds on the device and on its partitions.
 //!
-//! The claim lasts as long as the device is written, so no other process can mount it meanwhile.
+//! The claim lasts as long as the device is written, so no other process can mount the device during that time.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -197,7 +197,7 @@ fn loops(parts: &[Device]) -> Vec<String> {
         let twins = own
             .iter()
             .filter(|(part, medium)| part.name != name && (medium.0, medium.1) == (device, inode));
-        found.extend(twins.map(|(part, _)| format!("{} and {name} have one medium", part.name)));
+        found.extend(twins.map(|(part, _)| format!("{} and {name} share one medium", part.name)));
     }
     found
 }

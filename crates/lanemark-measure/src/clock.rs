@@ -6,13 +6,13 @@
 //! [`BASELINE_NS`] or longer, and compares both clocks at its end: [`Clock::drift`]. On other machines each stamp is a
 //! `clock_gettime`, which the vDSO answers without entering the kernel.
 //!
-//! Processor time comes from `getrusage(RUSAGE_THREAD)`. Its total is exact on Linux. Most kernels apportion its split
+//! Processor time comes from `getrusage(RUSAGE_THREAD)`. The total is exact on Linux. Most kernels apportion its split
 //! into user and system time by timer ticks, so the split is right only over many ticks (getrusage(2); `cputime_adjust`
 //! in the kernel's `kernel/sched/cputime.c`). The time for which a thread was ready and waited for a core is the second
 //! number of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 //!
-//! The loop of a thread reads these clocks through a [`Timekeeper`], for which it is compiled, so that a test can
-//! substitute its own time.
+//! The loop of a thread is generic over a [`Timekeeper`], which reads these clocks, so that a test can substitute its
+//! own time.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -55,7 +55,7 @@ impl Timekeeper for Clock {
 /// Monotonic time in nanoseconds. All copies agree with each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// The counter if it is used: its value at `start_ns`, and nanoseconds per count times 2^32.
+    /// The counter, if it is used: its value at `start_ns`, and the nanoseconds per count multiplied by 2^32.
     counter: Option<(u64, u64)>,
     start_ns: u64,
 }
@@ -190,7 +190,7 @@ impl CpuTime {
 
     /// Returns the processor time from `earlier` to `self`.
     pub(crate) fn since(self, earlier: Self) -> Self {
-        // The kernel's split may move between user and system by a tick, so neither may underflow.
+        // The kernel may move a tick between user and system time, so neither difference may underflow.
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
@@ -233,8 +233,8 @@ mod tests {
     fn work_uses_processor_time_and_monotonic_time() {
         let clock = Clock::new();
         // The clock is read around the processor time, so that a preemption between the readings cannot count only as
-        // processor time. The kernel apportions processor time to user and system by its tick, and neither share
-        // decreases: at 250 Hz, a reading exceeded the elapsed time by 2 ms. A tick is up to 10 ms.
+        // processor time. The kernel divides processor time into user and system time by its tick, and neither part
+        // ever decreases: at 250 Hz, a reading exceeded the elapsed time by 2 ms. A tick is up to 10 ms.
         let tick = 10_000_000;
         let (begun, before) = (clock.now_ns(), CpuTime::of_this_thread());
         while clock.now_ns() - begun < 10 * tick {}

@@ -53,7 +53,7 @@ pub(crate) struct CreatedFile {
     removed: bool,
 }
 
-/// A file by its name in a folder.
+/// A file, identified by its name in a folder.
 #[derive(Debug)]
 struct NamedFile {
     folder: OwnedFd,
@@ -244,7 +244,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     };
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size) {
         Ok(()) => Ok(()),
-        // The layout writes all of it anyway, so the length is enough. The length must not decrease.
+        // The layout writes the whole file anyway, so its length is sufficient. The length must not decrease.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
             let stat = rustix::fs::fstat(file).map_err(failed)?;
             if stat.st_size.cast_unsigned() < size {
@@ -256,7 +256,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses a size that the file system of `place` lacks room for.
+/// Refuses a size for which the file system of `place` has no room.
 pub(crate) fn check_space(path: &Path, place: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(place)
         .map_err(|error| system(path, "query the free space of", error))?;

@@ -51,7 +51,8 @@ pub enum MeasureError {
     },
     /// The processors cannot be kept out of their idle states.
     #[error(
-        "{path}: {reason}; keeping the processors awake takes root, or the right to write that file"
+        "{path}: {reason}; keeping the processors awake requires root, or permission to write that \
+         file"
     )]
     NoIdle {
         /// File of the kernel that sets the limit.
@@ -199,7 +200,7 @@ pub enum MeasureError {
         /// Space that the file would occupy.
         needed: Bytes,
     },
-    /// Direct I/O requires coarser steps than a test makes.
+    /// Direct I/O requires coarser steps than the test uses.
     #[error(
         "{}: direct I/O needs multiples of {step}, but test `{test}` has {field} = {value}",
         path.display()
@@ -213,7 +214,7 @@ pub enum MeasureError {
         field: &'static str,
         /// Value of the field.
         value: Bytes,
-        /// Size that the value must be a multiple of.
+        /// The value must be a multiple of this size.
         step: Bytes,
     },
     /// A test has more outstanding requests than one ring supports.
@@ -273,7 +274,7 @@ pub enum MeasureError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// Requests fail without any success in between, and the settings allow failures.
+    /// Too many requests failed without any success in between, although the settings allow failures.
     #[error("{last}; it was the last of {requests} consecutive failed requests")]
     NothingElse {
         /// Number of failures in a row.
@@ -294,7 +295,7 @@ pub enum MeasureError {
         /// Offset of the request.
         offset: Bytes,
     },
-    /// A call on the target other than a request failed.
+    /// A call on the target, other than a request, failed.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
         /// The target as given.
@@ -304,7 +305,7 @@ pub enum MeasureError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The target of a host's measurement cannot be used.
+    /// The target of a host measurement cannot be used.
     #[error("{}: can't {action} it: {source}", path.display())]
     HostTarget {
         /// The target as given.
@@ -314,7 +315,7 @@ pub enum MeasureError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The target of a host's measurement is neither a folder nor a block device.
+    /// The target of a host measurement is neither a folder nor a block device.
     #[error("{}: expected a folder or a block device, found another kind of file", path.display())]
     HostKind {
         /// The target as given.

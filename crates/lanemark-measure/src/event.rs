@@ -11,7 +11,7 @@ use crate::error::MeasureError;
 pub enum Event<'a> {
     /// The file is being written in full.
     LayingOut {
-        /// Bytes written until now.
+        /// Bytes written so far.
         done: Bytes,
         /// Bytes to write.
         total: Bytes,
@@ -20,7 +20,7 @@ pub enum Event<'a> {
     Running(&'a Running<'a>),
     /// A sample was completed or interrupted.
     SampleEnded {
-        /// The outcome until now.
+        /// The outcome so far.
         outcome: &'a Outcome,
     },
 }

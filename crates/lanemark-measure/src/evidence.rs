@@ -17,7 +17,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use crate::clock::Clock;
 use crate::health::health;
 
-/// The sectors of block statistics, regardless of the device's own sectors.
+/// The size of a sector in block statistics, regardless of the device's own sectors.
 const SECTOR: u64 = 512;
 
 /// The machine's counters at one moment.
@@ -308,7 +308,7 @@ mod tests {
             own_ns,
             kernel_ns,
         };
-        // Half a second on four processors: 0.75 s of this program, 0.1 s of kernel threads, and 500 wakes.
+        // Half a second on four processors: this program takes 0.75 s and kernel threads 0.1 s, with 500 wakes.
         let before = at(1_000_000_000, [0; 8], Some(40), 250_000_000, Some(7));
         let after = at(
             1_500_000_000,
@@ -324,7 +324,7 @@ mod tests {
         let less = CounterReading { wakes: None, kernel_ns: None, own_ns: 0, ..after };
         let used = before.processors_since(&less).unwrap();
         assert_eq!((used.own, used.kernel, used.wakes), (Some(0.0), None, None));
-        // Two readings in the same nanosecond differ by finite figures.
+        // Two readings in the same nanosecond have a difference with finite figures.
         let same = CounterReading { at_ns: before.at_ns, wakes: Some(41), ..less };
         let used = before.processors_since(&same).unwrap();
         assert_eq!((used.own, used.wakes), (Some(0.0), Some(1e9)));

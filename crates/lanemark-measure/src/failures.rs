@@ -1,8 +1,8 @@
 //! The failed requests of one thread, and the decision whether the run continues.
 //!
-//! By default, the first failed request ends the run. With [`OnError::Continue`], a target that fails at once must not
-//! keep the program spinning: after [`A_SECOND`] failures within a second, slots whose requests fail rest until that
-//! second is over. After [`IN_A_ROW`] failures without a success in between, the run ends.
+//! By default, the first failed request ends the run. With [`OnError::Continue`], a target that fails immediately must
+//! not keep the program spinning: after [`A_SECOND`] failures within a second, slots whose requests fail rest until
+//! that second is over. After [`IN_A_ROW`] failures without a success in between, the run ends.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::settings::OnError;
 
 /// Maximum number of failures of a thread in a second.
 pub(crate) const A_SECOND: u32 = 1_000;
-/// Number of consecutive failures, without a success, that end a run: ten seconds' worth.
+/// Number of consecutive failures, without a success, that end a run: ten seconds of failures.
 pub(crate) const IN_A_ROW: u32 = 10_000;
 /// A second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -26,7 +26,7 @@ pub(crate) struct Failures {
     pub(crate) errors: RequestErrors,
     /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
-    /// Resting slots with the end of their rest.
+    /// Resting slots, each with the end of its rest.
     resting: VecDeque<(u64, u32)>,
     /// Failures since the second began.
     recent: u32,

@@ -18,7 +18,7 @@ const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
 const GET_LOG_PAGE: u8 = 0x02;
 /// SMART / health information.
 const HEALTH: u32 = 0x02;
-/// The namespace id for all namespaces.
+/// The namespace id that addresses all namespaces.
 const BROADCAST: u32 = 0xffff_ffff;
 const LENGTH: usize = 512;
 /// A unit of data in the log: a thousand sectors.

@@ -5,7 +5,7 @@
 //! devices apply too: of the disk of a partition, the members of a mapped device, the device of a loop device's file.
 //!
 //! How far a device's limit is *met* follows from the rate of a sample; for a quota, it follows from the time for which
-//! the kernel kept the group from the processors. Weights and latency targets are not read, because they enforce no
+//! the kernel kept the group off the processors. Weights and latency targets are not read, because they enforce no
 //! fixed figure.
 
 use std::collections::BTreeSet;
@@ -17,10 +17,10 @@ use lanemark_schema::units::{Bytes, Duration};
 
 use crate::sample::TakenSample;
 
-/// A bound above the depth of any stack of devices.
+/// An upper bound for the depth of a stack of devices.
 const DEPTH_MAX: u32 = 8;
 
-/// The files of the first version, with whether they limit reads, and whether bytes.
+/// The files of the first version; each with a flag for reads and a flag for bytes.
 const FIRST: [(&str, bool, bool); 4] = [
     ("blkio.throttle.read_bps_device", true, true),
     ("blkio.throttle.write_bps_device", false, true),
@@ -52,7 +52,7 @@ struct DeviceLimit {
 struct Quota {
     text: String,
     folder: PathBuf,
-    /// Time for which the group had been kept from the processors when it was read.
+    /// Time for which the group had been kept off the processors when the limits were read.
     throttled_ns: u64,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Returns the total rates of concurrent samples, or the device's rates where they are higher.
+    /// Returns the total rates of concurrent samples, or the device's rates if those are higher.
     pub(crate) fn of(taken: &[TakenSample], between: &Evidence) -> Self {
         let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken.iter().filter_map(|one| {
@@ -216,7 +216,7 @@ fn quota(place: &Path, group: &str) -> Option<Quota> {
     Some(Quota { text, throttled_ns: throttled_ns(place)?, folder: place.to_owned() })
 }
 
-/// Reads the time for which a group was kept from the processors, from its `cpu.stat`.
+/// Reads from a group's `cpu.stat` the time for which the group was kept off the processors.
 fn throttled_ns(place: &Path) -> Option<u64> {
     let told = fs::read_to_string(place.join("cpu.stat")).ok()?;
     let value = |key: &str| {
@@ -299,7 +299,7 @@ mod tests {
         let rates = Rates::of(&both, &Evidence::default());
         assert_eq!(rates.read, (60.0 * 4_096.0, 60.0));
         assert_eq!(rates.written, (5.0 * 8_192.0, 5.0));
-        // Other programs use the device too.
+        // Other programs also use the device.
         let device = DeviceUse {
             elapsed: Duration::from_seconds(2),
             reads: 1_000,

@@ -1,6 +1,6 @@
-//! The machine that a measurement ran on, as `/proc` and `uname` report it.
+//! The machine on which a measurement ran, as `/proc` and `uname` report it.
 //!
-//! No reading fails: unknown values are `"unknown"` or zero, because a measurement is worth keeping on a machine whose
+//! No reading fails: unknown values are `"unknown"` or zero, because a measurement is useful even if the machine's
 //! model name cannot be read.
 
 use std::fs;
@@ -34,7 +34,7 @@ fn memory(field: &str) -> Option<u64> {
     memory_field(&fs::read_to_string("/proc/meminfo").ok()?, field)
 }
 
-/// Returns the value of `MemTotal:  32871348 kB` in bytes; a kB of the file is 1,024 bytes.
+/// Returns the value of `MemTotal:  32871348 kB` in bytes; in this file, a kB is 1,024 bytes.
 fn memory_field(meminfo: &str, field: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

@@ -34,7 +34,7 @@ impl Payload {
         fill_random(buffer, self.compressibility, &mut self.rng);
     }
 
-    /// Makes each 4 KiB of a filled buffer different from all that were written before.
+    /// Makes each 4 KiB of a filled buffer different from all 4 KiB that were written before.
     pub(crate) fn stamp(&mut self, buffer: &mut [u8]) {
         let share = 1.0 - self.compressibility.get();
         for unit in buffer.chunks_mut(UNIT) {

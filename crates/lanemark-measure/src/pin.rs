@@ -1,4 +1,4 @@
-//! The processors that threads are pinned to: the processors of the device's NUMA node first.
+//! The processors to which threads are pinned: first the processors of the device's NUMA node.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use rustix::thread::CpuSet;
 
 /// Returns the processors that this process may use, starting with the NUMA node of `device`.
 ///
-/// `device` is the name of a block device. If its node is not known, the order is the kernel's.
+/// `device` is the name of a block device. If the node is not known, the kernel's order is used.
 pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -33,10 +33,10 @@ fn near(device: &str) -> Option<Vec<usize>> {
 }
 
 /// Returns the NUMA node of the device in `folder`: the nearest `numa_node` in that folder or above it in the device
-/// tree. A multipath device, or a device that consists of others, lacks a node above it; the first of its lower devices
-/// with a node decides.
+/// tree. A multipath device, or a device that consists of others, has no node above it; the first lower device that has
+/// a node decides.
 fn node(folder: &Path) -> Option<u32> {
-    // A machine of one node reports -1.
+    // A machine with only one node reports -1.
     let told =
         |at: &Path| fs::read_to_string(at.join("numa_node")).ok()?.trim().parse::<u32>().ok();
     if let Some(node) = folder.ancestors().find_map(told) {

@@ -3,7 +3,7 @@
 //! SNIA's test specification begins with a purge: ATA SECURITY ERASE, SCSI FORMAT UNIT, NVMe Format or a vendor's
 //! method. `discard` and `secure-discard` are implemented here (ioctl BLKDISCARD and BLKSECDISCARD of `linux/fs.h`),
 //! which have the same effect on many drives. Any other text is a command for the shell. The command finds the device
-//! in `LANEMARK_DEVICE`, and this program keeps the device closed meanwhile.
+//! in `LANEMARK_DEVICE`, and this program keeps the device closed while the command runs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

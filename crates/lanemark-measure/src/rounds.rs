@@ -18,7 +18,7 @@ pub(crate) struct RoundsRun {
     rule: Rounds,
     threads: u32,
     state: SteadyState,
-    /// Rounds that some threads have not delivered, with the number of threads that have.
+    /// Rounds that some threads have not yet delivered, each with the number of threads that have delivered it.
     pending: VecDeque<(WindowCounts, u32)>,
     /// Tallies of the last rounds, up to the length of a window.
     window: VecDeque<WindowCounts>,

@@ -1,7 +1,7 @@
 //! The sample of one repeat of concurrent tests: their threads start together, and their counts are added up.
 //!
-//! Each thread creates its engine and buffers first and then waits at a gate, so that no setup falls into the
-//! measurement. The time of a test runs from the gate, its delay and its ramp to the moment at which the last of its
+//! Each thread creates its engine and buffers first and then waits at a gate, so that the measurement includes no
+//! set-up. The time of a test runs from the gate, its delay and its ramp to the moment at which the last of its
 //! threads' windows closed. When a thread fails, all other threads stop after their outstanding requests, and the
 //! sample returns the first error. A failed request that ends the run also stops all threads, and the sample contains
 //! the counts until then.
@@ -59,11 +59,11 @@ pub(crate) struct SampleProgress {
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
-    /// Latencies until now, if they are watched.
+    /// Latencies so far, if they are watched.
     pub(crate) latency: Option<LatencyHistogram>,
 }
 
-/// A sample with further facts about it.
+/// A sample, with additional facts about it.
 pub(crate) struct TakenSample {
     pub(crate) sample: Sample,
     /// Reason why a requested registration is missing.
@@ -146,7 +146,7 @@ impl SampleRun<'_> {
             drop(sender);
             let over = &self.jobs[0].shared.over;
             outcome.wait_until_ready(&receiver, over);
-            // An early end is a failure, and then no thread starts.
+            // An early end is a failure; in that case no thread starts.
             let all = outcome.error.is_none() && outcome.ready as usize == threads.len();
             let _ = gate.go.set(all);
             outcome.gather(&receiver, over, &mut || on(self.look(&gate, &progress)));
@@ -205,10 +205,10 @@ impl Thread<'_> {
         {
             pin(processor).map_err(|source| start_error(job, "pin a thread", source))?;
         }
-        // Think times below the default slack of 50 us would be extended by it. If a kernel refuses, requests begin
-        // late, and latencies do not include that.
+        // Think times below the default slack of 50 us would be extended by it. If the kernel refuses, requests begin
+        // late, but latencies do not include the delay.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        // The thread that uses the pages touches them first, so that they are in its node's memory.
+        // The thread that uses the pages touches them first, so that they are in the memory of that thread's node.
         let arena = Arena::new(test.queue_depth(), test.block.get() as usize)
             .map_err(|source| start_error(job, "map its buffers", source))?;
         match settings.engine {
@@ -262,12 +262,12 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
-/// The results of the threads until now.
+/// The results of the threads so far.
 #[derive(Default)]
 struct ThreadResults {
     running: u32,
     ready: u32,
-    /// Ends of the threads of each test.
+    /// The ends of each test's threads.
     ended: Vec<Vec<ThreadCounts>>,
     rounds: Option<RoundsRun>,
     error: Option<MeasureError>,

@@ -28,7 +28,7 @@ pub struct Settings {
     pub completion_polled: bool,
     /// Whether the whole writable target is written twice first, as SNIA's specification requires.
     pub precondition: bool,
-    /// Whether each test briefly runs again with its queue depth and with twice that depth, to show the gain.
+    /// Whether each test briefly runs again, with its queue depth and with twice that depth, to show the gain.
     pub probe: bool,
     /// Whether each thread is pinned to one processor, starting with the processors near the device.
     pub pinned: bool,
@@ -40,7 +40,7 @@ pub struct Settings {
     pub on_error: OnError,
 }
 
-/// Returns twice a queue depth, if an engine can keep that many of `deepest` requests outstanding.
+/// Returns twice a queue depth, if an engine that supports `deepest` outstanding requests can keep that many.
 pub(crate) fn doubled(queue_depth: u32, deepest: u32) -> Option<u32> {
     queue_depth.checked_mul(2).filter(|doubled| *doubled <= deepest)
 }

@@ -1,6 +1,6 @@
 //! The source of a thread's requests and their due times: drawn from a test, or read from a trace.
 //!
-//! Another thread reads a trace, some thousands of requests ahead. If it is too slow, the requests are submitted late,
+//! Another thread reads a trace, a few thousand requests ahead. If it is too slow, the requests are submitted late,
 //! and the lateness is reported.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -51,7 +51,7 @@ impl Source {
         }
     }
 
-    /// Returns the due time of the next request, for a slot that rested until or since `rested_ns`; `None` after the
+    /// Returns the due time of the next request for a slot whose rest ends or began at `rested_ns`; `None` after the
     /// last request.
     pub(crate) fn due_ns(&mut self, begun_ns: u64, rested_ns: u64) -> Option<u64> {
         match self {

@@ -9,7 +9,7 @@ use crate::clock::CpuTime;
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
-/// Reading processor time takes some microseconds itself, so shares of a shorter time are not meaningful.
+/// Reading the processor time itself takes a few microseconds, so shares of a shorter time are not meaningful.
 const SHARES_FROM_NS: u64 = 1_000_000;
 
 /// The counts in one window of one thread, or of several threads together.
@@ -26,7 +26,7 @@ pub(crate) struct WindowCounts {
     pub(crate) busiest: f64,
     /// Maximum share of a thread's time in which it was ready without a core, if known.
     pub(crate) core_wait: Option<f64>,
-    /// Number of submitted and not completed requests, integrated over time.
+    /// Number of outstanding requests, integrated over time.
     pub(crate) outstanding_ns: u64,
     /// Time of failed requests, in ns.
     pub(crate) failed_ns: u64,
@@ -135,7 +135,7 @@ impl WindowCounts {
         self.failed_ns += other.failed_ns;
     }
 
-    /// Returns the sum of all latencies, in open loops from submission on, plus the time of failed requests. It must
+    /// Returns the sum of all latencies (in open loops, from submission on) plus the time of failed requests. It must
     /// equal `outstanding_ns`.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!((tally.busiest, tally.core_wait), (1.0, Some(0.0035)));
     }
 
-    /// Creates the tally of a thread. Every count differs from the same count of thread `number` + 1.
+    /// Creates the tally of a thread. Every count differs from the corresponding count of thread `number` + 1.
     fn of_thread(number: u64) -> WindowCounts {
         let direction = |place: u64| {
             let mut direction =
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));
         assert_eq!(reader.writes.as_ref().unwrap().bytes, Bytes(1024));
         assert_eq!(reader.punctuality.as_ref().unwrap().held_back, 102);
-        // If one thread does not know its wait for the processor, the sum is unknown.
+        // If the wait of one thread for the processor is unknown, the sum is unknown.
         let unknown = CpuTime { ready_ns: None, ..CpuTime::default() };
         reader.merge(WindowCounts { cpu: unknown, ..WindowCounts::default() });
         assert_eq!((reader.cpu.ready_ns, reader.cpu.user_ns), (None, 603));

@@ -1,7 +1,7 @@
 //! The target of a measurement, opened so that no user data can be lost.
 //!
-//! The rules: a file that does not exist is created, written in full and removed. An existing file is written only if
-//! `overwrite` names that very file, it is not under a loop device and no other program has locked it; it is never
+//! The rules are: a file that does not exist is created, written in full and removed. An existing file is written only
+//! if `overwrite` names that very file, it is not under a loop device and no other program has locked it; it is never
 //! truncated or removed. A workload without writing tests opens the target read-only. Block devices are written only by
 //! the rules of `claim`. All other targets are refused.
 //!
@@ -200,7 +200,7 @@ impl Target {
         })
     }
 
-    /// Opens an existing file whose content may be lost. The file may grow and never shrinks.
+    /// Opens an existing file whose content may be lost. The file may grow, but never shrinks.
     fn overwritten(path: &Path, found: &ResolvedFile, layout: u64) -> Result<Self, MeasureError> {
         if let Some(device) = loop_device(found.identity) {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
@@ -240,13 +240,14 @@ impl Target {
                 Err(error) => return Err(system(path, "enable direct I/O on", error)),
             }
         }
-        // Clears the O_NONBLOCK of the opening: requests would fail instead of waiting.
+        // Clears the O_NONBLOCK flag that was used for opening: with it, requests would fail instead of waiting.
         rustix::fs::fcntl_setfl(&self, OFlags::empty())
             .map_err(|error| system(path, "set the flags of", error))?;
         Ok(self)
     }
 
-    /// Sets `O_DIRECT`, and turns off access times if this user may: they cost 2% of a fast device's reads.
+    /// Sets `O_DIRECT`, and turns off access times if this user is permitted to: they cost 2% of the reads of a fast
+    /// device.
     fn set_direct(&self) -> Result<(), Errno> {
         match rustix::fs::fcntl_setfl(self, OFlags::DIRECT | OFlags::NOATIME) {
             Err(Errno::PERM) => rustix::fs::fcntl_setfl(self, OFlags::DIRECT),
@@ -254,10 +255,10 @@ impl Target {
         }
     }
 
-    /// Returns the name of a memory file system. Newer kernels accept O_DIRECT on tmpfs, but it consists of the page
-    /// cache only.
+    /// Returns the name of a memory file system. Newer kernels accept O_DIRECT on tmpfs, although it consists only of
+    /// the page cache.
     fn memory_file_system(&self) -> Option<String> {
-        // The file system of a device node is a tmpfs and is unrelated to the device.
+        // The file system of a device node is a tmpfs, which is unrelated to the device.
         let kind = (!self.device).then(|| rustix::fs::fstatfs(self).ok())??.f_type as u64;
         MEMORY_FILE_SYSTEMS
             .contains(&kind)
@@ -319,7 +320,7 @@ impl AsFd for Target {
     }
 }
 
-/// Returns whether `path` lies in the file system of the device nodes; `/dev/shm` is another one.
+/// Returns whether `path` is in the file system of the device nodes; `/dev/shm` is a different file system.
 fn is_among_devices(path: &Path) -> bool {
     let devices = Path::new("/dev");
     let folder = match path.parent() {
@@ -387,7 +388,7 @@ fn check_overwrite(
     Err(MeasureError::OverwriteMismatch { path, overwrite })
 }
 
-/// Opens the file that was found, and no file that replaced it meanwhile.
+/// Opens the file that was found, and not a file that has replaced it since.
 fn reopen(
     path: &Path,
     found: &ResolvedFile,
@@ -404,7 +405,7 @@ fn reopen(
     let is_of_kernel = rustix::fs::fstatfs(&file)
         .is_ok_and(|system| KERNEL_FILE_SYSTEMS.contains(&(system.f_type as u64)));
     if is_of_kernel && found.kind.is_file() {
-        let kind = "file that the kernel makes up";
+        let kind = "file that the kernel generates";
         return Err(MeasureError::WrongKind { path: path.to_owned(), kind });
     }
     let same = Identity::new(&stat) == found.identity
@@ -412,7 +413,8 @@ fn reopen(
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
 }
 
-/// Returns the loop device whose medium is a given file, `loop0`: it may contain a mounted file system.
+/// Returns the loop device, such as `loop0`, whose medium is the given file: the device may contain a mounted file
+/// system.
 fn loop_device(identity: Identity) -> Option<String> {
     let devices = fs::read_dir("/sys/block").ok()?.flatten();
     let mut over = devices.filter(|device| {
@@ -428,7 +430,7 @@ fn kind_name(kind: FileType) -> &'static str {
         FileType::CharacterDevice => "character device",
         FileType::Fifo => "pipe",
         FileType::Socket => "socket",
-        _ => "thing of this kind",
+        _ => "target of this kind",
     }
 }
 

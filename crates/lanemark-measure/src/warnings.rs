@@ -36,20 +36,20 @@ const TICK_ERROR: f64 = 0.15;
 const CORE_WAIT_MAX: f64 = 0.1;
 /// More stolen processor time than this raises a warning, in cores.
 const STOLEN_MAX: f64 = 0.1;
-/// Faster requests that wake a processor this often raise a warning: the detour through a host takes tens of
+/// Requests faster than this that wake a processor this often raise a warning: the detour through a host takes tens of
 /// microseconds.
 const ASLEEP_BELOW: Duration = Duration::from_microseconds(200);
 const ASLEEP_WAKES: f64 = 0.5;
 /// A larger difference between throughput times latency and the outstanding requests raises a warning.
 const UNACCOUNTED_MAX: f64 = 0.05;
-/// An open loop that is later than this for half of its requests raises a warning.
+/// An open loop raises a warning if half of its requests are later than this.
 const LATE: Duration = Duration::from_microseconds(100);
 
 /// The properties of a target known before a run.
 pub(crate) struct TargetTraits<'a> {
     /// Name of the block device under the target.
     pub(crate) block_device: Option<&'a str>,
-    /// Range of the target that is read without a prior full write.
+    /// Range of the target that is read without having been written in full before.
     pub(crate) read_as_found: Option<(u64, u64)>,
     /// Whether the target is a block device.
     pub(crate) device: bool,
@@ -78,12 +78,12 @@ pub(crate) fn before(place: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning> 
     found
 }
 
-/// Returns a warning if the file under a loop device has holes from `from` to `to` of the device.
+/// Returns a warning if the file under a loop device has holes in the device's range from `from` to `to`.
 fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
     let folder = fs::canonicalize(format!("/sys/class/block/{name}")).ok()?;
     let number =
         |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
-    // A partition begins at an offset of its disk.
+    // A partition begins at an offset on its disk.
     let start = number("start").filter(|_| folder.join("partition").exists());
     let disk = if start.is_some() { folder.parent()? } else { &folder };
     let medium = fs::read_to_string(disk.join("loop/backing_file")).ok()?;
@@ -143,7 +143,7 @@ fn cache_below(name: &str) -> Option<String> {
     Some(format!("{name} is a virtual disk ({bus}), and its host may cache its data"))
 }
 
-/// The conditions in which a sample was taken.
+/// The conditions under which a sample was taken.
 pub(crate) struct SampleConditions<'a> {
     pub(crate) test: &'a Test,
     pub(crate) engine: EngineKind,
@@ -208,7 +208,7 @@ const FASTER: [&str; 9] =
     ["optane", "p4800x", "p4801x", "p5800x", "p5801x", "z-ssd", "sz983", "sz985", "fl6"];
 
 /// Returns the minimum time of a read from the block device `name` of the folder `block`, `/sys/class/block`, if it is
-/// on a solid-state drive with NAND flash that is attached directly by SATA or NVMe.
+/// on a solid-state drive with NAND flash that is attached directly through SATA or NVMe.
 pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
     let mut folder = fs::canonicalize(block.join(name)).ok()?;
     if folder.join("partition").exists() {
@@ -238,7 +238,7 @@ fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warni
     let (test, least) = (taking.test, taking.flash_read_least?);
     let is_alone = test.queue_depth() == 1 && test.threads == 1;
     let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
-    // Drives read ahead if requests are in order.
+    // Drives read ahead if requests are sequential.
     if test.is_in_order() || reads.latency.count() == 0 {
         return None;
     }
@@ -279,7 +279,7 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     found
 }
 
-/// Returns a warning if throughput times latency is not the number of outstanding requests (Little's law).
+/// Returns a warning if throughput times latency differs from the number of outstanding requests (Little's law).
 fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
     let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
     ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {
@@ -293,7 +293,7 @@ fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
 fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let device = sample.evidence.as_ref()?.device.as_ref()?;
     let test = taking.test.name.clone();
-    // Writes through the page cache reach the device at another time.
+    // Writes through the page cache reach the device at a different time.
     let told = taking.direct || !taking.test.writes();
     let (asked, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
     let (asked_bytes, device_bytes) = (Bytes(asked), Bytes(moved));

@@ -82,7 +82,7 @@ impl Case {
     }
 }
 
-/// Checks that the change raises one warning, `wanted`, at exactly the values with `true`.
+/// Checks that the change raises one warning, `wanted`, for exactly the values that are paired with `true`.
 fn bound(
     name: &str,
     wanted: fn(&Warning) -> bool,
@@ -133,7 +133,7 @@ fn moved_bytes_are_compared_with_requested_bytes() {
             case.evidence().device.as_mut().unwrap().read_bytes = Bytes((mib * MIB) as u64);
         },
     );
-    // Few bytes are requested and no bytes are moved: no warning below 4 MiB and a tenth.
+    // Few bytes are requested and no bytes are moved: there is no warning below 4 MiB and a tenth.
     bound("little", not_from_device, &[(4.4, false), (4.5, true)], |case, mib| {
         case.asked = (mib * MIB) as u64;
         case.evidence().device.as_mut().unwrap().read_bytes = Bytes(0);
@@ -191,7 +191,8 @@ fn processors_used_or_taken_by_others_are_reported() {
         let processors = case.evidence().processors.as_mut().unwrap();
         (processors.kernel, processors.system) = (Some(cores), processors.system + cores);
     });
-    // Wakes on a virtual machine raise a warning from every second request on, if requests take less than 200 us.
+    // Wakes on a virtual machine raise a warning if there is one for every two requests or more, and requests take less
+    // than 200 us.
     let asleep = |w: &Warning| matches!(w, Warning::Asleep { .. });
     bound("wakes", asleep, &[(4_999.0, false), (5_000.0, true)], |case, wakes| {
         case.evidence().processors.as_mut().unwrap().wakes = Some(wakes);

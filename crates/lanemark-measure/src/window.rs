@@ -29,7 +29,7 @@ pub(crate) enum State {
     Ramp,
     /// Requests are submitted and counted.
     Open,
-    /// The time is over: no new requests begin, and outstanding requests are counted as they complete.
+    /// The time is over: no new requests begin, and outstanding requests are counted when they complete.
     Draining,
     /// Requests are no longer counted.
     Closed,

@@ -3,8 +3,8 @@
 //! A turn of the loop takes all available completions and queues the requests that follow. Requests go to the kernel in
 //! small batches, the last batch with the same call that waits for the next completion. The loop allocates no memory.
 //!
-//! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a time
-//! for each request; if the queue depth is reached, the request waits for the first completion.
+//! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a due
+//! time for each request; if the queue depth is reached, the request waits for the next completion.
 //!
 //! **Latency** ends at the stamp after the call that brought the completion. It begins in a closed loop at the stamp
 //! before the call that submits the request, and in an open loop at the request's due time. The requests of a batch
@@ -14,23 +14,23 @@
 //! requests (drawing offsets, stamping data) is not counted.
 //!
 //! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
-//! of the thread's volume, or with the last completion after the end of the duration or a stop. Requests that are
-//! outstanding at the end of the duration are waited for and counted, and the window lasts until then, so that a drive
-//! that stalls at the end looks neither faster nor smoother for it. An open loop also submits requests that were due
-//! before the end and had no free slot, for up to [`OVERDUE_NS`]; requests that still wait then are reported. The
-//! volume is split evenly over the threads beforehand, so that each thread's stream of requests does not depend on the
-//! speed of the others; it is rounded up to whole requests. A test of rounds has consecutive windows without a gap, and
-//! requests that are outstanding after its last round are not counted.
+//! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
+//! the requests that are outstanding at the end of the duration and counts them, and the window lasts until then, so
+//! that a stall at the end makes the drive look neither faster nor smoother. An open loop also submits requests that
+//! were due before the end and had no free slot, for up to [`OVERDUE_NS`]; requests that still wait then are reported.
+//! The volume is split evenly over the threads beforehand, so that each thread's stream of requests does not depend on
+//! the speed of the others; it is rounded up to whole requests. A test of rounds has consecutive windows without a gap,
+//! and requests that are outstanding after its last round are not counted.
 //!
 //! **The number of outstanding requests** is integrated over time alongside the latencies. The two must agree:
 //! throughput times latency is the mean number outstanding (Little's law), and a sample in which they disagree carries
 //! a warning.
 //!
-//! **A failed request** counts in neither throughput nor latency ([`crate::failures`] counts it and decides whether the
-//! run continues); its slot takes the next request.
+//! **A failed request** counts towards neither throughput nor latency ([`crate::failures`] counts it and decides
+//! whether the run continues); its slot takes the next request.
 //!
-//! A request that the device never completes is waited for, even if the run is stopped: until its completion, its
-//! buffer belongs to the kernel.
+//! The thread waits for a request that the device never completes, even if the run is stopped: until its completion,
+//! its buffer belongs to the kernel.
 //!
 //! Think time is a first-in-first-out queue of resting slots, because all slots rest equally long.
 
@@ -63,7 +63,7 @@ use crate::window::{Quota, State, Window, quota};
 pub const POLL_NS: u64 = 50_000_000;
 /// An open loop does not sleep if its next request is due within this time: waking up takes as long.
 const SPIN_NS: u64 = 60_000;
-/// Time after its end in which an open loop submits requests that were due before it.
+/// Time after the end of the window in which an open loop still submits requests that were due before that end.
 const OVERDUE_NS: u64 = 1_000_000_000;
 /// Interval at which latencies are published for an observer.
 const SHOW_NS: u64 = 250_000_000;
@@ -122,7 +122,7 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     complete: bool,
     /// Time at which the last request was counted.
     counted_ns: u64,
-    /// Number of requests that were submitted and are not complete, and the time since which it is unchanged.
+    /// Number of outstanding requests, and the time at which it last changed.
     level: u64,
     level_since_ns: u64,
     /// Bytes of all completed requests, including the ramp.
@@ -379,7 +379,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Queues the due requests, as far as slots and quota allow.
+    /// Queues the due requests, as far as the free slots and the quota allow.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
         while let Some(slot) = self.failures.rested(now) {
             self.resting.push_front((if self.open { now } else { 0 }, slot));

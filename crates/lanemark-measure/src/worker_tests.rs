@@ -1,4 +1,5 @@
-//! Tests of a thread's loop in simulated time: a scripted engine and clock, and figures to the nanosecond.
+//! Tests of a thread's loop in simulated time: a scripted engine and clock, and figures that are exact to the
+//! nanosecond.
 //!
 //! The engine serves one request after another, each in the same time, and serves no request while it stalls. Its clock
 //! advances only while the loop waits and not while it works. Every figure therefore follows from the script, and no
@@ -16,7 +17,7 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// A time that advances only during a wait. Its threads are busy for a tenth of it.
+/// A time that advances only during a wait. Threads are busy for a tenth of this time.
 #[derive(Clone, Copy)]
 struct Scripted<'a>(&'a Cell<u64>);
 
@@ -102,7 +103,7 @@ impl Engine for Device<'_> {
         let end_ns = timeout_ns.map_or(u64::MAX, |timeout_ns| self.clock.now_ns() + timeout_ns);
         let end_ns = end_ns.min(first_ns).max(self.clock.now_ns());
         assert!(end_ns < u64::MAX, "the loop waits for nothing, for ever");
-        // A poll costs time, even if there is no completion to wait for.
+        // A poll costs time, even if no completion is outstanding.
         self.clock.0.set(end_ns.max(self.clock.now_ns() + u64::from(timeout_ns == Some(0))));
         self.seen_ns = self.clock.now_ns();
         Ok(())
@@ -136,7 +137,7 @@ fn open(rate_per_second: f64) -> Test {
     test().with(|asked| asked.load = Load::Open { rate_per_second, process: Process::Even })
 }
 
-/// The outcome of a thread: its end, its rounds, and the flags around it.
+/// The outcome of a thread: its end, its rounds, and the shared flags.
 struct Done {
     ended: ThreadCounts,
     rounds: Vec<(usize, WindowCounts)>,
@@ -239,7 +240,7 @@ fn a_closed_loop_at_depth_waits_for_all_that_were_before() {
     let tally = &done.ended.tally;
     // At 400 ms the 800th request is complete, and 15 outstanding requests count as well.
     assert_eq!((tally.requests(), done.elapsed_ns), (815, 400 * MS + 15 * 500 * US));
-    // The first sixteen requests wait for 1 to 16 services, all others for 16.
+    // The first sixteen requests wait for 1 to 16 service times, and all others for 16.
     assert_eq!(latencies(tally).0, 500 * US);
     assert_eq!(latencies(tally).2, 8 * MS);
     let sum = (1..=16u64).sum::<u64>() * 500 * US + 799 * 8 * MS;
@@ -343,8 +344,8 @@ fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outsta
         assert_eq!(tally.cpu.user_ns, 10 * MS, "round {number}");
     }
     // The thread detects the end of the rounds when the next request completes. The request that completed at that
-    // instant is in a round that is not collected. The thread waits for the four requests that were outstanding, and
-    // does not count them.
+    // instant belongs to a round that is not collected. The thread waits for the four requests that were outstanding,
+    // and does not count them.
     assert_eq!(done.ended.tally.requests(), 1);
     assert_eq!(done.over_ns, BEGUN + 300 * MS + 4 * MS);
 }

@@ -130,7 +130,7 @@ fn what_is_mounted_is_refused_by_every_name() {
     is_in_use(&node, "is mounted on");
     // Another loop device over the same medium.
     let twin = attach(&device.medium()).unwrap();
-    is_in_use(&twin, "have one medium");
+    is_in_use(&twin, "share one medium");
     assert!(tool("losetup", &["-d", text(&twin)]));
     assert!(fs::read(device.medium()).unwrap() == before, "the medium was written");
 }
@@ -148,7 +148,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
     let Some(device) = LoopDevice::holding(&disk) else { return };
     let part = |number: &str| PathBuf::from(format!("{}p{number}", text(&device.node)));
-    // A kernel that cannot read such tables is reported.
+    // If the kernel cannot read such tables, the test reports that.
     for (number, first) in [("1", "2048"), ("2", "40960")] {
         if !part(number).exists() {
             tool("addpart", &[text(&device.node), number, first, "32768"]);

@@ -1,4 +1,4 @@
-//! A host is measured on this machine: the values are plausible, the text is a host file, and a stop ends the
+//! A host is measured on this machine: the values are plausible, the text is a valid host file, and a stop ends the
 //! measurement.
 
 use std::path::Path;

@@ -152,7 +152,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         let elapsed = result.samples[0].elapsed.as_seconds();
         assert!((0.59..0.75).contains(&elapsed) && result.samples[0].complete, "{elapsed} s");
     }
-    // Rounds of one test would have to end together with the rounds of the other.
+    // The rounds of one test would have to end together with the rounds of the other.
     let rounds = Some(Rounds { length: MS * 50, tracked: Tracked::Iops });
     let mut together = workload.clone();
     together.tests[0] = Test { rounds, duration: None, ..together.tests[0].clone() };

@@ -142,7 +142,7 @@ fn a_thread_without_time_left_is_told() {
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
     let told = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
-    // On a machine with other load the thread may not get its core.
+    // On a busy machine the thread may not get its core.
     assert_eq!(told, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
     let resting = timed(
@@ -225,7 +225,7 @@ fn a_short_sample_of_a_device_that_is_held_at_a_rate_tells_its_latency() {
         assert!(!told, "{:?}", outcome.warnings);
         seen.push(latency_ms);
     }
-    // The kernel permits some requests before it begins to count them.
+    // The kernel permits a few requests before it begins to count them.
     assert!(seen.iter().all(|ms| (6.8..9.2).contains(ms)), "{seen:?} ms, and 8 are true");
 }
 

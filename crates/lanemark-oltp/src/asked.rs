@@ -1,12 +1,12 @@
-//! Derives the requests of a run to its drive, as a workload for a simulated system.
+//! Derives the requests that a run made to its drive, as a workload for a simulated system.
 //!
-//! The run counts every input for each transaction: processor time of server and driver, requests of the device below
-//! the data, bytes of the log. The time between two transactions of a user consists of processor time, storage time,
-//! waits for locks and a rest. The rest is spent on the network or waiting for a processor; the model assumes that
-//! another drive does not change it. Waits for locks grow with the time that a transaction takes, because the
-//! transaction holds its locks for that time: they are longer on a slower drive. The users of the model write the pages
-//! whose writing delays a session; background processes write the others. Both values require a run that sampled the
-//! waits of sessions; without samples, waits for locks are part of the rest.
+//! The run counts all inputs of this derivation, for each transaction: processor time of server and driver, requests of
+//! the device below the data, bytes of the log. The time between two transactions of a user consists of processor time,
+//! storage time, waits for locks and a rest. The rest is time on the network or waiting for a processor; the model
+//! assumes that another drive does not change it. Waits for locks grow with the time that a transaction takes, because
+//! the transaction holds its locks for that time: they are longer on a slower drive. The users of the model write the
+//! pages whose writing delays a session; background processes write the others. Both values require a run that sampled
+//! the waits of sessions; without samples, waits for locks are part of the rest.
 //!
 //! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. It then
 //! includes waits above the block device: a commit that waits for the flush of an earlier commit, and a request that a
@@ -26,7 +26,7 @@ use crate::outcome::{PAGE, changing};
 pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
 /// Bytes of a warehouse's data, by the specification's row sizes.
 const WAREHOUSE: u64 = 100_000_000;
-/// The part of the span that the log overwrites in turn.
+/// The part of the span that the log overwrites cyclically.
 const LOG_AREA: u64 = 1 << 30;
 
 /// Sums over all repeats.
@@ -104,8 +104,8 @@ impl Sums {
 /// Returns the workload of a run as the text of a workload file.
 ///
 /// # Errors
-/// Returns [`OltpError::Unknown`] if the run's target is not a database, or does not contain the counters of its
-/// device, its processors or its log.
+/// Returns [`OltpError::Unknown`] if the run's target is not a database, or if the run does not contain the counters of
+/// its device, its processors or its log.
 pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let unknown = |what: &'static str| OltpError::Unknown { what };
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
@@ -129,7 +129,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
         |seconds: f64, count: u64| if count > 0 { seconds * 1e6 / count as f64 } else { 0.0 };
     let share = sums.changing as f64 / all;
     let record = wal_bytes.div_ceil(sums.changing).max(1);
-    // A database that does not count writes of the log makes one for each commit.
+    // If a database does not count its log writes, one write for each commit is assumed.
     let log_writes = sums.wal_writes.unwrap_or(sums.changing).min(sums.writes);
     let (reads, writes) = (each(sums.reads), each(sums.writes - log_writes));
     let flushes = sums.flushes > 0;
@@ -162,13 +162,13 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          # {note}\n\n\
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
-         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} us from one transaction of a user to the next, less processor, {locks_us:.0} us of locks and {storage_us:.0} us of {storage}\" }}\n\
+         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} us from one transaction of a user to the next, minus the processor time, {locks_us:.0} us of locks and {storage_us:.0} us of {storage}\" }}\n\
          locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, for each at work or waiting for storage\" }}\n\
          processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
          page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\
          reads        = {{ value = {reads:.4}, derived = \"{counted_reads} reads of the device in the run\" }}\n\
          writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\
-         awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, over {write_us:.0} us of the drive for a write\" }}\n\n\
+         awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, divided by the drive's {write_us:.0} us for a write\" }}\n\n\
          [transactions.log]\n\
          share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed data\" }}\n\
          record      = {{ value = \"{record} B\", derived = \"bytes logged by each of them\" }}\n\

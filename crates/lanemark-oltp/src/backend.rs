@@ -47,7 +47,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// Returns the bytes of `warehouses` warehouses of a scale, and of the items if `items` is set.
+    /// Returns the size in bytes of `warehouses` warehouses of a scale, including the items if `items` is set.
     pub(crate) fn bytes(self, scale: &Scale, warehouses: i64, items: bool) -> u64 {
         let items = if items { self.items } else { 0 };
         let warehouses = self.warehouse.saturating_mul(warehouses.unsigned_abs());
@@ -83,7 +83,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Returns SQL for the sizes of the database's own cache and of the loaded data, in bytes.
     fn cache(&self) -> &'static str;
 
-    /// Returns the folder or file with the data, if it is on this machine and the account may know it.
+    /// Returns the folder or file with the data, if it is on this machine and the account may query it.
     fn data_path(&self) -> Option<PathBuf>;
 
     /// Returns the bytes that the tables and indexes take.
@@ -94,7 +94,7 @@ pub(crate) trait Backend: Send + Sync {
         false
     }
 
-    /// Opens a connection whose transactions are procedures of the server.
+    /// Opens a connection whose transactions are procedures on the server.
     fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
         Err(self.lacks("procedures", "lacks them; PostgreSQL has them"))
     }
@@ -109,7 +109,7 @@ pub(crate) trait Backend: Send + Sync {
         "ANALYZE".to_owned()
     }
 
-    /// Returns the maximum bytes of log that loading `missing` warehouses takes, whose tables take `data` bytes.
+    /// Returns the maximum size of the log when `missing` warehouses are loaded whose tables take `data` bytes.
     fn log(&self, _scale: &Scale, _missing: i64, _data: u64) -> Result<u64, OltpError> {
         Ok(0)
     }
@@ -188,7 +188,7 @@ pub(crate) trait Templates: Backend {
     /// Restores the template `name`; replaces other contents if `overwrite` is set.
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
 
-    /// Refuses to replace contents that are not of `scale`.
+    /// Refuses to replace contents that do not have the scale `scale`.
     fn refuse_other(&self, scale: &Scale) -> Result<(), OltpError> {
         match self.holding()? {
             DatabaseContents::Nothing => Ok(()),
@@ -219,7 +219,7 @@ pub(crate) trait Templates: Backend {
     }
 }
 
-/// Returns the contents of a server by its tables; the statement `tables` lists them.
+/// Returns the contents of a server, judged by its tables, which the statement `tables` lists.
 pub(crate) fn held(
     connection: &mut dyn Connection,
     tables: &str,

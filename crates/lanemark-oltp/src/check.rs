@@ -61,7 +61,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
     );
     [
         (
-            "a warehouse has the payments of its districts",
+            "a warehouse's payments equal the sum of its districts' payments",
             "SELECT COUNT(*) FROM warehouse WHERE w_ytd <> \
              COALESCE((SELECT SUM(d_ytd) FROM district WHERE d_w_id = w_id), -1)"
                 .to_owned(),
@@ -75,7 +75,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
             ),
         ),
         (
-            "open orders are in one piece",
+            "the numbers of open orders are contiguous",
             format!("SELECT COUNT(*) FROM {OPEN} WHERE high_id - low_id + 1 <> opened"),
         ),
         (
@@ -87,7 +87,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "an order without a carrier is open, and no other",
+            "exactly the orders without a carrier are open",
             "SELECT COUNT(*) FROM orders LEFT JOIN new_order ON no_w_id = o_w_id \
              AND no_d_id = o_d_id AND no_o_id = o_id \
              WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)"
@@ -109,27 +109,27 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "a warehouse has the payments of the history",
+            "a warehouse's payments equal the payments in the history",
             "SELECT COUNT(*) FROM warehouse LEFT JOIN (SELECT h_w_id, SUM(h_amount) AS paid \
              FROM history GROUP BY h_w_id) AS h ON h_w_id = w_id WHERE w_ytd <> COALESCE(paid, 0)"
                 .to_owned(),
         ),
         (
-            "a district has the payments of the history",
+            "a district's payments equal the payments in the history",
             "SELECT COUNT(*) FROM district LEFT JOIN (SELECT h_w_id, h_d_id, SUM(h_amount) AS paid \
              FROM history GROUP BY h_w_id, h_d_id) AS h ON h_w_id = d_w_id AND h_d_id = d_id \
              WHERE d_ytd <> COALESCE(paid, 0)"
                 .to_owned(),
         ),
         (
-            "a customer's balance equals the delivered amount less the paid amount",
+            "a customer's balance equals the delivered amount minus the paid amount",
             format!(
                 "{lines_join} LEFT JOIN {PAID} ON pw = c_w_id AND pd = c_d_id AND pc = c_id \
                  WHERE c_balance <> COALESCE(charged, 0) - COALESCE(paid, 0)"
             ),
         ),
         (
-            "a district has 2,100 orders that were delivered before, or their part",
+            "a district was loaded with 2,100 delivered orders, or the scaled number",
             format!(
                 "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, COUNT(*) AS said, \
                  SUM(CASE WHEN o_id > {delivered} AND o_carrier_id IS NOT NULL THEN 1 ELSE 0 END) \
@@ -166,7 +166,8 @@ pub fn check(
     found
 }
 
-/// Returns the only number of a statement; any other result is an error, because the statement did not count.
+/// Returns the single number that a statement returns; any other result is an error, because the statement did not
+/// count anything.
 fn count(connection: &mut dyn Connection, sql: &str) -> Result<i64, OltpError> {
     match connection.rows(sql)?.last().map(Vec::as_slice) {
         Some([Value::Int(number)]) => Ok(*number),

@@ -16,7 +16,7 @@ use crate::schema::Scale;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 
-/// A database that has a name.
+/// A database and its name.
 #[derive(Clone)]
 pub struct Database(Arc<dyn Backend>);
 
@@ -25,7 +25,7 @@ impl FromStr for Database {
 
     fn from_str(name: &str) -> Result<Self, OltpError> {
         match name.split_once(':') {
-            // SQLite takes this name for contents that are private to each connection.
+            // To SQLite, this name means contents that are private to each connection.
             Some(("sqlite", ":memory:")) => Err(OltpError::Name(name.to_owned())),
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::sqlite(file)),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
@@ -94,7 +94,7 @@ impl Database {
     }
 
     /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL lacks such
-    /// transactions: tables of an interrupted load count as foreign there.
+    /// transactions, so the tables of an interrupted load count as foreign there.
     pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
         let mut sql = format!("BEGIN;\n{}", self.0.tables());
         sql += "CREATE TABLE lanemark_progress (part BIGINT PRIMARY KEY);\n";
@@ -111,7 +111,7 @@ impl Database {
         self.0.open(true)?.script(&(sql + "COMMIT;"))
     }
 
-    /// Finishes a load after all rows are there: keys, indexes, and the mark that it is complete.
+    /// Finishes a load after all rows are present: creates keys and indexes, and marks the load as complete.
     pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
         let complete = "UPDATE lanemark_oltp SET value = 1 WHERE \"key\" = 'complete';\nCOMMIT;\n";
         let (keys, analysis) = (self.0.keys(), self.0.analysis());
@@ -147,7 +147,7 @@ impl Database {
         self.0.cache_and_data()
     }
 
-    /// Returns the folder or file with the data, if it is on this machine and the account may know it.
+    /// Returns the folder or file with the data, if it is on this machine and the account may query it.
     pub fn data_path(&self) -> Option<PathBuf> {
         self.0.data_path()
     }

@@ -39,7 +39,7 @@ const ARCHIVES: [Archive; 2] = [
     },
 ];
 
-/// Returns the default folder for the programs; root's is one that the server's account can read.
+/// Returns the default folder for the programs; for root, it is a folder that the server's account can read.
 pub fn cache() -> PathBuf {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);

@@ -75,7 +75,7 @@ pub enum OltpError {
         /// The database's name.
         name: String,
     },
-    /// A database of Lanemark's that also contains foreign data.
+    /// A Lanemark database that also contains foreign data.
     #[error("{database}: also contains data that Lanemark did not create: {what}")]
     Beside {
         /// The database.
@@ -83,7 +83,7 @@ pub enum OltpError {
         /// The foreign data.
         what: String,
     },
-    /// A database that needs exclusive use and has other users.
+    /// A database that needs exclusive use, but has other users.
     #[error("in use: {0}")]
     InUse(String),
     /// A template name that is not valid.
@@ -107,8 +107,8 @@ pub enum OltpError {
         /// Names of the existing templates.
         kept: Vec<String>,
     },
-    /// The database contains no data of Lanemark's.
-    #[error("{0}: contains no data of Lanemark")]
+    /// The database contains no Lanemark data.
+    #[error("{0}: contains no Lanemark data")]
     NotLoaded(String),
     /// An interrupted load.
     #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
@@ -264,7 +264,7 @@ impl OltpError {
     }
 }
 
-/// Returns the part of a database's name that `--overwrite` takes.
+/// Returns the part of a database's name that `--overwrite` requires.
 pub(crate) fn base_name(name: &str) -> &str {
     name.rsplit(['/', ':']).next().unwrap_or(name)
 }

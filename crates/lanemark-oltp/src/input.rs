@@ -1,4 +1,4 @@
-//! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), a pure function of the seed.
+//! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), as a pure function of the seed.
 //!
 //! The lines of an order are sorted by the location of their stock, so that orders for the same stock cannot deadlock;
 //! the specification leaves their order open. An invalid item stays last.
@@ -55,7 +55,7 @@ pub struct Payment {
     pub warehouse: i64,
     /// District in which the payment is made.
     pub district: i64,
-    /// The customer's warehouse; another one in 15 of 100.
+    /// The customer's warehouse; in 15 of 100 cases a different warehouse.
     pub customer_warehouse: i64,
     /// The customer's district.
     pub customer_district: i64,
@@ -193,7 +193,7 @@ impl Inputs {
         StockLevel { warehouse: self.warehouse, district: self.district, threshold }
     }
 
-    /// Draws a customer: by last name in 60 of 100, else by number.
+    /// Draws a customer: by last name in 60 of 100 cases, else by number.
     fn customer(&mut self) -> CustomerKey {
         if self.rng.below(100) >= 60 {
             return CustomerKey::Number(self.customer_number());

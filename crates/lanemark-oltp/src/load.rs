@@ -14,7 +14,7 @@ use crate::population::Population;
 use crate::schema::{Scale, Table};
 use crate::session::Connection;
 
-/// Rows between two checks whether to stop.
+/// Number of rows between two checks of the stop flag.
 const ROWS_A_LOOK: u64 = 4_096;
 
 /// The options for loading a database.
@@ -41,7 +41,7 @@ pub struct LoadReport {
     pub rows_seconds: f64,
 }
 
-/// Loads a database. `progress` receives the number of loaded parts and of all parts.
+/// Loads a database. `progress` receives the number of loaded parts and the total number of parts.
 pub fn load(
     database: &Database,
     options: &LoadOptions,

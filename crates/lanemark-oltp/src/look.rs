@@ -1,9 +1,9 @@
 //! Observes a run from the thread that started it: the machine and the database when counting begins and ends, the
 //! waits of sessions in between, and the progress.
 //!
-//! The database's counters are read at edges, the instants at which counting begins and ends. Each user is between two
-//! transactions when it makes the database add its work to the counters. The observer reads them when all users have
-//! passed the edge, or before the first of them may report again on its own.
+//! The database's counters are read at edges, the instants at which counting begins and ends. Each user, between two
+//! transactions, makes the database add that user's work to the counters. The observer reads them when all users have
+//! passed the edge, but before any of them may report again by itself.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ pub(crate) struct RepeatObservations {
     pub(crate) counters: Counters,
     /// Users that had passed the first edge when its counters were read.
     past: u32,
-    /// Transactions with which users reported, between the two readings.
+    /// Transactions, between the two readings, that only made users report.
     pub(crate) reports: u64,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct RunObserver {
     /// Whether the database runs inside the driver.
     within: bool,
     think_times: bool,
-    /// Counters at the last edge, if the database counts at once.
+    /// Counters at the last edge, if the database updates its counters immediately.
     last: Option<Counters>,
 }
 
@@ -124,7 +124,7 @@ impl RunObserver {
                 waits.looks += 1;
             }
             shown.when_due(shared, self.device.as_ref(), show);
-            // A late sample is not repeated: the samples that catch up would all be of the same moment.
+            // Missed samples are not repeated later: they would all describe the same moment.
             next = (next + PERIOD).max(Instant::now());
             std::thread::sleep(next.min(ends).saturating_duration_since(Instant::now()));
         }

@@ -1,4 +1,4 @@
-//! A PostgreSQL server that Lanemark runs in a folder, from the installed programs or others.
+//! A PostgreSQL server that Lanemark runs in a folder, from the installed programs or from other programs.
 //!
 //! The server listens only on a socket in its folder, and accepts every user who may read that folder. PostgreSQL
 //! refuses to run as root, so root starts it as another account of the machine. A folder that contains other files is
@@ -37,13 +37,13 @@ const SOCKET_PATH_MAX: usize = 85;
 const PACKAGES: &str = "/usr/lib/postgresql";
 /// The first version that can bypass the page cache.
 const DIRECT_IO_MIN: u32 = 16;
-/// Accounts that root may start the server as; the first existing one is used.
+/// Accounts under which root may start the server; the first existing account is used.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
 /// The options of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// Size of the server's own buffer in MiB, which decides how much is read from the drive.
+    /// Size in MiB of the server's own buffer, which determines how much is read from the drive.
     pub shared_buffers_mib: u64,
     /// Maximum number of connections.
     pub connections_max: u32,
@@ -125,7 +125,7 @@ impl ManagedServer {
         // Stops a server that a killed Lanemark left running. Usually there is no such server, so the error is ignored.
         let _ = finish(stop(&programs, &data, account, "fast").arg("-s"));
         let log = folder.join("log");
-        // This is an older log of Lanemark's or a link, which must not be followed.
+        // This is an older log of Lanemark, or a link, which must not be followed.
         let _ = fs::remove_file(&log);
         let log = companion::create(&log).map_err(|error| at(&log, &error))?;
         let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
@@ -204,7 +204,7 @@ impl ManagedServer {
         }
     }
 
-    /// Stops the server at once and leaves its data as after a crash, for data that is not needed any more.
+    /// Stops the server at once and leaves its data as after a crash; for data that is no longer needed.
     pub fn abandon(mut self) {
         let data = self.folder.join("data");
         if finish(&mut stop(&self.programs, &data, self.account, "immediate")).is_ok() {
@@ -242,8 +242,8 @@ impl Drop for ManagedServer {
     }
 }
 
-/// Marks a folder as Lanemark's and returns the locked mark. A folder with other files, or in use by another driver, is
-/// refused.
+/// Marks a folder as Lanemark's and returns the locked mark. A folder is refused if it contains other files or if
+/// another driver uses it.
 fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> {
     let made = |error: std::io::Error| at(folder, &error);
     fs::create_dir_all(folder).map_err(made)?;
@@ -285,7 +285,7 @@ fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError>
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(made(error)),
         _ => {}
     }
-    // A link would hand another folder to the account.
+    // A link would give the account access to another folder.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|error| made(error.into()))?;
@@ -295,7 +295,8 @@ fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError>
     fchown(&folder, user, group).map_err(|error| made(error.into()))
 }
 
-/// Makes the server's data next to their final path and renames them, so that they exist completely or not at all.
+/// Creates the server's data next to its final path and then renames it, so that the data exists completely or not at
+/// all.
 fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
     let (part, data) = (folder.join("data.part"), folder.join("data"));
     match fs::remove_dir_all(&part) {
@@ -320,16 +321,16 @@ fn end_with_driver(command: &mut Command, signal: Signal) {
         // If the driver ended earlier, the signal would never arrive.
         if getppid() == Some(driver) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec the closure makes two system calls, allocates nothing and takes no lock. It runs
-    // after the change of account, which would clear the signal.
+    // SAFETY: between fork and exec the closure makes two system calls, allocates nothing and takes no lock. The
+    // closure runs after the change of account, which would clear the signal.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Permits the account of a server started by root to enter a folder of this user, and no other account: the folder
-/// gets the account's group and mode 0710.
+/// Permits only the account of a server that root started to enter a folder of this user: the folder gets the account's
+/// group and mode 0710.
 ///
 /// # Errors
-/// Returns an error if there is no account, or the folder is not this user's.
+/// Returns an error if there is no account, or if the folder does not belong to this user.
 pub fn let_server_enter(folder: &Path) -> Result<(), OltpError> {
     let Some((_, group)) = account()? else { return Ok(()) };
     let made = |error: rustix::io::Errno| at(folder, &error.into());
@@ -339,7 +340,7 @@ pub fn let_server_enter(folder: &Path) -> Result<(), OltpError> {
     fchmod(&open, Mode::RWXU | Mode::XGRP).map_err(made)
 }
 
-/// Returns the account that root starts a server as; `None` for other users.
+/// Returns the account under which root starts a server; `None` for other users.
 fn account() -> Result<Option<(u32, u32)>, OltpError> {
     if fs::metadata("/proc/self").map_or(1, |own| own.uid()) != 0 {
         return Ok(None);
@@ -361,14 +362,14 @@ fn account_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
 
-/// Returns the programs' major version, as the account that runs them reads it.
+/// Returns the programs' major version, as seen by the account that runs them.
 fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpError> {
     let program = programs.join("postgres");
     let failed = |reason: String| OltpError::System { what: program.display().to_string(), reason };
     let output = command(&program, account).arg("--version").output();
     let output = output.map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied if account.is_some() => {
-            failed("the account that root starts it as may not run it".to_owned())
+            failed("the account under which root starts it may not execute it".to_owned())
         }
         _ => failed(error.to_string()),
     })?;

@@ -1,9 +1,10 @@
-//! MariaDB and MySQL, by the synchronous `mysql` crate. Each connection prepares its statements once; a load inserts
-//! rows in batches.
+//! MariaDB and MySQL, through the synchronous `mysql` crate. Each connection prepares its statements once; a load
+//! inserts rows in batches.
 //!
-//! All tables are in one database, which is created if it does not exist. Transactions are read committed, as by
-//! default in PostgreSQL. MySQL lacks RETURNING and MariaDB lacks it for UPDATE, so such a statement becomes two: the
-//! change, and a query for the changed row. The row is locked, so the query sees only its own change. There is no TLS.
+//! All tables are in one database, which is created if it does not exist. Transactions use the level read committed,
+//! which is PostgreSQL's default. MySQL lacks RETURNING and MariaDB lacks it for UPDATE, so such a statement becomes
+//! two: the change, and a query for the changed row. The row is locked, so the query sees only its own change. There is
+//! no TLS.
 
 mod database;
 
@@ -21,7 +22,7 @@ pub(crate) use database::MysqlDatabase;
 
 /// Rows of one INSERT while loading.
 const BATCH: usize = 256;
-/// Number of prepared statements that a connection caches: the transactions' and the loads'.
+/// Number of prepared statements that a connection caches: those for transactions and for loading.
 const PREPARED: usize = 128;
 /// Statement that sets up every connection. Double quotes mark names, as in every other database here.
 const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
@@ -105,7 +106,7 @@ fn parts(text: &str) -> Vec<String> {
     vec![change.to_owned(), format!("SELECT {returned} FROM {table} WHERE {rows}")]
 }
 
-/// Returns the statement with a question mark for each parameter, and the index of each one's value.
+/// Returns the statement with a question mark for each parameter, and the index of each parameter's value.
 fn with_marks(text: &str) -> (String, Vec<usize>) {
     let mut pieces = text.split('$');
     let mut sql = pieces.next().unwrap_or_default().to_owned();
@@ -254,7 +255,7 @@ fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
 }
 
 /// Converts an error of the client library that occurs during a run, by the server's error number.
-#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn from_mysql(error: mysql::Error) -> OltpError {
     let mysql::Error::MySqlError(told) = &error else {
         return OltpError::Database(error.to_string());

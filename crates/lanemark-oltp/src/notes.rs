@@ -47,7 +47,7 @@ impl AllNotes {
 }
 
 impl TransactionLog<'_> {
-    /// Notes a transaction.
+    /// Records a transaction.
     pub(crate) fn add(&mut self, ended: EndedTransaction) {
         self.ended.push(ended);
         if self.ended.len() >= NOTES {

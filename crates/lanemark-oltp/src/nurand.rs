@@ -89,7 +89,8 @@ mod tests {
                 .filter(|(share, _)| **share > 0.0)
                 .map(|(share, seen)| (seen - share * draws).powi(2) / (share * draws))
                 .sum();
-            // Chi squared has a mean of the number of cells less one, and a deviation of the root of twice the mean.
+            // Chi squared has a mean of the number of cells minus one, and its standard deviation is the square root of
+            // twice the mean.
             let bound = cells - 1.0 + 4.0 * (2.0 * (cells - 1.0)).sqrt();
             assert!(chi < bound, "NURand({a}): chi squared {chi} of {cells} cells");
             let outside =

@@ -19,7 +19,7 @@ pub(crate) trait Observer {
         false
     }
 
-    /// Samples the wait of each of `sessions` once, and passes `found` each wait class with its number of sessions.
+    /// Samples the wait of each of `sessions` once, and passes each wait class and its number of sessions to `found`.
     /// Omits sessions between two transactions if `between` is set. Returns false if the database lacks such data.
     fn look(
         &mut self,

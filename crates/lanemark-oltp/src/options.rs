@@ -6,7 +6,7 @@ use crate::error::OltpError;
 use crate::profile::Profile;
 use crate::schema::Scale;
 
-/// Number of users that one warehouse has terminals for.
+/// Number of users for whom one warehouse has terminals.
 const USERS_A_WAREHOUSE: i64 = 10;
 
 /// The source of the dates of transactions.

@@ -20,7 +20,7 @@ use crate::schema::Scale;
 
 /// The workload's name in results.
 pub const WORKLOAD_ID: &str = "tpc-c-derived";
-/// Page size of the databases here; SQLite's pages are half as long.
+/// Page size of the databases here; SQLite's pages are half that size.
 pub(crate) const PAGE: u64 = 8 << 10;
 /// The minimum number of repeats for a spread.
 const REPEATS_FEW: usize = 3;

@@ -1,7 +1,7 @@
 //! The contents of a fresh database (TPC-C 5.11, clause 4.3.3.1), table by table and warehouse by warehouse.
 //!
 //! Every district of every table has its own random stream, so the same seed produces the same rows, regardless of the
-//! order of loading, the number of connections and the database. All dates are of one fixed day.
+//! order of loading, the number of connections and the database. All dates fall on one fixed day.
 
 use lanemark_schema::rng::{Rng, StreamKey};
 
@@ -11,7 +11,7 @@ use crate::schema::{DISTRICTS, Scale, Table};
 use crate::text::{between, data, digits, last_name, letters, zip};
 use crate::value::{Value, values};
 
-/// The date of all initial rows: 2010-02-01, of TPC-C revision 5.11.
+/// The date of all initial rows: 2010-02-01, the date of TPC-C revision 5.11.
 pub const LOADED_AT_MS: i64 = 1_264_982_400_000;
 
 /// The receiver of rows.
@@ -150,7 +150,7 @@ impl Population {
         })
     }
 
-    /// Returns the customer and the number of lines of each order, from the first.
+    /// Returns the customer and the number of lines of each order, starting with the first order.
     fn outlines(&self, warehouse: i64, district: i64) -> Vec<(i64, i64)> {
         let mut rng = self.rng(ORDERS_STREAM, warehouse, district);
         let mut customers: Vec<i64> = (1..=self.scale.customers()).collect();

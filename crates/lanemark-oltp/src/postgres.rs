@@ -1,9 +1,9 @@
-//! PostgreSQL, by the synchronous `postgres` crate. Each connection prepares its statements once and sends them in
+//! PostgreSQL, through the synchronous `postgres` crate. Each connection prepares its statements once and sends them in
 //! batches; a load uses binary COPY.
 //!
 //! All tables are in the schema `lanemark_oltp`, so other contents of a database are never changed. Transactions use
-//! the server's default level (read committed). A transaction that changes a row locks it by changing it first. There
-//! is no TLS.
+//! the server's default level (read committed). A transaction that changes a row locks the row by making that change
+//! first. There is no TLS.
 
 mod batch;
 mod counters;
@@ -192,7 +192,7 @@ impl Connection for Postgres {
     fn script(&mut self, sql: &str) -> Result<(), OltpError> {
         let outcome = self.client.batch_execute(sql).map_err(from_postgres);
         if outcome.is_err() && !self.open {
-            // A script that begins a transaction and fails leaves it open.
+            // A script that begins a transaction and then fails leaves the transaction open.
             let _ = self.client.batch_execute("ROLLBACK");
         }
         outcome

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use lanemark_schema::result::SessionTime;
 
-/// Ticks of a second in `/proc`, which the kernel fixes for programs (`USER_HZ`), independent of its internal clock.
+/// Ticks per second in `/proc`, which the kernel fixes for programs (`USER_HZ`), independent of its internal clock.
 const TICKS: f64 = 100.0;
 
 /// Time of all processors since the machine started, in ticks.
@@ -54,7 +54,7 @@ struct Process {
     parent: u32,
     /// Ticks of the process.
     own: u64,
-    /// Ticks of its children that have ended.
+    /// Ticks of the process's children that have ended.
     ended: u64,
 }
 
@@ -64,7 +64,7 @@ impl Process {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        // A program's name may contain brackets and blanks.
+        // A program's name may contain parentheses and spaces.
         let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_whitespace().collect();
         let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
         let own = ticks(11)? + ticks(12)?;
@@ -72,7 +72,7 @@ impl Process {
     }
 }
 
-/// Returns the processor time of this process until now, in seconds.
+/// Returns the processor time of this process so far, in seconds.
 pub(crate) fn own_s() -> Option<f64> {
     Process::read("self").map(|process| process.own as f64 / TICKS)
 }
@@ -93,7 +93,7 @@ impl ProcessFamily {
         found.starts_with(title).then_some(Self { parent, except: process })
     }
 
-    /// Returns the seconds until now, including children that have ended since the last reading.
+    /// Returns the seconds so far, including children that have ended since the last reading.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let parent = Process::read(&self.parent.to_string())?;
         let mut ticks = parent.own + parent.ended;
@@ -116,7 +116,7 @@ impl ProcessFamily {
 #[derive(Clone, Debug)]
 pub(crate) struct Task(PathBuf);
 
-/// The time of a task until now, in nanoseconds.
+/// The time of a task so far, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskTime {
     running: u64,
@@ -199,7 +199,7 @@ mod tests {
     fn a_family_has_the_time_of_its_children() {
         let child = std::process::Command::new("sleep").arg("60").spawn();
         let Ok(mut child) = child else { return };
-        // Until it executes another program, the child has its parent's name.
+        // Until a child executes another program, it has its parent's name.
         let family = std::iter::repeat_with(|| ProcessFamily::of(child.id(), "sleep"))
             .take(10_000)
             .find_map(|family| {

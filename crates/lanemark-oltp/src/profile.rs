@@ -6,8 +6,8 @@
 //! | `hammerdb` | 10/10/1/1/1 of 23 | independently | uniform, last names by NURand |
 //!
 //! Order: New-Order, Payment, Order-Status, Delivery, Stock-Level. The shares of `tpcc` are the minimum of clause 5.2.3
-//! for all but New-Order; clause 5.2.4.2 describes the deck. HammerDB describes its workload as derived from
-//! TPC-C too; its figures cannot be compared with figures of the other profile.
+//! for all but New-Order; clause 5.2.4.2 describes the deck. HammerDB also describes its workload as derived from
+//! TPC-C; its figures cannot be compared with figures of the other profile.
 
 use lanemark_schema::rng::Rng;
 pub use lanemark_schema::workload::{Profile, TransactionKind};

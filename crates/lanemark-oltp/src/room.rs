@@ -1,8 +1,8 @@
 //! Free space for a database: a check before it is loaded, and a check whether a full file system caused an error.
 //!
-//! The required size of a scale was measured on fresh contents, tables with their indexes. It grows in proportion to
-//! the warehouses; the check subtracts a twentieth, so that it refuses only loads that cannot fit. A database of
-//! another machine, or with an unknown data folder, is loaded without a check.
+//! The space that a scale requires was measured on fresh contents, including indexes. It grows in proportion to the
+//! warehouses; the check subtracts a twentieth, so that it refuses only loads that cannot fit. A database on another
+//! machine, or one with an unknown data folder, is loaded without a check.
 //!
 //! SQLite reports a full file system as such. A server whose log cannot grow exits, and its clients see a closed
 //! connection. So the check reads the free space of the file system below the server's data, if it is known and local.
@@ -14,7 +14,7 @@ use crate::database::Database;
 use crate::error::OltpError;
 use crate::schema::Scale;
 
-/// Free space below this counts as full: PostgreSQL's log grows by files of 16 MiB.
+/// A file system with less free space than this counts as full: PostgreSQL's log grows by files of 16 MiB.
 const LEAST: u64 = 16 << 20;
 
 /// Refuses a load that does not fit. `there` is the number of loaded warehouses, `None` without the items; `freed` is
@@ -86,7 +86,7 @@ struct FreeSpace {
 fn left(path: &Path) -> Option<FreeSpace> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|one| one.exists())?;
-    // A file system without a size (some in memory or on networks) does not report free space.
+    // A file system without a size (such as some file systems in memory or on networks) does not report free space.
     let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
     Some(FreeSpace { below: below.to_owned(), free, size })

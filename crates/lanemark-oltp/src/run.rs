@@ -168,7 +168,7 @@ pub fn run_shown(
         }
         let seen = onlooker.look_on(&shared, show);
         if seen.is_err() {
-            // The users' own errors describe the cause better, and they occur by themselves or not at all.
+            // The users' own errors describe the cause better, and they occur without this error or not at all.
             shared.failed.store(true, Ordering::Relaxed);
         }
         for thread in started {
@@ -193,7 +193,7 @@ pub fn run_shown(
     Ok(Sample { complete, ..outcome(counted, uses, &all, seen) })
 }
 
-/// Returns the sample of the users' work and of the observations.
+/// Returns the sample that consists of the users' work and the observations.
 fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: RepeatObservations) -> Sample {
     let seconds = counted.as_secs_f64();
     let kinds = uses.into_uses();

@@ -1,6 +1,6 @@
 //! The nine tables of TPC-C 5.11, clause 1.3, as data from which every database makes its tables.
 //!
-//! Two differences from the specification make contents comparable bit for bit. Money is in whole cents and a rate in
+//! Two deviations from the specification make contents comparable bit by bit. Money is in whole cents and a rate in
 //! ten-thousandths, both integers; a date is in milliseconds since 1970. Texts are not padded.
 
 use crate::error::OltpError;

@@ -37,10 +37,10 @@ pub trait Connection: Send {
     /// Executes a statement without result rows; returns the number of rows that it changed.
     fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError>;
 
-    /// Executes statements without parameters and result rows.
+    /// Executes statements that have neither parameters nor result rows.
     fn script(&mut self, sql: &str) -> Result<(), OltpError>;
 
-    /// Passes each row of a statement without parameters to `each`, as numbers and texts.
+    /// Passes each row of a statement without parameters to `each`, as numbers and strings.
     fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError>;
 
     /// Returns all rows of a statement without parameters.

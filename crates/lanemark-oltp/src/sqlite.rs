@@ -89,7 +89,7 @@ impl Sqlite {
     /// Returns a counter of this connection since the last call; SQLite keeps it in 32 bits.
     fn take_status(&self, status: std::ffi::c_int) -> Option<u64> {
         let (mut now, mut highest) = (0, 0);
-        // SAFETY: the handle is the handle of an open connection, which no other thread uses while `self` is borrowed,
+        // SAFETY: the handle belongs to an open connection, which no other thread uses while `self` is borrowed,
         // and both pointers are to variables that outlive the call.
         let code = unsafe {
             let handle = self.inner.handle();
@@ -159,7 +159,7 @@ impl Connection for Sqlite {
         let count = prepared.column_count();
         let mut rows = prepared.query(params_from_iter(values)).map_err(from_sqlite)?;
         let mut found = Vec::new();
-        // All rows are read, since a statement that changes rows has changed all of them only at its end.
+        // All rows are read, because a statement that changes rows has changed all of them only when it ends.
         while let Some(row) = rows.next().map_err(from_sqlite)? {
             let row = columns(row, count).map_err(from_sqlite)?;
             found.push(row.into_iter().map(Value::into_owned).collect());
@@ -232,7 +232,7 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
 }
 
 /// Converts an error of the library that occurs during a run.
-#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn from_sqlite(error: rusqlite::Error) -> OltpError {
     // For statements that cannot be prepared, the crate's message contains their whole text.
     let text = match &error {

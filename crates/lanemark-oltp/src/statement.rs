@@ -37,7 +37,7 @@ statements! {
     InsertNewOrder = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
     /// Reads the price, name and data of an item.
     Item = "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1";
-    /// Takes from stock; adds to the stock first if it would run out.
+    /// Takes from the stock; first adds to the stock if it would run out.
     TakeStock = "UPDATE stock SET s_quantity = s_quantity - $1 + \
         CASE WHEN s_quantity - $1 >= 10 THEN 0 ELSE 91 END, \
         s_ytd = s_ytd + $1, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + $2 \

@@ -1,8 +1,8 @@
-//! Templates: copies of a database's contents under a name, next to the database. Restoring one takes as long as a
-//! copy.
+//! Templates: copies of a database's contents under a name, next to the database. Restoring a template takes as long as
+//! copying it.
 //!
-//! SQLite copies the file, PostgreSQL the database within its server. A template contains the contents at that moment,
-//! so it is best made directly after loading. All other connections must be closed first.
+//! SQLite copies the file, PostgreSQL the database within its server. A template contains the contents at the time of
+//! the copy, so it is best made directly after loading. All other connections must be closed first.
 
 use std::time::Instant;
 

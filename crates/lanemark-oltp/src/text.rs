@@ -1,4 +1,4 @@
-//! Random texts and last names (TPC-C 5.11, clauses 4.3.2.2 to 4.3.2.7).
+//! Random strings and last names (TPC-C 5.11, clauses 4.3.2.2 to 4.3.2.7).
 
 use lanemark_schema::rng::Rng;
 
@@ -9,13 +9,13 @@ const SIGNS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// Draws a whole number from `min` to `max`, both included.
+/// Draws a whole number from `min` to `max`, inclusive.
 pub(crate) fn between(rng: &mut Rng, min: i64, max: i64) -> i64 {
     debug_assert!(min <= max);
     min + rng.below((max - min + 1) as u64) as i64
 }
 
-/// Draws a text of `min` to `max` letters and digits.
+/// Draws a string of `min` to `max` letters and digits.
 pub(crate) fn letters(rng: &mut Rng, min: i64, max: i64) -> String {
     let mut text = vec![0; between(rng, min, max) as usize];
     for ten in text.chunks_mut(10) {
@@ -34,7 +34,7 @@ pub(crate) fn digits(rng: &mut Rng, length: usize) -> String {
     (0..length).map(|_| char::from(b'0' + rng.below(10) as u8)).collect()
 }
 
-/// Draws a zip code: four digits and 11111.
+/// Draws a zip code: four digits, followed by 11111.
 pub(crate) fn zip(rng: &mut Rng) -> String {
     digits(rng, 4) + "11111"
 }

@@ -1,6 +1,6 @@
-//! Drivers and servers that are killed at pseudorandom moments: the remaining data is consistent.
+//! Drivers and servers are killed at pseudorandom moments, and the remaining data must be consistent.
 //!
-//! `LANEMARK_OLTP_KILLS` sets the number of kills of each; `make oltp-kills` uses fifty.
+//! `LANEMARK_OLTP_KILLS` sets the number of kills for each; `make oltp-kills` uses fifty.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -97,7 +97,7 @@ mod on_a_server {
     use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
     use std::os::unix::fs::PermissionsExt;
 
-    /// Returns a server in a folder that any account can reach, or `None` without its programs.
+    /// Returns a server in a folder that any account can reach, or `None` if its programs are not installed.
     fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
         if programs().is_none() {
             lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");

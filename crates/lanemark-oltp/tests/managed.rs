@@ -1,5 +1,5 @@
-//! A server that Lanemark starts: its owner, and its end with its driver. Skipped, with a message, if PostgreSQL is not
-//! installed.
+//! A server that Lanemark starts: its owner, and its termination together with its driver. Skipped, with a message, if
+//! PostgreSQL is not installed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use lanemark_oltp::OltpError;
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 
-/// The server's folder, in the environment of a process that plays a driver.
+/// The server's folder, in the environment of a process that acts as a driver.
 const PLAYED: &str = "LANEMARK_TEST_MANAGED";
 
-/// Returns a folder that any account can reach, or `None` without the programs.
+/// Returns a folder that any account can reach, or `None` if the programs are not installed.
 fn folder() -> Option<tempfile::TempDir> {
     if programs().is_none() {
         assert!(std::env::var_os("CI").is_none(), "install the package postgresql");

@@ -28,7 +28,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Returns a server in a folder that any account can reach, or `None` without the programs.
+/// Returns a server in a folder that any account can reach, or `None` if the programs are not installed.
 fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     if programs().is_none() {
         lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
@@ -257,7 +257,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     }
     restore(&database, "fresh", Some("lanemark")).unwrap();
     assert_eq!(held(), fresh);
-    // A database that only has the name of a kept database.
+    // A database that has only the name of a kept database.
     script("CREATE DATABASE lanemark_kept_letters");
     assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
     assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
@@ -314,7 +314,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
         programs: Some(programs),
         ..ServerOptions::default()
     };
-    // /tmp may lie in memory, which has no direct I/O.
+    // /tmp may be in memory, which does not support direct I/O.
     let direct = match ManagedServer::start(&own, &options) {
         Ok(server) => server,
         Err(error) => {

@@ -294,7 +294,7 @@ fn what_a_table_lacks_or_cannot_hold_is_found() {
         let database = loaded(folder.path(), SCALE);
         let sql = format!("UPDATE stock SET s_quantity = {value} WHERE s_i_id = 1");
         database.connect().unwrap().script(&sql).unwrap();
-        assert_eq!(damage::broken(&database, Table::Stock, "has values that can be"), 1, "{value}");
+        assert_eq!(damage::broken(&database, Table::Stock, "has only valid values"), 1, "{value}");
     }
 }
 

@@ -57,7 +57,7 @@ fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     (folder, path, connection)
 }
 
-/// The file and the script of another program, in the environment of a process that plays it.
+/// The file and the script of another program, in the environment of a process that acts as that program.
 const PLAYED: [&str; 2] = ["LANEMARK_TEST_FOREIGN_FILE", "LANEMARK_TEST_FOREIGN_SCRIPT"];
 
 /// A process that keeps a file open until this is dropped. It must be another process, because connections of one
@@ -92,7 +92,7 @@ impl Drop for Other {
     }
 }
 
-/// The other program's process. Without the tests it does nothing.
+/// The other program's process. Outside these tests it does nothing.
 #[test]
 fn other_program() {
     let [Ok(path), Ok(script)] = PLAYED.map(std::env::var) else { return };
@@ -189,7 +189,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
-    // A file that was created and not used.
+    // A file that was created but not used.
     rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
     assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
     load(&database, &options(), &STOP, &|_, _| ()).unwrap();

@@ -18,7 +18,7 @@ pub struct Video {
     pub height: u32,
     /// Bits of one sample.
     pub bits: u32,
-    /// Samples of a pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0.
+    /// Samples per pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0.
     pub samples: f64,
     /// Frames a second.
     pub rate: f64,
@@ -55,7 +55,7 @@ impl Video {
         within("width", width, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
         within("height", height, 1.0..=1e6, "must be from 1 to 1,000,000 pixels")?;
         within("bits", f64::from(self.bits), 1.0..=64.0, "must be from 1 to 64")?;
-        within("samples", self.samples, 0.1..=64.0, "must be from 0.1 to 64 of a pixel")?;
+        within("samples", self.samples, 0.1..=64.0, "must be from 0.1 to 64 per pixel")?;
         within("frames", self.rate, 0.001..=1e6, "must be from 0.001 to 1,000,000 a second")?;
         let mut plan = Plan::new("What does this video need, and which interfaces carry it?");
         let pixels =
@@ -74,7 +74,7 @@ impl Video {
         );
         plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
         let hour = rate * 3600.0 / 1e6;
-        // The value of a small stream is not rounded to zero.
+        // A small stream's rate is not rounded to zero.
         plan.answer = match rate >= 10.0 {
             true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
             false => format!("{} MB/s, {} TB an hour.", told(rate), told(hour)),
@@ -115,7 +115,7 @@ mod tests {
     fn the_steps_of_a_video_follow_from_each_other() {
         let (plan, _) = CINEMA.plan().unwrap();
         let values: Vec<f64> = plan.steps.iter().map(|step| step.value).collect();
-        // Pixels; 3 samples of 12 bits each; 24 frames a second; an hour.
+        // The steps are pixels, 3 samples of 12 bits each, 24 frames a second, and an hour.
         let wanted = [8_294_400.0, 37.3248, 895.7952, 3.224_862_72];
         assert_eq!(values.len(), wanted.len());
         for (found, wanted) in values.iter().zip(wanted) {

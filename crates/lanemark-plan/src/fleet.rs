@@ -1,8 +1,8 @@
 //! The number of servers that a load needs with one drive and with another, and their costs.
 //!
-//! The published model is one line: a server that does 25% more saves one server in five. This model computes whole
-//! servers, spare capacity, prices, licences and energy, and returns the price of the drive at which the gain is used
-//! up.
+//! The published model is a single statement: a server that does 25% more work saves one server in five. This model
+//! computes whole servers, spare capacity, prices, licences and energy, and returns the price of the drive at which the
+//! gain is used up.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,14 +34,14 @@ pub struct Costs {
     pub years: f64,
     /// The price of a kilowatt hour.
     pub energy_price: f64,
-    /// Power of the building for each watt of a server (PUE), in W/W.
+    /// Power of the building per watt of a server (PUE), in W/W.
     pub overhead: f64,
 }
 
 /// A load, and two kinds of server for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fleet {
-    /// Work that all servers have to do together, in `unit`.
+    /// Work that all servers must do together, in `unit`.
     pub demand: f64,
     /// Unit of the demand.
     pub unit: String,
@@ -109,7 +109,7 @@ impl Fleet {
             );
         }
         let saved = self.saved(present_nodes, other_nodes);
-        // Without prices both fleets cost nothing, which is not an answer.
+        // Without prices both fleets would cost nothing, which is not a useful answer.
         plan.answer = match present_cost > 0.0 || other_cost > 0.0 {
             true => format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}."),
             false => format!("{saved}."),
@@ -117,8 +117,8 @@ impl Fleet {
         let _ = present_fixed;
         plan.leave_out(&[
             "loads that cannot be divided: one database does not become a fifth smaller on each server",
-            "host adapters, cables and the work of the change",
-            "differences of the drives' endurance and failure rate",
+            "host adapters, cables and the labour of the change",
+            "differences in the drives' endurance and failure rate",
             "the processor share, which rises with the rate unless the rates were measured at its limit",
         ]);
         Ok(plan)
@@ -178,7 +178,7 @@ impl Fleet {
     fn nodes(&self, plan: &mut Plan, node: &Node) -> Result<f64, PlanError> {
         positive("rate of a server", node.rate)?;
         let usable = node.rate * (1.0 - self.spare_share);
-        // A quotient that is whole except for rounding must not add a server.
+        // A quotient that is a whole number except for rounding must not add a server.
         let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
         within("servers needed", needed, 1.0..=1e9, "must be from 1 to 10^9")?;
         Ok(plan.step(
@@ -195,7 +195,7 @@ impl Fleet {
         ))
     }
 
-    /// Adds the cost steps, and returns the number of servers and their cost without and with drives.
+    /// Adds the cost steps, and returns the number of servers and their cost, with and without drives.
     fn cost(&self, plan: &mut Plan, node: &Node) -> Result<(f64, f64, f64), PlanError> {
         not_negative("power of a server", node.watts)?;
         not_negative("price of a drive", node.drive_price)?;

@@ -34,7 +34,7 @@ impl Value {
 /// Evaluates a printed formula. Units and other words are ignored, except `rounded up`, which applies to the preceding
 /// value.
 struct Formula<'f> {
-    /// The remaining words, the next one last.
+    /// The remaining words, in reverse order.
     words: Vec<&'f str>,
 }
 
@@ -109,7 +109,7 @@ impl<'f> Formula<'f> {
     }
 }
 
-/// Returns the number of units of a formula's result in one unit of its step.
+/// Returns how many units of a formula's result make one unit of its step.
 fn step_of(unit: &str) -> f64 {
     match unit {
         // Bytes; also megabytes over an hour.
@@ -135,7 +135,7 @@ fn check(plan: &Plan) {
     }
 }
 
-/// Returns a number between two bounds, with three digits, so that a formula shows all of it.
+/// Returns a number between two bounds, with three digits, so that a formula prints it without rounding.
 fn between(rng: &mut Rng, low: u64, high: u64) -> f64 {
     (low + rng.below(high - low)) as f64 / 100.0
 }

@@ -1,10 +1,10 @@
-//! Models from measurements, which predict other paths.
+//! Models of drives, made from measurements, which predict other paths.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`mod@fit`] | a drive's model from the results of a workload on it |
 //!
-//! The crate runs the simulator many times over short tests. It reads no clock and touches no file. Threads share the
+//! The crate runs the simulator many times over short tests. It does not read clocks or access files. Threads share the
 //! work, and the result does not depend on their number.
 
 mod error;

@@ -59,7 +59,8 @@ fn a_grid_of_small_requests_is_enough_and_what_it_leaves_open_names_its_test() {
     assert_eq!(of("drive.flash.read").standing, Determination::Identified);
 }
 
-/// A drive that was never written answers reads without its flash. A fit must not take this for the drive's speed.
+/// A drive that was never written answers reads without accessing its flash. A fit must not mistake this for the
+/// drive's speed.
 #[test]
 fn reads_that_met_no_flash_are_left_out_and_say_so() {
     let unwritten = |drive: &str, wanted: &dyn Fn(&str) -> bool| {

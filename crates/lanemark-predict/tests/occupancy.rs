@@ -1,4 +1,4 @@
-//! Times of the command engines that a slower part hides keep their class's value and range.
+//! If a slower part hides the times of the command engines, these keep the value and range of their class.
 
 mod laboratory;
 

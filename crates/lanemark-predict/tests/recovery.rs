@@ -90,8 +90,8 @@ fn recovers(case: &Case, requests: u64) {
             && parameter.parameter != "drive.flash.dies_per_channel"
             && parameter.parameter != "drive.flash.page"
         {
-            // The range extends as far below as above, in logarithms, except for rounding. Latencies that may be zero
-            // have a different scale.
+            // In logarithms, the range extends equally far below and above, except for rounding. Latencies that may be
+            // zero have a different scale.
             let [low, high] =
                 [low, high].map(|end| number(end) / number(parameter.value.as_ref().unwrap()));
             assert!(low <= 1.0 && 1.0 <= high, "{}: {low} to {high}", parameter.parameter);
@@ -138,7 +138,7 @@ fn limits_that_a_narrow_port_hides_are_not_told() {
         let name = format!("drive.{hidden}");
         let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
         assert_ne!(parameter.standing, Determination::Identified, "{name}: {:?}", parameter.value);
-        // Its range extends far to the side that the link hides, and contains the drive's true value.
+        // The range of this value extends far on the side that the link hides, and contains the drive's true value.
         let (low, high) = parameter.range_80.as_ref().expect("a range");
         let (low, high) = (number(low), number(high));
         let drive = &truth.spec.first().drive;

@@ -1,5 +1,5 @@
 //! Fit in one port, predict in another: random drives are simulated in a port, measured with noise, fitted from the
-//! generic template and written to a file. In another port, the file must give the true drive's figures.
+//! generic template and written to a file. In another port, the file must reproduce the true drive's figures.
 
 mod laboratory;
 

@@ -20,7 +20,7 @@ use crate::run::{Run, STYLE, json_line, pool, provenance};
 use crate::watch::{Progress, watched};
 use crate::workload::{Workload, quantity};
 
-/// An answer in all views of the command.
+/// An answer, in all formats that the command can print.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Answer {
     json: String,
@@ -85,7 +85,7 @@ pub(crate) struct WhatIfOptions {
     seed: u64,
 }
 
-/// Compares the same work on the present system and on the changed one.
+/// Compares the same work on the current system and on the changed one.
 #[pyfunction]
 #[pyo3(signature = (source, asked, library, threads, on_progress=None))]
 pub(crate) fn what_if(

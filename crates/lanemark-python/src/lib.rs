@@ -1,4 +1,4 @@
-//! The Python package `lanemark`: the laboratory as classes and functions of Python.
+//! The Python package `lanemark`: the laboratory as Python classes and functions.
 //!
 //! | file | bindings |
 //! |---|---|
@@ -56,7 +56,7 @@ mod _lanemark {
     #[pymodule_export]
     use super::workload::Workload;
 
-    /// Runs the command `lanemark` with `words`, its name first, and returns its exit code.
+    /// Runs the command `lanemark` with `words`, which begin with its name, and returns its exit code.
     #[pyfunction]
     fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
         py.detach(|| lanemark_cli::main_of(words))

@@ -25,7 +25,7 @@ pub(crate) const STYLE: Style = Style { width: 100, colour: false };
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Run(pub(crate) RunResult);
 
-/// Returns the provenance of a run that begins now, by the call `command`.
+/// Returns the provenance of a run that the call `command` begins now.
 pub(crate) fn provenance(command: Vec<String>, seed: u64) -> Provenance {
     static MACHINE: OnceLock<Machine> = OnceLock::new();
     let started_at = results::now();

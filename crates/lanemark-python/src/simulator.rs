@@ -42,7 +42,7 @@ const OPERATIONS: [(&str, Operation); 4] = [
     ("trim", Operation::Trim),
 ];
 
-/// A running system, in a box because Python objects have a smaller alignment than its parts.
+/// A running system, boxed because Python objects have a smaller alignment than the system's parts.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Simulator(Mutex<Box<AtWork>>);
 

@@ -1,4 +1,4 @@
-//! Studies: systems, tests and the published figures that the simulation is compared with.
+//! Studies: systems, tests and the published figures with which the simulation is compared.
 
 use std::path::{Path, PathBuf};
 

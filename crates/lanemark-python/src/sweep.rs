@@ -137,7 +137,7 @@ impl Sweep {
     }
 }
 
-/// Reads the file of a whole or partial sweep: its points, and a text and a page of them.
+/// Reads the file of a whole or partial sweep: its points, and their presentation as text and as a page.
 #[pyfunction]
 pub(crate) fn load_sweep(
     py: Python<'_>,
@@ -150,7 +150,7 @@ pub(crate) fn load_sweep(
     })
 }
 
-/// Joins parts of a sweep that are CSV files, and returns their points with the views of them.
+/// Joins parts of a sweep that are CSV files, and returns their points and the views of these points.
 #[pyfunction]
 pub(crate) fn merge(
     py: Python<'_>,

@@ -11,14 +11,14 @@ use crate::failure::{Failure, input};
 use crate::library::Library;
 use crate::workload::Workload;
 
-/// A system, with the inputs that it was made from.
+/// A system, with the inputs from which it was made.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct System {
     pub(crate) name: String,
     pub(crate) settings: Vec<(Calibration, Location)>,
     pub(crate) library: Py<Library>,
     pub(crate) system: lanemark_study::System,
-    /// Library files that the system was made from, with their hashes.
+    /// Library files from which the system was made, with their hashes.
     pub(crate) inputs: std::collections::BTreeMap<String, String>,
 }
 

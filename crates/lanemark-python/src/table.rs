@@ -1,4 +1,5 @@
-//! Columns as a stream of Arrow, by the PyCapsule interface: polars, pyarrow, pandas and DuckDB take it without a copy.
+//! Columns as an Arrow stream, through the PyCapsule interface: polars, pyarrow, pandas and DuckDB take it without a
+//! copy.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! Work without the interpreter's lock, which Ctrl-C ends at once.
+//! Work without the interpreter's lock; Ctrl-C ends it at once.
 //!
 //! Python handles signals only in its main thread, and only between its own instructions. A run reports its progress to
 //! its calling thread ten times a second, and that thread checks for signals then. Other work reports less often and
 //! runs in a separate thread, while the calling thread checks. In both cases the calling thread passes progress on, and
-//! cancels the work if a signal handler or the progress callback raises.
+//! cancels the work if a signal handler or the progress callback raises an exception.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -97,7 +97,7 @@ impl<'l> SignalWatch<'l> {
     /// Checks for signals and reports progress, unless the last check was very recent. An exception cancels the work.
     pub(crate) fn look(&mut self) {
         let early = self.last.is_some_and(|last| last.elapsed() < LOOK_EVERY);
-        // Short work reports only its end, and ends before a signal is handled.
+        // Short work reports only its end, and may end before a signal is handled.
         if self.last.is_none() {
             self.last = Some(Instant::now());
         } else if !early && self.raised.is_none() {
@@ -116,8 +116,8 @@ impl<'l> SignalWatch<'l> {
         }
     }
 
-    /// Returns the outcome of the finished work, or the exception that was raised meanwhile, after a last report of
-    /// progress.
+    /// Returns the outcome of the finished work, or the exception that was raised during it, after a last progress
+    /// report.
     pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
         let now = self.progress.told();
         match (self.raised, self.on_progress.filter(|_| self.told != Some(now))) {
@@ -128,8 +128,8 @@ impl<'l> SignalWatch<'l> {
     }
 }
 
-/// Runs `work`, which reports too rarely for signal checks, in a separate thread. An exception from a signal or from
-/// `on_progress` cancels the work by `cancel`, and is raised once the work has ended.
+/// Runs `work`, which reports too rarely for signal checks, in a separate thread. An exception from a signal handler or
+/// from `on_progress` cancels the work through `cancel`, and is raised once the work has ended.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     cancel: &lanemark_lab::Cancel,

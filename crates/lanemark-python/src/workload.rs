@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::failure::{Failure, input};
 use crate::library::Library;
 
-/// A workload, with the inputs that it was read from.
+/// A workload, with the inputs from which it was read.
 #[pyclass(frozen, skip_from_py_object, module = "lanemark._lanemark")]
 #[derive(Clone)]
 pub(crate) struct Workload {
@@ -50,7 +50,7 @@ impl Workload {
         Ok(Self { workload, inputs: Default::default(), opened: None })
     }
 
-    /// Returns the name of the only test in a workload's text that describes it, or `test` if the text has an error.
+    /// Returns the name of the only test in the text of a workload, or `test` if the text has an error.
     #[staticmethod]
     fn description(text: &str) -> String {
         let parsed = lanemark_study::workload::parse("workload", text).ok();

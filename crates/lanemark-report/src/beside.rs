@@ -19,7 +19,8 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
         run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
     let names = names.join(", ");
     format!(
-        "Run at the same time, each counted separately: {names}. The figures of drives and hops include all of them."
+        "These tests ran at the same time and are counted separately: {names}. The figures of \
+         drives and hops include all of them."
     )
 }
 

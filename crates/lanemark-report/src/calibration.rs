@@ -1,18 +1,19 @@
-//! The model values that a study set differently from the library: from which figure, and why.
+//! The model values that a study sets differently from the library, the figures from which they were set, and the
+//! reasons.
 //!
-//! A setting that several systems share is shown once. A value that was set from no figure is a what-if and is labelled
-//! so.
+//! A setting that several systems share is shown once. A value that was not set from a figure is a what-if, and is
+//! labelled as such.
 
 use lanemark_schema::result::{Calibration, StudyOutcome, Target};
 
 use crate::number::published;
 
-/// A setting and the systems that it applies to.
+/// A setting and the systems to which it applies.
 pub(crate) struct Setting<'a> {
     pub(crate) calibration: &'a Calibration,
     /// The labels of the systems with this setting.
     pub(crate) systems: Vec<&'a str>,
-    /// Description of the published figure that the value was set from.
+    /// Description of the published figure from which the value was set.
     pub(crate) figure: Option<String>,
 }
 

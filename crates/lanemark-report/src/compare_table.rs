@@ -1,8 +1,8 @@
-//! Two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
+//! Compares two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
 //!
-//! The range reaches from the smallest repeat of the one run over the largest of the other to the reverse, so it is the
-//! widest range that the repeats allow. If it contains 1, the runs do not differ beyond their spread. This is not a
-//! test of significance: a handful of repeats does not support one.
+//! The range extends from the smallest repeat of the first run divided by the largest repeat of the second, to the
+//! largest divided by the smallest, so it is the widest range that the repeats allow. If it contains 1, the runs do not
+//! differ beyond their spread. This is not a test of significance: a handful of repeats does not support one.
 
 mod answer;
 
@@ -108,7 +108,7 @@ fn has(metric: Metric, test: &TestResult) -> bool {
 /// Two results of one test.
 type TestPair<'r> = (&'r TestResult, &'r TestResult);
 
-/// Returns the reads and writes of each test that has both in both runs.
+/// Returns the reads and the writes of each test that has both directions in both runs.
 fn parts(
     a: &RunResult,
     b: &RunResult,
@@ -199,7 +199,7 @@ fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r Te
     a.tests.iter().filter_map(|test| Some((test, b.test(&test.test.name)?))).collect()
 }
 
-/// Returns the reads and writes of a test that has both in both runs, named after the test.
+/// Returns the reads and the writes of a test that has both directions in both runs, named after the test.
 fn directions(
     a: &RunResult,
     own: &TestResult,
@@ -435,7 +435,7 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
         return;
     }
     sheet.blank();
-    sheet.heading("Percentiles of latency, us: of each repeat, over the repeats");
+    sheet.heading("Percentiles of latency, us: averaged over the repeats");
     sheet.blank();
     sheet.table(&without_points(table));
 }
@@ -491,7 +491,7 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
     told
 }
 
-/// Returns the tests that are in one run only, and the pairs that share only a name.
+/// Returns the tests that only one run contains, and the pairs that have only a name in common.
 fn leftovers(
     sheet: &mut Sheet,
     a: &RunResult,

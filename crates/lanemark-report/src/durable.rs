@@ -1,6 +1,6 @@
-//! The answer of tests that flush after every write: the duration of flushes, compared with the needs of a log.
+//! The answer for tests that flush after every write: the duration of flushes, compared with the requirement of a log.
 //!
-//! etcd requires that the 99th percentile of the duration of its log's `fdatasync` is below 10 ms ("What does the etcd
+//! etcd requires that the 99th percentile of the duration of `fdatasync` on its log is below 10 ms ("What does the etcd
 //! warning `failed to send out heartbeat on time` mean?", etcd's FAQ; OpenShift's guide and other guides that check a
 //! disk with such a test use the same bound). The percentile covers all repeats together. Tests with fewer flushes than
 //! a percentile needs are omitted.

@@ -8,7 +8,7 @@ use lanemark_schema::units::Duration;
 use crate::number::{fixed, known, or_absent, percent, significant};
 use crate::table::{Cell, Column, Ink, Table};
 
-/// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second for each watt`.
+/// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let energy = energies(test).next()?;
     let watts = significant(known(&test.power_mean_watts()?)?);
@@ -20,7 +20,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let per_watt = test.iops_per_watt().and_then(|iops| known(&iops));
     let efficiency = match (per_byte, per_watt) {
         (Some(joules), Some(iops)) => format!(
-            ": {} J for 10^9 bytes, {} requests a second for each watt",
+            ": {} J for 10^9 bytes, {} requests a second per watt",
             significant(joules),
             significant(iops)
         ),
@@ -36,7 +36,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     Some(format!("{who} {watts} W{efficiency}.{battery}"))
 }
 
-/// Builds the table of energy by part, with the row that the parts sum to.
+/// Builds the table of energy by part, with a row for the sum of the parts.
 pub(crate) fn parts(test: &TestResult) -> Table {
     let total = mean(test, |energy| Some(energy.power_mean_watts));
     let mut table = Table::new(vec![

@@ -1,6 +1,6 @@
 //! The model's errors against published figures, with calibrated and predicted figures separate.
 //!
-//! A calibrated figure had a model value set from it and is met by construction, so the two kinds are never averaged
+//! A calibrated figure was used to set a model value and is met by construction, so the two kinds are never averaged
 //! together. Means and medians cover the distinct figures ([`StudyOutcome::distinct`]): a bound that is met has no
 //! error, and a near repeat would count one fact twice.
 
@@ -116,7 +116,7 @@ impl<'a> ErrorSummary<'a> {
     fn meaning(&self) -> &'static str {
         match self.role {
             Role::Predicted => "these test the model.",
-            Role::Calibrated => "each of these set a model value, so they do not test the model.",
+            Role::Calibrated => "these set model values, so they do not test the model.",
         }
     }
 }

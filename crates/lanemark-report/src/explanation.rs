@@ -29,8 +29,9 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
     sheet.table(&table);
     if ceilings.iter().any(|one| one.rate_most.is_some()) {
         sheet.paragraph(
-            "A range: the packet size of that link was not read, which requires root. The range is \
-             from 128 B of data in each packet, the minimum, to 4 KiB, the maximum.",
+            "The ceiling is a range if the packet size of the link was not read, because reading \
+             it requires root. The range is from 128 B of data in each packet, the minimum, to 4 \
+             KiB, the maximum.",
         );
     }
     sheet.finish()
@@ -78,7 +79,7 @@ fn shares(least: f64, most: Option<f64>) -> String {
     }
 }
 
-/// Writes the verdict on a test with its evidence; nothing if there is no explanation.
+/// Writes the verdict on a test with its evidence; writes nothing if there is no explanation.
 pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
     let Some(explanation) = &test.explanation else { return };
     sheet.blank();
@@ -93,7 +94,7 @@ fn verdict(explanation: &Explanation) -> String {
         Verdict::LinkBound => "the path's slowest link was full",
         Verdict::DriveBound => "the device was at its limit",
         Verdict::CpuBound => "the processors had no time left",
-        Verdict::QueueStarved => "more outstanding requests give more",
+        Verdict::QueueStarved => "more outstanding requests give a higher throughput",
         Verdict::FileSystemBound => "most of a request's time passed before it reached the device",
         Verdict::HeldBack => "a limit of a control group was reached",
         Verdict::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {
@@ -119,10 +120,10 @@ fn told(sign: &EvidenceItem) -> String {
             format!("throughput is {shares} of what {link} carries for this test{unknown}")
         }
         EvidenceItem::DeviceLimit { limit, share } => {
-            format!("the device was used to {} of a limit: {limit}", percent_whole(*share))
+            format!("the device reached {} of a limit: {limit}", percent_whole(*share))
         }
         EvidenceItem::Quota { limit, share } => format!(
-            "the program was kept from the processors {} of the time: {limit}",
+            "the program was kept off the processors {} of the time: {limit}",
             percent_whole(*share)
         ),
         EvidenceItem::NoDevice => {

@@ -45,7 +45,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
     )
 }
 
-/// Formats the minimum and the maximum of `values`, once if they are equal.
+/// Formats the minimum and the maximum of `values`, or one value if they are equal.
 fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
@@ -53,7 +53,7 @@ fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> St
     }
 }
 
-/// Builds the section of a page, or returns `None` if there were no faults.
+/// Builds the section of a page about faults, or returns `None` if there were no faults.
 pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let tests =
         runs.iter().flat_map(|(system, run)| run.tests.iter().map(move |test| (system, test)));

@@ -57,7 +57,7 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
         Metric::Iops => "Requests a second",
         Metric::Latency => "Mean latency, us",
         Metric::ProcessorShare => "Share of the latency on the processor or controller, %",
-        Metric::Gain => "Throughput over another system's, less one, %",
+        Metric::Gain => "Throughput relative to another system's, minus one, %",
         Metric::Power => "Mean power of the drives, W",
         Metric::BatteryLife => "Battery life, h",
         Metric::Transactions => "Transactions a minute",
@@ -103,7 +103,7 @@ pub(crate) fn table(
     measured: &[(String, &RunResult)],
 ) -> Table {
     let unit = metric.unit();
-    // Without published figures their columns are empty, and the code below removes them.
+    // Without published figures, the columns for them are empty, and the code below removes them.
     let figures = |column: Column| match outcome.figures.is_empty() {
         true => column.optional(1),
         false => column,
@@ -144,7 +144,7 @@ impl FigureRow<'_> {
         };
         let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
         let interval = self.interval(outcome);
-        // Repeats of a simulation differ only by their offsets, which adds little to the interval.
+        // Repeats of a simulation differ only in their offsets, which adds little to the interval.
         let spread = match (&self.simulated, interval == ABSENT) {
             (Some(value), true) => spread(value),
             _ => ABSENT.to_owned(),

@@ -57,7 +57,7 @@ fn answer(fitted: &FittedDrive) -> String {
             percent(*most),
             percent(*middle)
         ),
-        _ => format!("No test is left to fit {name}; {of}."),
+        _ => format!("No tests remain for fitting {name}; {of}."),
     }
 }
 
@@ -159,7 +159,7 @@ fn error(figure: Option<&FittedFigure>) -> Cell {
 fn errors(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let (Some(middle), Some(most)) = (errors.get(errors.len() / 2), errors.last()) else {
-        return "No figure is left to compare the model with.".to_owned();
+        return "No figures remain for a comparison with the model.".to_owned();
     };
     format!(
         "The throughput error is at most {} in half of the {} tests, and at most {} in all. {} short simulations.",
@@ -296,6 +296,6 @@ mod tests {
     fn a_fit_without_figures_says_so() {
         let fitted = FittedDrive { figures: Vec::new(), parameters: Vec::new(), ..fitted() };
         let text = fit_table(&fitted, &Style { width: 80, colour: false });
-        assert!(text.contains("No figure is left to compare the model with."), "{text}");
+        assert!(text.contains("No figures remain for a comparison with the model."), "{text}");
     }
 }

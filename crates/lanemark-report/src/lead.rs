@@ -106,18 +106,19 @@ fn count(iops: f64) -> String {
     if iops < 100.0 { significant(iops) } else { grouped(&fixed(iops, 0)) }
 }
 
-/// `, in 80% of cases 35.2 to 46.7 MB/s`; empty without an interval, and for one that predicts little.
+/// `, in 80% of cases 35.2 to 46.7 MB/s`; empty without an interval.
 fn interval(test: &TestResult) -> String {
     let Some(interval) = &test.interval else { return String::new() };
     if is_wide(interval.low_ratio, interval.high_ratio) {
-        return ", within more than a factor of ten".to_owned();
+        return ", with an interval wider than a factor of ten".to_owned();
     }
     let value = test.throughput_bytes_per_second.value / 1e6;
     let at = |ratio: f64| grouped(&significant(value * ratio));
     format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
 }
 
-/// Returns the mean latencies of a trace that was replayed at its recorded times, whose rate is the trace's own.
+/// Returns the mean latencies of a trace that was replayed at its recorded times, because its rate is only the trace's
+/// own.
 fn replayed(test: &TestResult) -> Option<String> {
     let in_own_time =
         |sample: &Sample| sample.replay.as_ref().is_some_and(|one| one.speed.is_some());
@@ -133,7 +134,7 @@ fn replayed(test: &TestResult) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// States what limited the tests of a measured run, if any verdict was reached.
+/// States which part limited the tests of a measured run, if a verdict was reached.
 fn limits(tests: &[TestResult]) -> Option<String> {
     let mut verdicts: Vec<(Verdict, usize)> = Vec::new();
     for test in tests {

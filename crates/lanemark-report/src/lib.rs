@@ -8,7 +8,7 @@
 //! both views agree.
 //!
 //! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. It
-//! does not fit, smooth or omit figures because they look odd.
+//! does not fit or smooth figures, and does not omit figures that look odd.
 
 mod answer;
 mod beside;

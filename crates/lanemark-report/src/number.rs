@@ -8,7 +8,7 @@ use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 /// Text that replaces an absent value.
 pub(crate) const ABSENT: &str = "–";
 
-/// The spread of figures that differ by less than is shown.
+/// The spread of figures that differ by less than the shown digits.
 pub(crate) const NO_SPREAD: &str = "±<0.1%";
 
 /// The error above which a figure is marked as missed.

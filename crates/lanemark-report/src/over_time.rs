@@ -1,6 +1,6 @@
-//! A sample over time as sentences, as tables and as a line of small bars.
+//! A sample over time as sentences, as tables and as a sparkline.
 //!
-//! Phases are reported only as far as the data shows them: how long nothing was moved, and from when on the figures are
+//! Phases are reported only as far as the data shows them: how long no data was moved, and when the figures become
 //! steady by the rule of SNIA's specification (`lanemark_schema::result::steady`).
 
 use lanemark_schema::result::Phases;
@@ -101,7 +101,7 @@ fn phases(series: &Series) -> Option<String> {
     let unmoved = match phases.nothing_moved.filter(|_| is_written(series)) {
         Some(time) if time >= series.elapsed() => "Collection moved nothing. ".to_owned(),
         Some(time) if time > Duration::ZERO => {
-            format!("Collection moved nothing in the first {}. ", time_told(time))
+            format!("Garbage collection moved nothing in the first {}. ", time_told(time))
         }
         _ => String::new(),
     };
@@ -125,7 +125,7 @@ fn phases(series: &Series) -> Option<String> {
     Some(format!("{unmoved}{rounds} {steady}"))
 }
 
-/// Returns whether anything was written; without writes a drive does not collect.
+/// Returns whether any data was written; without writes a drive does not collect garbage.
 pub(crate) fn is_written(series: &Series) -> bool {
     series.points.iter().any(|point| point.writes > 0)
 }

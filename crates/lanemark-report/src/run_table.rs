@@ -1,7 +1,7 @@
 //! A run as an overview: one line for each test, then the target and every warning.
 //!
 //! Percentiles cover all repeats together; spread is half the range over repeats. The mean latency is averaged over
-//! repeats by the workload. A column shows failed requests if any request failed. The time budget is not shown here,
+//! repeats by the workload. A column shows failed requests if any request failed. The time budget is not shown here;
 //! see `test_detail`.
 
 use lanemark_schema::result::{
@@ -157,7 +157,7 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
         let mut repeated = false;
         for (label, run) in runs {
             for result in run.tests.iter().filter(|result| result.test.name == name) {
-                // Two tests with one name in a single run are two rows, each with its name.
+                // Two tests with the same name in a single run have two rows, each with that name.
                 let mut cells = vec![Cell::plain(name).repeating(repeated && runs.len() > 1)];
                 if runs.len() > 1 {
                     cells.push(Cell::plain(*label));
@@ -187,12 +187,12 @@ fn interval(result: &TestResult) -> String {
     interval_text(value * interval.low_ratio, value * interval.high_ratio, significant)
 }
 
-/// Explains the mark of intervals that predict little, if a test has one.
+/// Explains the mark of intervals that predict little, if a test has such an interval.
 fn widely(run: &RunResult) -> Option<String> {
     wide_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
-/// Explains the mark of `intervals` that predict little, if there is one.
+/// Explains the mark of `intervals` that predict little, if there is such an interval.
 pub(crate) fn wide_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
@@ -265,7 +265,8 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     columns
 }
 
-/// Formats the spread over repeats. It is absent for a test that has converged, whose interval is in a sentence.
+/// Formats the spread over repeats. The spread is absent for a test that has converged, because a sentence states its
+/// interval.
 fn repeated(result: &TestResult) -> String {
     match result.samples.iter().any(|sample| sample.converged.is_some()) {
         true => ABSENT.to_owned(),
@@ -284,7 +285,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let (part, drive) = match (is_alike, first.drive_factor) {
         (false, _) => ("a part".to_owned(), "smaller drives"),
         (true, 1) => (format!("1/{}", first.factor), "the drive"),
-        (true, _) => (format!("1/{}", first.factor), "a drive of that part of the size"),
+        (true, _) => (format!("1/{}", first.factor), "a drive of the same fraction of the size"),
     };
     Some(format!(
         "Simulated {part} of the time on {drive}: {} of {} requests. --full simulates all of them.",

@@ -1,4 +1,4 @@
-//! The machine's readings of a measured test: the device, the processors, and the source of times.
+//! The machine's readings during a measured test: the device, the processors, and the source of times.
 
 use lanemark_schema::result::{Evidence, ProcessorUse, Punctuality, TestResult};
 use lanemark_schema::units::{Bytes, Duration};
@@ -66,7 +66,7 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
 }
 
-/// Returns a text such as `The drive says that 7% of its life is used and 100% of its spare is left; 12.3 TB were
+/// Returns a text such as `The drive reports that 7% of its life is used and 100% of its spare is left; 12.3 TB were
 /// written to it`.
 fn health(evidence: &[&Evidence]) -> Option<String> {
     let health = evidence.iter().rev().find_map(|one| one.health.as_ref())?;
@@ -107,7 +107,7 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
     ))
 }
 
-/// Returns a text such as `The busiest thread took 43% of a core; they waited 0.21 times a request`.
+/// Returns a text such as `The busiest thread took 43% of a core; threads slept 0.21 times per request`.
 fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
     let used = || evidence.iter().filter_map(|one| one.threads);
     let busiest = used().map(|one| one.busiest).fold(f64::NAN, f64::max);
@@ -115,7 +115,7 @@ fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
     let waits: u64 = used().map(|one| one.switches_voluntary).sum();
     (requests > 0 && busiest.is_finite()).then(|| {
         format!(
-            "The busiest thread took {} of a core; threads slept {} times a request.",
+            "The busiest thread took {} of a core; threads slept {} times per request.",
             percent_whole(busiest.min(1.0)),
             significant(waits as f64 / requests as f64),
         )
@@ -135,8 +135,8 @@ fn punctuality(kept: &[&Punctuality]) -> Option<String> {
         left => format!(" {left} more were due and never submitted, and no figure includes them."),
     };
     Some(format!(
-        "Requests were submitted {} us after their time at the median; {held_back} of {} had to wait for \
-         others. Latencies count from the time itself.{left}",
+        "At the median, requests were submitted {} us after their due time; {held_back} of {} had \
+         to wait for others. Latencies count from the due time.{left}",
         significant(median),
         lateness.count(),
     ))

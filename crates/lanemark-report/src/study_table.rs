@@ -46,7 +46,7 @@ pub fn study_table(
         sheet.blank();
         sheet.table(&table);
     }
-    // A study without published figures lacks errors to summarise.
+    // A study without published figures has no errors to summarise.
     if !outcome.document.citation.is_empty() {
         sheet.blank();
         for role in [Role::Predicted, Role::Calibrated] {
@@ -93,7 +93,7 @@ pub fn study_table(
     sheet.finish()
 }
 
-/// Returns the answer of a study: the written one if its claims hold, else its counted ratios or its errors.
+/// Returns the answer of a study: the written one if its claims hold, else the counted ratios or the errors.
 pub fn study_answer(outcome: &StudyOutcome) -> String {
     if let Some(text) = written(outcome) {
         return text.to_owned();

@@ -106,7 +106,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
             Some(format!("{one}{common}, {other}{even}."))
         }
         several => Some(format!(
-            "{} runs move the most data in some of {common}, and no run in more than {most}{even}.",
+            "{} runs each move the most data in some of {common}, at most in {most}{even}.",
             several.len()
         )),
     }

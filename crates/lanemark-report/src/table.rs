@@ -82,7 +82,7 @@ impl Table {
     }
 
     /// Removes the columns without information: each cell is empty, absent, or a spread below the shown digits. The
-    /// first column names the rows and stays.
+    /// first column contains the names of the rows, and is never removed.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         if self.rows.is_empty() {
             return self;
@@ -146,8 +146,8 @@ impl Cell {
     }
 }
 
-/// Returns the end of the whole part of a number: its point, or the end of its last digit. The rest is padded to the
-/// same length in a column, so that points are aligned.
+/// Returns the end of the whole part of a number: its point, or the end of its last digit. The remainder is padded to
+/// the same length throughout a column, so that decimal points are aligned.
 pub(crate) fn point(text: &str) -> usize {
     let after_digits = || text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1);
     // A dash takes the position of the last whole digit.

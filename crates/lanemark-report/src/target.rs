@@ -99,7 +99,7 @@ pub(crate) fn values(target: &SimulatedTarget) -> String {
 }
 
 /// Returns the model values that were set differently from the library, `parameter = value`, with the id of the figure
-/// that they come from.
+/// from which they come.
 pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     let Target::Simulated(target) = &run.target else { return Vec::new() };
     let setting = |calibration: &Calibration| {

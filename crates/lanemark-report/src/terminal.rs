@@ -196,7 +196,7 @@ impl Layout {
         Self { kept, widths, tails }
     }
 
-    /// Returns the layout with its longest names cut until it fits or no name is longer than `least`.
+    /// Returns the layout with its longest names shortened until it fits, or until no name is longer than `least`.
     fn shortened(mut self, table: &Table, width: usize, least: usize) -> Self {
         while self.total() > width {
             let longest = (0..self.kept.len())
@@ -316,7 +316,7 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
         if text[index..].width() + start.width() > kept {
             break;
         }
-        // A mark that takes no column belongs with the character before it.
+        // A combining mark takes no column and belongs to the character before it.
         if character.width() != Some(0) {
             end = index;
         }
@@ -324,7 +324,7 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     format!("{}…{}", start.trim_end(), text[end..].trim_start())
 }
 
-/// Returns the longest start of `text` that fits into `width` columns.
+/// Returns the longest prefix of `text` that fits into `width` columns.
 fn cut(text: &str, width: usize) -> &str {
     let mut used = 0;
     for (index, character) in text.char_indices() {
@@ -400,7 +400,7 @@ mod tests {
             text.lines().skip(2).map(|line| &line[..13.min(line.len())]).collect();
         assert_eq!(lines[..3], ["RND4K Q32T1  ", "on a long", "path read"], "{text}");
         assert!(text.lines().all(|line| line.width() <= 60) && !text.contains('…'), "{text}");
-        // A name that stays distinct is shortened.
+        // A name that stays distinct may be shortened.
         table.rows.pop();
         assert!(drawn(&table).contains('…'), "{}", drawn(&table));
     }

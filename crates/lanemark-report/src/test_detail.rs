@@ -1,7 +1,7 @@
 //! The detail of one test: its figures, its latency, and the parts of a request's time.
 //!
-//! The time budget is averaged over repeats and its rows sum to the mean latency. Utilisation belongs to one hop; a hop
-//! can be busy and add little latency, or idle and add much. A single run cannot show the gain of a faster hop: the
+//! The time budget is averaged over repeats, and its rows sum to the mean latency. Utilisation belongs to one hop; a
+//! hop can be busy and add little latency, or idle and add much. A single run cannot show the gain of a faster hop: the
 //! gain is reported if additional runs determined it ([`sensitivity`]).
 
 use lanemark_schema::result::{
@@ -28,12 +28,12 @@ use crate::target;
 use crate::terminal::Sheet;
 use crate::written;
 
-/// Utilisation from which a hop is called busy. Below it, by queueing theory, a request waits for at most about as long
-/// as its service takes, and the latency of an idle path is more informative.
+/// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, a request waits for at most
+/// about as long as its service takes, so the latency of an idle path is more informative.
 const BUSY: f64 = 0.5;
 /// Columns of a utilisation bar.
 const BAR: usize = 10;
-/// Columns of the latency table in addition to mean and maximum, with the order in which they are omitted.
+/// Columns of the latency table in addition to mean and maximum, each with its rank in the order of omission.
 const PERCENTILES: [(f64, &str, u8); 5] = [
     (50.0, "p50", 0),
     (90.0, "p90", 2),
@@ -83,7 +83,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     sheet.blank();
     let latency = test.latency();
     if test.samples.iter().any(Sample::is_counted_by_device) {
-        sheet.paragraph("Single requests are not known: only the device counted them.");
+        sheet.paragraph("Individual requests are not known: only the device counted them.");
     } else if latency.count() == 0 {
         sheet.paragraph("No request was completed.");
     } else {
@@ -123,7 +123,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     }
 }
 
-/// Writes the first repeat that has a series or rounds: a sentence, throughput as small bars, and a table.
+/// Writes the first repeat that has a series or rounds: a sentence, throughput as a sparkline, and a table.
 fn over_time(sheet: &mut Sheet, test: &TestResult) {
     let told = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
     let Some(sample) = test.samples.iter().find(told) else { return };
@@ -149,7 +149,7 @@ fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
     limit_of(hop, budget, own_time, test.test.population())
 }
 
-/// Names the limit of a path in use, as for a simulated test.
+/// Names the limit of a path in use, such as the path of a simulated test.
 pub(crate) fn path_limit(limit: &PathLimit) -> Option<String> {
     let budget = Budget::of_paths(std::iter::once(&limit.path))?;
     let hop = budget.busiest()?;
@@ -204,7 +204,7 @@ fn figures(test: &TestResult) -> String {
         count => format!("{count} repeats"),
     };
     let cpu = cpu_ns(test).map_or(String::new(), |ns| {
-        format!(", {} us of processor a request", significant(ns / 1e3))
+        format!(", {} us of processor time per request", significant(ns / 1e3))
     });
     let sure = throughput.interval_95.filter(|(low, high)| low < high);
     let sure = sure.map_or(String::new(), |(low, high)| {
@@ -266,7 +266,8 @@ fn served(live: &LiveUse) -> String {
     };
     let late = &live.lateness;
     let mut told = format!(
-        "Served for {} s, a simulated second in {} s. Answers were {} late in the median, {} at p99 and {} at p99.9.",
+        "Served for {} s, a simulated second in {} s. Answers were {} late at the median, {} at \
+         p99 and {} at p99.9.",
         significant(live.served.as_seconds()),
         significant(live.time_scale),
         us(late, 50.0),
@@ -301,8 +302,8 @@ fn verdict(live: &LiveUse) -> Option<String> {
     };
     let seen = if outside.is_some() { "at a client" } else { "in the server" };
     Some(format!(
-        " The run is {verdict}. A request's time {seen} differed from the model's by {} in the mean and {} at the \
-         median; the drive was busy for {} of the time, and the server for {}.",
+        " The run is {verdict}. A request's time {seen} differed from the model's by {} on average \
+         and {} at the median; the drive was busy for {} of the time, and the server for {}.",
         percent(mean),
         percent(median),
         percent_whole(drive_busy),
@@ -432,7 +433,7 @@ fn budget_table(budget: &Budget) -> Table {
     table
 }
 
-/// Draws a share as a heavy line along a light one.
+/// Draws a share as a heavy line over a light line.
 fn bar(share: f64) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let filled = (share * BAR as f64).round() as usize;

@@ -1,4 +1,4 @@
-//! Transactions of a database: their number, their duration, and the requests of each to the drives.
+//! Transactions of a database: their number, their duration, and the requests that each makes to the drives.
 //!
 //! All values are means over repeats. Requests per transaction are counted, not taken from the workload's model.
 

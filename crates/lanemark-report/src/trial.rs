@@ -1,7 +1,8 @@
-//! A trial: a program on several served systems in turn. The answer, a table of the systems, and the power cuts.
+//! A trial: a program that runs on several served systems in turn. The answer, a table of the systems, and the power
+//! cuts.
 //!
-//! Times are of the program, with the part that a time scale stretched converted back. Ratios compare the turns of two
-//! systems in pairs, in the order in which they ran. A system whose answers were delivered too late is not ranked.
+//! Times are the program's times; the part that a time scale stretched is converted back. Ratios compare the turns of
+//! two systems in pairs, in the order in which they ran. A system whose answers were delivered too late is not ranked.
 
 use lanemark_schema::result::{LiveUse, PairedRatio, RunResult, Sample, Statistic};
 use lanemark_schema::workload::Average;
@@ -11,7 +12,7 @@ use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// The part of the drive's time that flushes take.
+/// The share of the drive's time that flushes take.
 const FLUSHES: &str = "flushes";
 
 /// The power cuts of one system.
@@ -192,7 +193,8 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
         sheet.aside(&format!(
-            "Served with time scale {}: simulated time passed that much slower, and times are converted back.",
+            "Served with time scale {}: simulated time passed that much more slowly, and times are \
+             converted back.",
             significant(scale)
         ));
     }
@@ -290,7 +292,7 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// Returns the mean number of requests at the drive while it has any (Little's law).
+/// Returns the mean number of requests at the drive while it has requests (Little's law).
 fn queue_depth(sample: &Sample, live: &LiveUse) -> Option<f64> {
     let all = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
     let time_s: f64 = all

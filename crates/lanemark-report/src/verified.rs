@@ -51,14 +51,14 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
         sheet.table(&ranges(&verified.damage));
         let more = verified.damage.len().saturating_sub(SHOWN) as u64 + verified.damage_more;
         if more > 0 {
-            sheet.aside(&format!("and {more} ranges more; --json has them"));
+            sheet.aside(&format!("and {more} more ranges; --json has them"));
         }
         sheet.blank();
         sheet.paragraph(&kinds(&verified.damage));
     }
     if !verified.unflushed.is_empty() {
         sheet.table(&ranges(&verified.unflushed));
-        sheet.aside("Acknowledged, never flushed and lost, as a power cut may do:");
+        sheet.aside("Acknowledged, never flushed, and lost, which is allowed after a power cut:");
         sheet.blank();
     }
     sheet.paragraph(&units(verified));
@@ -136,7 +136,7 @@ fn kinds(damage: &[Damage]) -> String {
         DamageKind::Torn => "only a part of the last acknowledged write is present",
         DamageKind::Misplaced => "data that belongs elsewhere",
         DamageKind::Corrupt => "data that was never written",
-        DamageKind::Foreign => "data of another run",
+        DamageKind::Foreign => "data from another run",
         DamageKind::Unrecorded => "a write that the journal does not contain",
         DamageKind::Unreadable => "the device reports an error",
     };
@@ -157,7 +157,7 @@ fn units(verified: &Verified) -> String {
     for (count, what) in [
         (units.mixed, "of them mixed by concurrent writes"),
         (units.unflushed, "lost without a flush, which is allowed"),
-        (units.unjournalled, "of writes that the journal lost with its end"),
+        (units.unjournalled, "of writes recorded at the lost end of the journal"),
         (units.unjudged, "without an acknowledged write"),
         (units.wrong, "wrong"),
     ] {

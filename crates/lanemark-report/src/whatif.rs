@@ -1,4 +1,4 @@
-//! The comparison of another path with the present path.
+//! The comparison of another path with the current path.
 
 use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
 
@@ -63,10 +63,11 @@ pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
         texts.push(match whatif.tests.iter().filter(scaled).count() {
             0 => format!("The limit of every test moves to a part that was not measured, so \"then\" is the model's figure and does not use the measured one ({name})."),
             _ => format!(
-                "\"then\" is the model's figure times measured ({name}) over modelled now, which \
-                 removes the error of the present system's model, limited by the other links. For \
-                 five or more tests that differ only in depth and threads, this correction is a \
-                 smooth mean. If the limit moves to a part of the path that limited no such test, \
+                "\"then\" is the model's figure, multiplied by the ratio of the measured figure \
+                 ({name}) to the modelled figure now. This removes the error of the current \
+                 system's model. The links of the other system limit the result. For five or more \
+                 tests that differ only in depth and threads, this correction is a smooth mean. If \
+                 the limit moves to a part of the path that did not limit any of these tests, \
                  \"then\" is the model's figure."
             ),
         });
@@ -204,7 +205,7 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
         cells.push(Cell::plain(told.unwrap_or_else(|| ABSENT.to_owned())));
     }
     let expected = test.expected();
-    // Requests have the same size on both systems, so their rate is proportional to the data rate.
+    // Requests have the same size on both systems, so the request rate is proportional to the data rate.
     let requests = test.other.iops * expected / test.other.bytes_per_second;
     let inside = test.interval.as_ref().map_or(ABSENT.to_owned(), |interval| {
         let at = |ratio: f64| rate(expected * ratio, requests * ratio);

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Returns whether a character may appear on a terminal or in a text file. Control characters, characters that change
-/// the writing direction or break a line, and invisible tags may not.
+/// the writing direction or break a line, and invisible tags may not appear.
 pub fn is_shown(letter: char) -> bool {
     let unseen = matches!(letter,
         '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}'

@@ -1,19 +1,20 @@
 //! The arrival of requests: the time at which their bytes reached the socket, although they are read later.
 //!
 //! Time that a request waits in the socket is a part of its latency. A server that stamps requests when it handles them
-//! would omit that time, and the more so the slower it is. The kernel does not stamp the bytes of Unix sockets, and for
-//! TCP it reports the time of the last byte of a read only. The arrival is therefore estimated from the reads:
+//! would omit that time, and a slower server would omit more of it. The kernel does not stamp the bytes of Unix
+//! sockets, and for TCP it reports only the time of the last byte of a read. The arrival is therefore estimated from
+//! the reads:
 //!
 //! - If a read had to wait, the bytes came when the wait ended.
 //! - If bytes were available at once, they came after the last moment at which the socket was known to be empty: the
 //!   end
 //!   of the last wait, or of the last read that left room in its buffer. The estimate is the middle between that moment
-//!   and the read. Its error is at most half of this stretch, in either direction.
+//!   and the read. The error of the estimate is at most half of this period, in either direction.
 //!
-//! All requests that a read brings have the same arrival. A payload or a copy of data does not move it.
+//! All requests that one read returns have the same arrival. Reading a payload or copying data does not change it.
 //!
-//! The stretches in which the thread works and waits also show whether it limits the rate. A wait counts only if it
-//! began while the client waited for an answer: otherwise the client does not have anything to send.
+//! The periods in which the thread works and waits also show whether it limits the rate. A wait counts only if it began
+//! while the client was waiting for an answer; otherwise the client had nothing to send.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use lanemark_schema::units::{Duration, Instant};
 use crate::clock::Clock;
 use crate::delivered::DeliveryCounts;
 
-/// The reads of one connection, by the session's clock.
+/// The reads of one connection, timed by the session's clock.
 pub(crate) struct Arrivals {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
@@ -46,7 +47,7 @@ impl Arrivals {
         self.came
     }
 
-    /// Notes a read that found bytes, and whether it left room in its buffer.
+    /// Records a read that found bytes, and whether it left room in its buffer.
     pub(crate) fn found(&mut self, has_room: bool) {
         let now = self.work_until_now();
         let stretch = now.since_or_zero(self.emptied);
@@ -56,12 +57,12 @@ impl Arrivals {
         }
     }
 
-    /// Notes that the socket is empty, and that the thread begins to wait.
+    /// Records that the socket is empty, and that the thread begins to wait.
     pub(crate) fn begin_wait(&mut self) {
         self.emptied = self.work_until_now();
     }
 
-    /// Notes the end of a wait, which brought bytes. `is_awaited` states whether the client waited for an answer when
+    /// Records the end of a wait, which brought bytes. `is_awaited` states whether the client waited for an answer when
     /// the wait began.
     pub(crate) fn end_wait(&mut self, is_awaited: bool, has_room: bool) {
         let now = self.clock.now();
@@ -92,7 +93,7 @@ pub(crate) struct Calls {
     began: Instant,
 }
 
-/// Time in which a thread without a pause receives its next call.
+/// Time within which a thread that does not pause receives its next call.
 const NEXT_CALL: Duration = Duration::from_microseconds(5);
 
 impl Calls {
@@ -152,7 +153,7 @@ mod tests {
         arrivals.begin_wait();
         clock.turn_to(at(200));
         arrivals.end_wait(true, true);
-        // The thread handles the request for 60 us, and others come meanwhile.
+        // The thread handles the request for 60 us, and others arrive during that time.
         clock.turn_to(at(260));
         arrivals.found(true);
         assert_eq!(arrivals.came(), at(230));

@@ -4,10 +4,10 @@
 //! The kernel removes the device after its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of the users. So
 //! the device also disappears after a kill, as soon as it is no longer mounted. Its node has a lower descriptor number
 //! in this process than the server of the file. The kernel closes the files of a killed process from the highest number
-//! down, and closing the node writes the page cache's data of the disk. That write must find the file's server already
-//! gone; otherwise it would wait for it forever.
+//! down, and closing the node writes the disk's data from the page cache. By then the server of the file must already
+//! be gone; otherwise the write would wait for that server forever.
 //!
-//! A write with forced unit access arrives as a write and a flush, since the loop driver lacks another form.
+//! A write with forced unit access arrives as a write and a flush, because the loop driver has no other form for it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -21,7 +21,7 @@ use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
 use crate::data::SECTOR;
 use crate::undo;
 
-/// Number of attempts to get a device before another process takes it.
+/// Number of attempts to get a device that another process may take first.
 const ATTEMPTS: usize = 16;
 /// `linux/loop.h` and `linux/fs.h`.
 const CLEAR: Opcode = 0x4C01;
@@ -73,7 +73,7 @@ struct LoopInfo {
 /// `LOOP_CTL_GET_FREE`, which returns the number of a free device.
 struct GetFree;
 
-// SAFETY: the request takes no argument, and the kernel writes to nothing.
+// SAFETY: the request takes no argument, and the kernel does not write to memory.
 unsafe impl Ioctl for GetFree {
     type Output = u32;
     const IS_MUTATING: bool = false;
@@ -138,7 +138,7 @@ impl Disk {
             };
             let (own, block_size) = (file.as_raw_fd().unsigned_abs(), SECTOR as u32);
             let config = LoopConfig { file: own, block_size, info, reserved: [0; 8] };
-            // SAFETY: `LOOP_CONFIGURE` reads a `loop_config`, which this is.
+            // SAFETY: `LOOP_CONFIGURE` reads a `loop_config`, and the argument is one.
             let done = unsafe { ioctl(&free.open, Setter::<CONFIGURE, _>::new(config)) };
             attempt += 1;
             match done {
@@ -194,7 +194,7 @@ impl Drop for Disk {
 }
 
 /// Makes the kernel send flushes to a device. If a user turned flushes off for an earlier file of the device
-/// (`queue/write_cache`), they stay off for later files: the switch belongs to the device number.
+/// (`queue/write_cache`), they stay off for later files, because the switch belongs to the device number.
 fn with_flushes(node: &Path) -> io::Result<()> {
     let switch = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
     let switch = switch.join("queue/write_cache");

@@ -1,11 +1,11 @@
 //! The connections of a server, in two lists: arriving connections, until they have agreed on the export, and served
 //! ones.
 //!
-//! Any process that reaches the socket can open connections, and a silent peer keeps a connection open at no cost. So a
-//! connection counts as a client only after its negotiation, with TLS and a certificate if the server demands them.
-//! Before that it belongs to a small list of arriving connections. If the list overflows, the server closes the oldest
-//! connection of the address that has the most. So half-open connections do not shut out a client that negotiates
-//! without a pause.
+//! Any process that can reach the socket can open connections, and a silent peer keeps a connection open at no cost. A
+//! connection therefore counts as a client only after its negotiation, with TLS and a certificate if the server demands
+//! them. Before that it belongs to a small list of arriving connections. If the list overflows, the server closes the
+//! oldest connection of the address that has the most. Half-open connections therefore do not shut out a client that
+//! negotiates without pausing.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -123,7 +123,7 @@ impl Client {
         self.number
     }
 
-    /// Moves a connection after its negotiation to the list of clients. Returns false if the list is full, or the
+    /// Moves a connection to the list of clients after its negotiation. Returns false if the list is full, or the
     /// connection was closed.
     pub(crate) fn negotiated(&self) -> bool {
         let mut lists = lock(&self.clients.lists);
@@ -155,7 +155,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// Opens connections from addresses that end in these numbers, and returns the ones that were closed.
+    /// Opens connections from addresses that end in these numbers, and returns those that were closed.
     fn gone(all: &[u8]) -> Vec<usize> {
         let clients = Arc::new(Clients::default());
         let gone = Arc::new(Mutex::new(Vec::new()));

@@ -1,9 +1,9 @@
 //! A connection with one client: negotiation, then requests until the connection ends.
 //!
 //! One thread reads requests. With a model it passes each request to the engine and continues; the request's time
-//! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data. A second thread sends the
-//! replies for which a slow client leaves no room, and writes long data. Without latency the reading thread does
-//! everything, and sends the replies to all requests that arrived together at once.
+//! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
+//! thread sends replies if a slow client leaves no room for them, and writes long data. Without latency, the reading
+//! thread does everything, and sends the replies to requests that arrived together in one call.
 //!
 //! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
 //! any other error is sent as a reply.
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     pub(crate) engine: Option<Arc<Engine>>,
 }
 
-/// Bytes of a client during reading.
+/// The bytes of a client while they are read.
 struct Input<'s> {
     outbox: &'s Outbox,
     bytes: Vec<u8>,
@@ -225,8 +225,7 @@ impl Shared {
             let Some(header) = OptionHeader::read(&header) else { return Ok(None) };
             answer.clear();
             let step = if header.length > OPTION_MAX {
-                // The option is longer than any valid one: its data is not read to its end, regardless of its stated
-                // length.
+                // The option is longer than any valid option, so its data is not read to the stated end.
                 if u64::from(header.length) > PAYLOAD_MAX || !input.skip(header.length.into())? {
                     return Ok(None);
                 }
@@ -437,8 +436,8 @@ impl Shared {
         Ok(self.data.read(header.offset, &mut out[start..])?)
     }
 
-    /// Sends the gathered replies, and then a long read piece by piece. If it fails after its reply has begun, the
-    /// connection ends, since the reply cannot be ended in another way.
+    /// Sends the gathered replies, and then a long read piece by piece. If the read fails after its reply has begun,
+    /// the connection ends, because there is no other way to end the reply.
     fn read_in_pieces(
         &self,
         outbox: &Outbox,
@@ -448,7 +447,7 @@ impl Shared {
         piece: &mut Vec<u8>,
     ) -> io::Result<()> {
         let end = header.offset + header.length;
-        // The head of the reply is sent with the first piece: separately it would wake the client without use.
+        // The head of the reply is sent with the first piece; sending it separately would wake the client for nothing.
         let before = out.len();
         writer.before_data(header, out);
         let start = out.len();

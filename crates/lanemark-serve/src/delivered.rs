@@ -32,7 +32,7 @@ pub(crate) struct ThreadUse {
 #[derive(Debug, Default)]
 pub(crate) struct UnreadAnswers {
     samples: AtomicU64,
-    /// Sum of the samples in thousandths.
+    /// Sum of the samples, in thousandths.
     thousandths: AtomicU64,
 }
 
@@ -56,12 +56,12 @@ pub struct DueCompletion {
     pub came: Instant,
     /// Modelled instant of the completion.
     pub at: Instant,
-    /// Modelled latency. It is shorter than the time from `came` to `at` if the request was submitted late.
+    /// Modelled latency. The latency is shorter than the time from `came` to `at` if the request was submitted late.
     pub modelled: Duration,
 }
 
 impl ThreadUse {
-    /// Maximum length of one wait that counts: a client that pauses is no evidence of an idle server.
+    /// Maximum counted length of one wait, because a client that pauses is not evidence of an idle server.
     const WAIT_MAX: Duration = Duration::from_microseconds(10_000);
 
     /// Counts work of this length.
@@ -125,7 +125,7 @@ impl DeliveryCounts {
         }
     }
 
-    /// Returns the counts until now.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(thread.time().busy(), 1.0);
         thread.waited(us(1_000));
         assert_eq!(thread.time().busy(), 0.9);
-        // A long pause counts as a short one.
+        // A long pause counts as a short pause.
         thread.waited(us(60_000_000));
         assert_eq!(thread.time().busy(), 0.45);
     }

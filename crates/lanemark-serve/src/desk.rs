@@ -1,10 +1,10 @@
-//! A desk: a socket that answers short queries.
+//! A desk is a socket that answers short queries.
 //!
-//! A session has two desks: one for control over a Unix socket, with one line of reply for each line, and one on
-//! loopback that serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
+//! A session has two desks: one for control over a Unix socket, which replies with one line to each line, and one on
+//! loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
 //! all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that sends no query or
-//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the desk closes
-//! the oldest client that has not sent its query yet.
+//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the desk closes the
+//! oldest client that has not sent its query yet.
 
 use std::io;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ struct WaitingClient {
 }
 
 impl Desk {
-    /// Opens a desk at `listener`; `answer` gets each query, without its end.
+    /// Opens a desk at `listener`; `answer` receives each query, without its terminator.
     ///
     /// # Errors
     /// Returns the kernel's error if no thread can be started.

@@ -1,14 +1,14 @@
 //! The engine: one simulated system tied to a clock, and the thread that owns it.
 //!
-//! Requests arrive through a queue with their time of arrival. The engine submits them, advances to the present of its
-//! clock and never past it, and delivers each completion at its modelled instant. While requests are outstanding, the
-//! engine waits exactly until the next event. While only the drive's own work is pending (garbage collection, power
-//! states), it wakes every `IDLE_LOOK`, since no client can observe when that work is simulated. If no event is
+//! Requests arrive through a queue with their time of arrival. The engine submits them, advances to the current time of
+//! its clock but never past it, and delivers each completion at its modelled instant. While requests are outstanding,
+//! the engine waits exactly until the next event. While only the drive's own work is pending (garbage collection, power
+//! states), it wakes every `IDLE_LOOK`, because clients cannot observe when that work is simulated. If no event is
 //! pending, it sleeps until a request arrives.
 //!
 //! A late completion is not hidden. The simulator keeps the modelled latency, and the time from the arrival of the
 //! request to its answer exceeds it by the lateness. A request that reaches the engine after the simulator has passed
-//! its arrival is submitted late, and is late by that time too.
+//! its arrival is submitted late, and that delay counts as lateness too.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,21 +27,22 @@ use crate::delivered::{DeliveryCounts, DueCompletion};
 
 /// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
-/// Maximum wall-clock time without an outstanding request that counts as active: a client that another program delays
-/// may need that long for its next request.
+/// Maximum wall-clock time without an outstanding request that still counts as active: a client that another program
+/// delays may need this long for its next request.
 const PAUSE: Duration = Duration::from_microseconds(20_000);
-/// Completions delivered before the engine checks for new requests.
+/// Number of completions that are delivered before the engine checks for new requests.
 const BURST: usize = 64;
 
 /// An outstanding request, owned by the code that submitted it.
 pub trait Work: Send {
-    /// Receives the outcome of the request. Called once its modelled instant is reached.
+    /// Receives the outcome of the request. This is called when the request's modelled instant is reached.
     fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step;
 }
 
 /// The step after a completion.
 pub enum Step {
-    /// The reply was sent, at this instant if it is not now. A client that the reply wakes may take the processor.
+    /// The reply was sent, at this instant if one is given, and otherwise now. A client that the reply wakes may take
+    /// the processor.
     Answered(Option<Instant>),
     /// Another thread replies, and counts the reply.
     Later,
@@ -92,7 +93,7 @@ struct Pending {
     came: Instant,
     access: Access,
     thread: u32,
-    /// Modelled latency of the former stages of the request.
+    /// Modelled latency of the earlier stages of the request.
     before: Duration,
     work: Box<dyn Work>,
 }
@@ -138,7 +139,7 @@ impl Core {
         &self.live
     }
 
-    /// Returns lines about the losses in power cuts until now.
+    /// Returns lines about the losses in power cuts so far.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
@@ -181,7 +182,7 @@ impl Core {
         self.put(came, access, Pending { came, access, thread, before, work });
     }
 
-    /// Submits the `access` of a request at `at`.
+    /// Submits the `access` of a request at the instant `at`.
     fn put(&mut self, at: Instant, access: Access, pending: Pending) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.pending.push(None);
@@ -199,12 +200,12 @@ impl Core {
         let _ = work.completed(status, &DueCompletion { access, came, at, modelled });
     }
 
-    /// Advances to the present, and delivers complete requests. Returns false if there may be more.
+    /// Advances to the current time, and delivers complete requests. Returns false if there may be more.
     pub fn turn(&mut self) -> bool {
         for _ in 0..BURST {
             let now = self.clock.now();
             let cut = self.cuts.last().copied().filter(|cut| *cut <= now);
-            // A completion at the instant of a cut may be before or after the cut: it counts as after.
+            // A completion at the instant of a cut may be before or after the cut; it counts as after the cut.
             let limit = match cut {
                 Some(cut) => Instant::from_picoseconds(cut.picoseconds().saturating_sub(1)),
                 None => now,
@@ -262,7 +263,7 @@ impl Core {
 
     /// Returns the instant at which the engine next advances an idle drive.
     fn idle_look(&self) -> Instant {
-        // The wait is in real time, and a simulated second takes a fixed number of real ones.
+        // The wait is in real time, and a simulated second takes a fixed number of real seconds.
         let second = Duration::from_seconds(1);
         let real = self.clock.real(second).picoseconds().max(1);
         self.clock.now() + IDLE_LOOK.scaled(second.picoseconds(), real)

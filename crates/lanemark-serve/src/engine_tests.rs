@@ -106,7 +106,7 @@ fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
         bench.submit(access(Operation::Write, 1), flushed);
         bench.turn_to(after_us(1_000_000)).unwrap().1.at
     };
-    // The example takes hundreds of microseconds to program a page, and few to write to its cache.
+    // The example system takes hundreds of microseconds to program a page, but only a few to write to its cache.
     assert!(at(true) > at(false) + Duration::from_microseconds(100));
 }
 
@@ -167,7 +167,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     assert_eq!(delivered.counts().lateness.count(), 50);
 }
 
-/// Submits a request for a distant page. Its outcome is sent to `tell`.
+/// Submits a request for a distant page. The outcome is sent to `tell`.
 fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
     let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });

@@ -1,4 +1,4 @@
-//! A request as the engine's work: the operation on its data once the model reports it complete.
+//! A request as work for the engine: the operation on its data when the model reports that the request is complete.
 
 use std::sync::Arc;
 
@@ -53,11 +53,11 @@ pub(crate) struct Job<A> {
 pub(crate) enum Task {
     /// The data of the reply is ready.
     Read(Vec<u8>),
-    /// The reply of a read that failed in the underlying file.
+    /// The reply to a read that failed in the underlying file.
     Failed(NbdError),
     /// The data is written.
     Write { payload: Vec<u8>, stored: bool },
-    /// The range reads as zeroes, as a hole or not.
+    /// The range will read as zeroes, as a hole or with allocated space.
     Zero { hole: bool, stored: bool },
     /// No work.
     Nothing,
@@ -102,7 +102,7 @@ impl<A: Requester> Job<A> {
         }
     }
 
-    /// Changes the data in a helper's thread.
+    /// Changes the data in a helper thread.
     fn change_later(mut self, stored: bool, due: &DueCompletion) -> Step {
         let (helper, due) = (self.asker.helper(), *due);
         if !stored {

@@ -1,4 +1,4 @@
-//! The figures of a session as text: OpenMetrics for programs, and a line for people.
+//! The figures of a session as text: OpenMetrics for programs, and a line of text for display.
 //!
 //! The format is OpenMetrics 1.0: counters end in `_total`, times are in seconds, and `# EOF` is the last line.
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_quantiles_their_count_and_their_sum_in_seconds() {
-        // 98 of 500 us and two of 1,500 us: 520 us on average, 52 ms in all.
+        // 98 requests of 500 us and two of 1,500 us: 520 us on average, 52 ms in total.
         let latency = LatencyHistogram::from_bins(
             [(500_000, 98), (1_500_000, 2)],
             520_000.0,

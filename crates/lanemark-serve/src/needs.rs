@@ -1,4 +1,4 @@
-//! The rate and latency that clients of a drive expect, by simulation: reads of 4 KiB at random, one and 32 at a time.
+//! The rate and latency that clients of a drive expect, by simulation: random reads of 4 KiB, one and 32 at a time.
 
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -9,7 +9,7 @@ use lanemark_sim::spec::CheckedSystem;
 /// Number of requests in a simulated trial.
 const REQUESTS: u64 = 8_000;
 
-/// The figures that a machine has to reach to serve a drive. Times are simulated.
+/// The figures that a machine must reach to serve a drive. Times are simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveNeeds {
     /// Requests a second with 32 outstanding.
@@ -60,7 +60,7 @@ mod tests {
         spec.cpu.request_submit = Duration::from_microseconds(2);
         spec.cpu.request_complete = Duration::from_microseconds(3);
         let needs = DriveNeeds::of(&spec.checked().unwrap(), Bytes::mebi(64)).unwrap();
-        // The application's 2 us and 3 us, and 1 us of the driver for a read.
+        // The application takes 2 us and 3 us, and the driver 1 us, for a read.
         assert_eq!(needs.host, Duration::from_microseconds(6));
         let one_at_a_time = 1.0 / (needs.latency + needs.host).as_seconds();
         assert!(needs.rate > 2.0 * one_at_a_time && needs.rate < 32.0 * one_at_a_time, "{needs:?}");

@@ -1,12 +1,12 @@
-//! The outgoing replies of a connection: sent at once if the socket has room, otherwise by a thread of the connection.
+//! The outgoing replies of a connection: sent at once if the socket has room, and otherwise by the connection's thread.
 //!
-//! A thread that produces a reply never waits for a slow client. The backlog is bounded, since requests are accepted
-//! only while the outstanding ones, with their data, do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single
+//! A thread that produces a reply never waits for a slow client. The backlog is bounded, because requests are accepted
+//! only while the outstanding requests and their data do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single
 //! request may be longer.
 //!
-//! A client that is slow to read its answers makes its requests slow, although they left on time. One answer in
-//! [`SAMPLED`] therefore notes how many earlier ones the client has not read. The kernel reports their memory, and the
-//! growth of it by an answer is the size of one.
+//! A client that is slow to read its answers makes its own requests slow, although the answers left on time. For one
+//! answer in [`SAMPLED`], the outbox therefore notes how many earlier answers the client has not read. The kernel
+//! reports the memory of unread answers; the amount by which one answer increases it is the size of an answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ pub(crate) const UNDER_WAY_MAX: usize = 1024;
 pub(crate) const BYTES_MAX: u64 = 48 << 20;
 /// One answer in this many is a sample of unread answers.
 const SAMPLED: u32 = 8;
-/// Minimum length of a long answer, one with data.
+/// Minimum length of a long answer, that is, of an answer with data.
 const LONG: usize = 512;
 
 /// The outgoing replies of one connection.
@@ -46,15 +46,15 @@ struct State {
     bytes: u64,
     /// Whether a thread waits for room.
     wanted: bool,
-    /// Number of answers until now.
+    /// Number of answers so far.
     answers: u32,
-    /// Memory of a short and of a long answer in the client's socket, for each of its bytes; 0 if it is not known.
+    /// Memory of a short and of a long answer in the client's socket, per byte of the answer; 0 if it is not known.
     memory_per_byte: [f64; 2],
 }
 
 impl State {
-    /// Notes the memory by which an answer of `length` bytes has grown the client's socket. The growth is smaller if
-    /// the client read another answer meanwhile, so the maximum counts.
+    /// Records the memory by which an answer of `length` bytes has grown the client's socket. The growth is smaller if
+    /// the client has read another answer at the same time, so the maximum is kept.
     fn note_memory(&mut self, length: usize, growth: u32) {
         let known = &mut self.memory_per_byte[usize::from(length >= LONG)];
         *known = known.max(f64::from(growth) / length.max(1) as f64);
@@ -259,7 +259,7 @@ mod tests {
         }
         assert_eq!(delivered.unread.sum().mean(), 0.0);
         let before = delivered.unread.sum().mean();
-        // It stops reading: the sample after 8 answers finds 7 of them.
+        // The client stops reading: the sample after 8 answers finds 7 of them unread.
         (0..SAMPLED).for_each(|_| answer(&outbox, 4112));
         let mean = delivered.unread.sum().mean();
         assert!(before == 0.0 && (mean - 7.0 / 5.0).abs() < 0.01, "{mean}");

@@ -1,7 +1,8 @@
 //! A self-test before a session: the rate that this machine can serve, and the time that it adds to a request.
 //!
-//! A client in this process reads pages at random through a socket, by the code of every session: connection, engine,
-//! data. It has a separate copy of the modelled system and a few MiB of zeroes, so the served drive keeps its state.
+//! A client in this process reads random pages through a socket, with the code that serves every session: connection,
+//! engine, data. It has a separate copy of the modelled system and a few MiB of zeroes, so the served drive keeps its
+//! state.
 //!
 //! | trial | purpose |
 //! |---|---|
@@ -9,8 +10,8 @@
 //! | a thousand times as fast, 32 at a time | requests a second, limited by this machine only |
 //! | as it will be served, one at a time | time outside the server, with the wakes of both sides |
 //!
-//! In a trial of the first kind the model takes its usual processor time, but hardly any simulated time. The time
-//! outside the server is the median round trip less the median delivered latency.
+//! In a trial of the first kind, the model takes its usual processor time, but hardly any simulated time. The time
+//! outside the server is the median round trip minus the median delivered latency.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -35,16 +36,16 @@ use crate::socket::Socket;
 const SIZE: u64 = 16 << 20;
 /// Length of a request.
 const PAGE: u32 = 4096;
-/// Requests outstanding in the trial of the rate.
+/// Number of outstanding requests in the trial that measures the rate.
 const DEPTH: u64 = 32;
 /// Length of a trial.
 const TRIAL: Duration = Duration::from_millis(300);
-/// Interval over which a rate is measured; the maximum counts.
+/// Interval over which a rate is measured; the maximum over all intervals is used.
 const SLICE: Duration = Duration::from_millis(50);
 /// Time without a reply after which the self-test fails.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum modelled latency, by the wall clock, at which a machine's time is measured: it does not matter for longer
-/// ones.
+/// Maximum modelled latency, by the wall clock, at which a machine's time is measured; for longer latencies it does not
+/// matter.
 const LATENCY_MAX: Duration = Duration::from_millis(1);
 /// Share of the measured rate that other programs leave.
 const MARGIN: f64 = 0.8;
@@ -66,7 +67,7 @@ impl MachineSpeed {
     /// Measures this machine with a copy of `system`, over TCP or a Unix socket.
     ///
     /// # Errors
-    /// Returns an error if no socket or thread can be made, or a trial's server does not answer.
+    /// Returns an error if a socket or thread cannot be made, or if a trial's server does not answer.
     pub fn measure(
         system: &CheckedSystem,
         needs: &DriveNeeds,
@@ -284,7 +285,7 @@ mod tests {
             let speed = MachineSpeed::measure(&system, &needs, TimeScale::ONE, over_tcp).unwrap();
             assert!(speed.rate > 100.0, "{speed:?}");
             assert!(speed.round_trip > us(0) && speed.client > us(0), "{speed:?}");
-            // One at a time a client has at most one round trip after the other.
+            // With one request at a time, a client makes its round trips in succession.
             assert!(speed.round_trip < us(1_000_000), "{speed:?}");
         }
     }

@@ -72,7 +72,7 @@ pub struct Session {
     began: std::time::Instant,
 }
 
-/// Figures of a session until now.
+/// Figures of a session so far.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// The sample, with the delivered latencies; without a model it contains only the delivered latencies.
@@ -225,7 +225,7 @@ impl Session {
             .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
 
-    /// Returns the figures of the session until now.
+    /// Returns the figures of the session so far.
     pub fn figures(&self) -> Figures {
         let asked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
         self.complete(asked)
@@ -348,7 +348,7 @@ pub(crate) fn prior(content: StartContent) -> PriorContent {
     PriorContent { is_just_written, ..written_bytes.into() }
 }
 
-/// Returns whether a drive's content at the start depends on the plan. A disk's timing does not depend on it.
+/// Returns whether a drive's content at the start depends on the plan. A disk's timing does not depend on its content.
 pub fn is_content_free(system: &SystemSpec) -> bool {
     system.attachments.iter().any(|attachment| match &attachment.drive.media {
         MediaSpec::Flash(flash) => flash.condition == Condition::Fresh,
@@ -356,7 +356,7 @@ pub fn is_content_free(system: &SystemSpec) -> bool {
     })
 }
 
-/// Returns the combined cache of a system's drives: it loses the writes that any of them may lose.
+/// Returns the combined cache of a system's drives, which loses the writes that any of the drives may lose.
 pub fn cache_of(system: &SystemSpec) -> Cache {
     let drives = system.attachments.iter().map(|attachment| &attachment.drive);
     let volatile: Vec<u64> = drives

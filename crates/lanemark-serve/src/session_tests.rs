@@ -1,4 +1,4 @@
-//! A session whose engine fails: clients and files get errors instead of no reply, and the session ends in order.
+//! A session whose engine fails: clients and files receive errors rather than no reply, and the session ends cleanly.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -62,7 +62,7 @@ fn clients_of_a_failed_engine_get_errors_and_the_data_stays() {
     assert_eq!(client.read(4096, 4096).unwrap(), Err(EIO));
     assert_eq!(client.write(0, &[8; 512], false).unwrap(), Err(EIO));
     assert_eq!(client.flush().unwrap(), Err(EIO));
-    // A client that connects after the failure gets a reply too.
+    // A client that connects after the failure also receives a reply.
     let mut later = NbdClient::connect(&socket).unwrap();
     assert_eq!(later.read(0, 512).unwrap(), Err(EIO));
     let began = Instant::now();

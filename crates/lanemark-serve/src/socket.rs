@@ -1,4 +1,4 @@
-//! Sockets that a server listens on and talks over: a Unix socket of one user, or TCP on loopback.
+//! Sockets for a server and its connections: a Unix socket of one user, or TCP on loopback.
 
 use std::fs;
 use std::io::{self, Read};
@@ -33,7 +33,7 @@ pub enum Endpoint {
 #[derive(Debug)]
 pub struct Listener {
     kind: SocketKind,
-    /// Address for people and programs.
+    /// Address, as shown and as given to programs.
     address: String,
 }
 
@@ -59,7 +59,7 @@ impl Listener {
         match endpoint {
             Endpoint::Unix(path) => {
                 remove_dead(path)?;
-                // No other user may connect, not even before the mode could be changed.
+                // No other user may connect, not even in the moment before the mode is changed.
                 let before = rustix::process::umask(Mode::from_raw_mode(0o177));
                 let bound = UnixListener::bind(path);
                 rustix::process::umask(before);
@@ -108,7 +108,7 @@ impl Listener {
         }
     }
 
-    /// Makes the wait for connections end with an error.
+    /// Ends the wait for connections with an error.
     pub(crate) fn close(&self) {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }
@@ -174,7 +174,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Reads available bytes, waiting for the first one; returns 0 at the end.
+    /// Reads available bytes, waiting for the first byte if necessary; returns 0 at the end of the stream.
     pub(crate) fn receive(&self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
@@ -188,7 +188,8 @@ impl Socket {
         }
     }
 
-    /// Reads bytes that are available now; returns `None` without any, and 0 at the end.
+    /// Reads the bytes that are available now; returns `None` if no bytes are available yet, and 0 at the end of the
+    /// stream.
     pub(crate) fn receive_now(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match recv(self.as_fd(), &mut *bytes, RecvFlags::DONTWAIT) {

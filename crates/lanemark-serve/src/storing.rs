@@ -1,6 +1,6 @@
 //! The thread that stores data on the host while the model's flush takes its time.
 //!
-//! Flushes are stored in the order of their arrival. A flush of data in memory finishes at once.
+//! Flushes are stored in the order of their arrival. A flush of data in memory finishes immediately.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use crate::data::{Data, FlushCoverage};
 use crate::nbd::NbdError;
 
-/// The two ends of a flush: the model's, and the file's. The later one sends the reply.
+/// A flush ends twice: in the model and in the file. The later of the two sends the reply.
 #[derive(Default)]
 pub(crate) struct FlushEnds(Mutex<Ends>);
 
@@ -35,7 +35,8 @@ impl FlushEnds {
         answerer(outcome);
     }
 
-    /// Records the model's end. Returns the outcome if the file's end came before; otherwise `answerer` gets it.
+    /// Records the model's end. Returns the outcome if the file's end came first; otherwise `answerer` receives it
+    /// later.
     pub(crate) fn modelled(
         &self,
         answerer: impl FnOnce() -> ReplyFunction,
@@ -70,7 +71,7 @@ impl StoringThread {
         Ok((Arc::new(Self { queue, data, is_at_once }), thread))
     }
 
-    /// Stores in the caller's thread, which waits: in virtual time this takes no time.
+    /// Stores the data in the caller's thread, which waits; in virtual time this takes no time.
     pub(crate) fn at_once(data: Arc<Data>) -> Arc<Self> {
         Arc::new(Self { queue: Mutex::new(None), data, is_at_once: true })
     }

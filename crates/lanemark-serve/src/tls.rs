@@ -3,10 +3,10 @@
 //! NBD begins unencrypted and switches to TLS by `NBD_OPT_STARTTLS`, as the protocol's "forced" mode requires: until
 //! then any other option is answered with `NBD_REP_ERR_TLS_REQD`. After the handshake a thread carries bytes between
 //! the client's connection and a pair of sockets; the server serves the other end of the pair like any client.
-//! Unencrypted bytes after `STARTTLS` are read as part of the handshake, and end the connection: no byte that was sent
-//! before the handshake is taken for the client's.
+//! Unencrypted bytes after `STARTTLS` are read as part of the handshake, and end the connection: bytes that were sent
+//! before the handshake are never attributed to the client.
 //!
-//! Only TLS 1.3. Only certificates: rustls does not support pre-shared keys.
+//! Only TLS 1.3. Only certificates are supported, because rustls does not support pre-shared keys.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -158,7 +158,7 @@ fn front(
     while tls.is_handshaking() {
         tls.complete_io(&mut timed)?;
     }
-    // The server does not serve the client until it has proved its identity.
+    // The server does not serve the client until the client has proved its identity.
     let (served, inner) = UnixStream::pair()?;
     begin(served)?;
     let relayed = relay(tls, client, &inner, flags);
@@ -239,7 +239,7 @@ impl Relay<'_> {
                 }
                 let processed = self.tls.process_new_packets();
                 if processed.is_err() {
-                    // The alert with the reason is sent as far as possible.
+                    // The alert that states the reason is sent if possible.
                     let _ = self.send_to_client();
                 }
                 processed.map_err(io::Error::other)?;

@@ -1,14 +1,14 @@
 //! The cleanup of a process before it ends, however it ends: mounts and disks, which outlast it.
 //!
-//! Each item is undone by its owner when the owner is dropped, including after a panic. A signal that ends the program
-//! at once drops nothing; the code that ends the program calls [`all`] before.
+//! Each item is undone by its owner when the owner is dropped, including after a panic. If a signal ends the program at
+//! once, values are not dropped; the code that ends the program therefore first calls [`all`].
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Action = Box<dyn FnOnce() + Send>;
 
-/// All actions by their numbers, and the next number.
+/// All actions by number, and the next number.
 static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 0));
 
 /// A pending action.

@@ -40,7 +40,7 @@ struct Certificates {
 }
 
 impl Certificates {
-    /// Creates the certificates, or returns `None` without `openssl`.
+    /// Creates the certificates, or returns `None` if `openssl` is not installed.
     fn new() -> Option<Self> {
         let one = Self { folder: tempfile::tempdir().unwrap() };
         one.authority("ca-cert", "ca-key")?;
@@ -271,7 +271,7 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     let open = serve(certificates.tls(&Clients::Any));
     let told = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
     assert!(told.contains("with TLS"), "{told}");
-    // A client does not accept a server of another authority either.
+    // Likewise, a client does not accept a server that another authority has certified.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
         &certificates.read("stranger-key"),
@@ -319,7 +319,7 @@ fn hostile_clients_end_and_others_are_served() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let own = certificates.client("client");
-    // Some clients send nothing, some stop during the handshake, some send data of no protocol.
+    // Some clients send nothing, some stop during the handshake, and some send data that follows no protocol.
     let mut open = Vec::new();
     for number in 0..30u8 {
         let mut client = in_the_clear(&session);

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(alone.min_ns(), alone.max_ns());
     }
 
-    /// Little's law. At the end each user is within a lookup that is not counted.
+    /// Little's law. At the end, each user is in the middle of a lookup, which is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
         let (users, told) = (16.0, told(16));

@@ -1,4 +1,4 @@
-//! The simulator: a drive on a platform's port, event by event.
+//! The simulator: a drive in a port of a platform, event by event.
 //!
 //! A system ([`SystemSpec`]) and a test ([`lanemark_schema::workload::Test`]) are plain values; a run takes them
 //! checked. With both, [`run_test`] returns a [`lanemark_schema::result::Sample`]:
@@ -47,8 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A load that no test describes is a program that submits its own requests, as in the example of [`Simulator`] and in
-//! `examples/own_load.rs`.
+//! A load that a test cannot describe is a program that submits its own requests, as in the example of [`Simulator`]
+//! and in `examples/own_load.rs`.
 //!
 //! Rooms, from the lowest; each imports only rooms above it in this table:
 //!
@@ -65,10 +65,10 @@
 //! | `storage` | striped and mirrored volumes, the journal |
 //! | `run` | runs of tests, replays, live systems, energy, ceilings, [`sensitivity`](mod@sensitivity) |
 //!
-//! Stations are passive: they keep the instant at which they are free, and the simulator queries them in order of time.
-//! A request costs one event at each point at which the order of arrivals can change. No event allocates or hashes once
-//! a run is in progress. Everything here is a pure function of its arguments, so every run is repeated bit for bit on
-//! any machine.
+//! Stations are passive: each keeps the instant at which it is next free, and the simulator queries the stations in
+//! order of time. A request costs one event at each point at which the order of arrivals can change. Events do not
+//! allocate or hash once a run is in progress. Everything here is a pure function of its arguments, so every run is
+//! repeated bit for bit on any machine.
 
 mod drive;
 mod engine;

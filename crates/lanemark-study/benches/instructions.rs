@@ -1,12 +1,12 @@
-//! Instructions and cache misses of the simulator for each request, counted and not timed.
+//! The simulator's instructions and cache misses for each request, which are counted rather than timed.
 //!
 //! `cargo bench -p lanemark-study --bench instructions` runs each load of `load` under valgrind's callgrind, once with
-//! some thousand requests and once with more. The difference is the cost of the additional requests, without start-up.
-//! The same program has the same counts regardless of other load on the machine. The counts are compared with
+//! a few thousand requests and once with more. The difference is the cost of the additional requests, without start-up.
+//! The same program has the same counts regardless of other programs on the machine. The counts are compared with
 //! `benches/instructions.csv`: a count more than 3% above its recorded value is a failure, and a count more than 3%
 //! below is reported. `-- --write "reason"` records the new counts with the reason for the change.
 //!
-//! Misses come from callgrind's model of this machine's caches, so they differ between machines. They are recorded and
+//! Misses come from callgrind's model of this machine's caches, so they differ between machines. They are recorded but
 //! not compared.
 //!
 //! As part of the tests (without `--bench`) each load runs once, briefly and without valgrind, so that this code is
@@ -22,7 +22,7 @@ use lanemark_sim::run_test;
 mod load;
 use load::{Case, cases};
 
-/// Growth of a count, as a share, that needs a reason.
+/// Growth of a count, as a share, above which a reason is required.
 const GROWTH_MAX: f64 = 0.03;
 /// Number of requests of the shorter run, which warms the caches, and of the longer run.
 const REQUESTS: (u64, u64) = (4_000, 24_000);

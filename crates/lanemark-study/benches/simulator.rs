@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p lanemark-study --bench simulator` runs each workload five times and prints the best and the median
 //! rate, with the machine. As part of the tests (without `--bench`) it runs once, briefly, so that this code is
-//! exercised. The CPU time is the user and system time of the process, not wall time: other load on the machine makes a
-//! run longer but not more expensive. Start-up, which assembles the system, is timed separately. Each workload runs in
-//! a separate process, so that its peak memory can be measured.
+//! exercised. The CPU time is the user and system time of the process, not wall time: other programs on the machine
+//! make a run longer, but do not increase its CPU time. Start-up, which assembles the system, is timed separately. Each
+//! workload runs in a separate process, so that its peak memory can be measured.
 //!
 //! Other simulators were measured on the first four workloads (`docs/benchmarks/simulators.md`).
 

@@ -1,8 +1,8 @@
 //! Decides whether an assumed value determines a simulated figure.
 //!
 //! A hop is the bottleneck if it is busy nearly all the time. The speed of most hops follows from one or a few values,
-//! listed here for each hop. If the largest of these is assumed, the figure is an assumption too, with the value's
-//! range.
+//! listed here for each hop. If the largest of these values is assumed, the figure is also an assumption, with the
+//! value's range.
 
 use lanemark_schema::result::{AssumedLimit, HopId, Sample};
 use lanemark_schema::units::Duration;
@@ -10,7 +10,7 @@ use lanemark_schema::workload::Test;
 
 use crate::origin::UncertainValue;
 
-/// The share of the time from which on a busy hop is the bottleneck.
+/// The share of the time above which a busy hop is the bottleneck.
 const BUSY: f64 = 0.9;
 
 /// Returns the values that determine the speed of `hop`, for reads or writes.
@@ -105,7 +105,7 @@ mod tests {
         UncertainValue { parameter: parameter.to_owned(), text: text.to_owned(), range }
     }
 
-    /// Returns the limit of reads or writes whose hops are this busy, if all values are assumed but `sourced`.
+    /// Returns the limit of reads or writes whose hops are this busy, if all values except `sourced` are assumed.
     fn limit_of(hops: &[(HopId, f64)], reads: f64, sourced: &str, nvme: bool) -> Option<String> {
         let all = [
             uncertain("platform.cpu.request_submit", "2 us"),

@@ -211,7 +211,7 @@ impl OccupiedPort {
     }
 }
 
-/// Joins all attached drives, to a system. There must be one or more. Its trunk consists of the links of the
+/// Combines all attached drives into a system. There must be one or more. Its trunk consists of the links of the
 /// first drive's path that another path shares.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ const YEARS: std::ops::RangeInclusive<u16> = 1990..=2100;
 pub struct DriveEntry {
     /// The name of its file.
     pub id: String,
-    /// The name for people.
+    /// The display name.
     pub name: String,
     /// The maker, with whose name the drive's name begins.
     pub maker: String,

@@ -31,7 +31,7 @@ pub struct Document {
     file: String,
     text: String,
     root: Table,
-    /// The errors found until now, while [`Document::read`] runs.
+    /// The errors found so far, while [`Document::read`] runs.
     problems: RefCell<Option<Problems>>,
 }
 
@@ -168,7 +168,8 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
-    /// Returns the document with values that it lacks, each with the keys that lead to it. Their location is `offset`.
+    /// Returns the document completed with values that it lacks; each is given with the keys that lead to it. Their
+    /// location is `offset`.
     pub(crate) fn completed(&self, entries: Vec<(Vec<String>, Entry)>, offset: usize) -> Self {
         let mut root = self.root.clone();
         for (keys, entry) in entries {

@@ -24,7 +24,7 @@ const WRITE_CACHES: &[(&str, WriteCache)] = &[
 /// A drive of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drive {
-    /// The name for people.
+    /// The display name.
     pub name: String,
     /// Protocol of the drive.
     pub protocol: ProtocolKind,
@@ -53,7 +53,7 @@ pub struct Drive {
 pub struct Second {
     /// Distribution of commands over both ports.
     pub multipath: Multipath,
-    /// Time that the host waits for an answer over a path that has failed.
+    /// Time for which the host waits for an answer over a path that has failed.
     pub path_timeout: Duration,
 }
 
@@ -86,8 +86,8 @@ impl Plug {
         }
     }
 
-    /// Returns whether a drive with this connector may be in a port with connector `port`: a SATA drive may be in a SAS
-    /// port too.
+    /// Returns whether a drive with this connector fits a port with the connector `port`. A SATA drive also fits a SAS
+    /// port.
     #[must_use]
     pub fn fits(self, port: Self) -> bool {
         match (self, port) {
@@ -108,7 +108,7 @@ impl Plug {
         }
     }
 
-    /// Returns the training of a link that runs at this connector's rate and width.
+    /// Returns the result of training for a link that runs at this connector's rate and width.
     pub(crate) fn training(self) -> Training {
         match self {
             Self::Sata(rate) => Training { speed: Some(rate.line_rate()), ..Training::default() },
@@ -158,8 +158,8 @@ impl Drive {
         document.read("drive", Some(context), Self::read_root)
     }
 
-    /// Reads the values that ratings depend on: whether the drive is a hard disk, its capacity, protocol and connector.
-    /// Returns `None` if one of them is wrong, and records the error.
+    /// Reads the values on which ratings depend: whether the drive is a hard disk, its capacity, protocol and
+    /// connector. Returns `None` if one of them is wrong, and records the error.
     pub(crate) fn read_rated(
         root: &Section<'_>,
     ) -> Result<Option<(bool, (Bytes, ProtocolKind, Plug))>, StudyError> {

@@ -108,7 +108,7 @@ const LISTED_MAX: usize = 12;
 /// The maximum number of suggested names.
 const SUGGESTED_MAX: usize = 3;
 
-/// Short words of this trade and of other programs, each with the word that names here contain.
+/// Short words that are used in storage and in other programs, each with the word that is used in the library's names.
 const ALIASES: [(&str, &str); 12] = [
     ("cdm", "crystaldiskmark"),
     ("kdm", "kdiskmark"),
@@ -168,7 +168,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     }
     if found.is_empty() {
         found = ranked(&slipped);
-        // A name that is much further away than the nearest is not a second choice.
+        // A name that is much less similar than the most similar one is not suggested.
         let least = found.first().map_or(0, |(distance, _)| *distance);
         found.retain(|(distance, _)| *distance <= least + least / 2);
     }
@@ -217,7 +217,7 @@ mod tests {
         let tests = ["crystaldiskmark-8-nvme", "crystaldiskmark-8", "quick"];
         assert_eq!(nearest("cdm", tests), ["crystaldiskmark-8", "crystaldiskmark-8-nvme"]);
         assert_eq!(nearest("qd", ["queue_depth", "threads", "block"]), ["queue_depth"]);
-        // Separators do not form a name.
+        // A text of only separators is not a name.
         assert!(nearest("--", ["a-b-c-d-e-f-g"]).is_empty());
     }
 

@@ -100,7 +100,7 @@ fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> 
     section.optional_parsed(key, "a percentage from \"0%\" to \"100%\"", per_cent)
 }
 
-/// Reads a share of a hundredth or more.
+/// Reads a share of at least 1%.
 fn share_above_nought(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
     section.optional_parsed(key, "a percentage from \"1%\" to \"100%\"", |text| {
         per_cent(text).filter(|share| share.get() >= 0.01)
@@ -113,7 +113,7 @@ fn per_cent(text: &str) -> Option<Ratio> {
     Ratio::new(percent / 100.0)
 }
 
-/// Reads `filled`, the share of the drive that was ever written, for the conditions that have one.
+/// Reads `filled`, the share of the drive that was ever written, for the conditions that require it.
 fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
     let filled = share_above_nought(state, "filled")?;
     match condition {

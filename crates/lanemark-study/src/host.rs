@@ -34,7 +34,7 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
 pub(crate) const FILE_SYSTEM: &str = "file_system";
 const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "transfer_max"];
 
-/// Reads the host file `document` and returns its name for people.
+/// Reads the host file `document` and returns its display name.
 ///
 /// # Errors
 /// Returns all errors in the file.
@@ -42,7 +42,7 @@ pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
     read(document, "host", None)
 }
 
-/// Returns the name of the host file `document` for people, and its values.
+/// Returns the display name of the host file `document`, and its values.
 ///
 /// # Errors
 /// Returns all errors in the file.

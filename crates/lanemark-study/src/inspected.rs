@@ -2,9 +2,9 @@
 //!
 //! Values from sysfs have `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All other values are
 //! assumed, with the reason; the times of the processor come from the nearest host of the library. If the drive limited
-//! the link of a port, the port gets the maximum of its end. Other ports, and links inside the machine, get the
-//! rate that the link trained to. The file omits devices on buses that no port represents (USB, virtio, parallel ATA),
-//! ports without a drive, and the width of a SAS expander's uplink.
+//! the link of a port, the port gets the maximum of the port's own end. Other ports, and links inside the machine, get
+//! the rate to which the link trained. The file omits devices on buses that no port represents (USB, virtio, parallel
+//! ATA), ports without a drive, and the width of a SAS expander's uplink.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,10 +21,10 @@ use crate::library::{Library, LibraryKind};
 use crate::rated::FileValue;
 use crate::system::{NameLocations, System, SystemName};
 
-/// The first words of such a file.
+/// The words with which such a file begins.
 pub const INSPECTED_MARK: &str = "# An inspected platform,";
 
-/// Drives of the library that fit any port of their kind.
+/// Library drives that fit any port of their kind.
 const GENERIC_NVME: &str = "samsung-950-pro-512gb";
 const GENERIC_SATA: &str = "samsung-850-pro-1tb";
 const LATENCY: &str = "{ value = \"150 ns\", assumed = \"as a PCIe switch, 100 to 150 ns\" }";
@@ -52,7 +52,7 @@ struct WrittenPath<'i> {
 }
 
 /// Returns the platform file of an inspection with the name `name`, for a machine of `cores` processors if the number
-/// is known. As a check, the file is read back, and a drive of the library is plugged into each of its ports.
+/// is known. As a check, the file is read back, and a library drive is plugged into each of its ports.
 ///
 /// # Errors
 /// Returns an error if no device is downstream of a link that a port represents, or if the file does not assemble.
@@ -209,7 +209,7 @@ fn head(
 }
 
 impl<'i> WrittenPath<'i> {
-    /// Returns the path to a device, or the reason why no port represents its end.
+    /// Returns the path to a device, or the reason why no port represents the end of that path.
     fn of(device: &'i InspectedDevice, way: &'i InspectedPath) -> Result<Self, String> {
         let hops = way.hops.as_slice();
         let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
@@ -415,7 +415,7 @@ fn text(words: &str) -> FileValue {
     FileValue::Text(shown(words))
 }
 
-/// Returns the printable part of a device's own text.
+/// Returns the printable characters of a string that the device reported.
 fn shown(words: &str) -> String {
     words.chars().filter(|&letter| lanemark_schema::text::is_shown(letter)).take(80).collect()
 }
@@ -467,7 +467,7 @@ mod tests {
         for (negotiated, port, drive, rate, is_trained) in [
             (slow, fast, slow, fast, false),
             (slow, fast, None, fast, false),
-            // A drive as fast as the port: something else limits the link.
+            // The drive is as fast as the port, so something else limits the link.
             (slow, fast, fast, slow, true),
             (fast, fast, fast, fast, true),
             (fast, slow, fast, fast, true),

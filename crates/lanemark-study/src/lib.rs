@@ -16,8 +16,9 @@
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures to compare with |
 //! | [`studies`] | the built-in copies of these files |
 //!
-//! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text. A bare value has
-//! the `source` of its table, and is assumed if the table lacks one. Every result contains the origin of each value.
+//! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or a bare string. A bare value
+//! has the `source` of its table, and is assumed if the table lacks one. Every result contains the origin of each
+//! value.
 
 mod assumed;
 mod attached;

@@ -1,7 +1,7 @@
 //! The library of model files: a folder, or the copies built into the program.
 //!
 //! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in it. The program
-//! contains the library as of its build, so an installed `lanemark` needs no files.
+//! contains the library as it was at build time, so an installed `lanemark` needs no files.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::model_names::drives_of;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../library");
 
-/// The maximum size of a file that is read; a library file has some kilobytes.
+/// The maximum size of a file that is read; a library file has a few kilobytes.
 const FILE_MAX: u64 = 4 << 20;
 
 /// A kind of library file.
@@ -40,12 +40,12 @@ pub struct Library {
     folder: Option<PathBuf>,
     added: Vec<(LibraryKind, String, Document)>,
     used: RefCell<BTreeMap<String, String>>,
-    /// The files that were opened before, if they are kept.
+    /// The files that were already opened, if they are kept.
     kept: Option<RefCell<Vec<(LibraryKind, String, Document)>>>,
 }
 
 impl LibraryKind {
-    /// Returns the folder in a library, and the word for one such file.
+    /// Returns the folder in a library for this kind of file, and the word for one such file.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Drive => ("drives", "drive"),
@@ -91,7 +91,7 @@ impl Library {
         Self { kept: Some(RefCell::default()), ..self.clone() }
     }
 
-    /// Adds a file from memory, in place of any file of its kind and name.
+    /// Adds a file from memory; it replaces any file of the same kind and name.
     pub fn add(&mut self, kind: LibraryKind, name: &str, file: Document) {
         self.added.retain(|(other, known, _)| (*other, known.as_str()) != (kind, name));
         self.added.push((kind, name.to_owned(), file));
@@ -160,7 +160,7 @@ impl Library {
         names
     }
 
-    /// Returns the name for people in the file `name` of a kind.
+    /// Returns the display name in the file `name` of a kind.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or lacks a name.
@@ -175,7 +175,7 @@ impl Library {
         self.used.borrow_mut().insert(document.file().to_owned(), document.sha256());
     }
 
-    /// Returns the SHA-256 of each file used until now.
+    /// Returns the SHA-256 of each file used so far.
     pub fn used(&self) -> BTreeMap<String, String> {
         self.used.borrow().clone()
     }

@@ -27,7 +27,7 @@ pub struct NamedLink {
     pub to: String,
     /// Specification of the link.
     pub spec: LinkSpec,
-    /// The time at which the link retrains, and the new training.
+    /// The time at which the link retrains, and the result of the new training.
     pub retrain: Option<(Duration, Training)>,
 }
 

@@ -1,22 +1,23 @@
 //! Library drives by the model that a drive reports: `Samsung SSD 970 EVO Plus 1TB`, `CT1000MX500SSD1`.
 //!
-//! A drive's file is named for its maker, line and capacity. A model matches if it contains all words of the line, and
-//! no word that could belong to another line. Makers that report part numbers have a table of their beginnings, by the
-//! schemes in which the makers number their drives; the numbers were not compared with data sheets one by one.
+//! A drive's file is named after its maker, line and capacity. A model matches if it contains all words of the line,
+//! and no word that could belong to another line. For makers whose drives report part numbers, there is a table of the
+//! beginnings of these numbers. It follows the makers' numbering schemes; the numbers were not compared with data
+//! sheets one by one.
 
 use crate::library::{Library, LibraryKind};
 
-/// A capacity within this share of a file's capacity is the same: 1024 GB are sold as 1 TB.
+/// A capacity that differs from a file's capacity by at most this share counts as equal: 1024 GB is sold as 1 TB.
 const CAPACITY_SLACK: f64 = 0.03;
 /// Maximum length of a model; NVMe's field has 40 characters.
 const MODEL_MAX: usize = 200;
 
-/// Words of models that name no line.
+/// Words in model names that do not name a line.
 const IGNORED: [&str; 20] = [
     "ssd", "nvme", "ata", "sata", "sas", "m", "2", "2280", "pcie", "with", "heatsink", "series",
     "gen4", "disk", "drive", "wdc", "corp", "inc", "solid", "state",
 ];
-/// Makers, which a model may omit or put together with the line.
+/// Makers, which a model name may omit or join to the line.
 const MAKERS: [&str; 21] = [
     "adata",
     "corsair",
@@ -41,7 +42,7 @@ const MAKERS: [&str; 21] = [
     "wd",
 ];
 
-/// Beginnings of part numbers, each with the library's drive.
+/// Beginnings of part numbers, each with the library drive.
 const PARTS: &[(&str, &str)] = &[
     ("INTEL SSDPEKNW010T8", "intel-660p-1tb"),
     ("INTEL SSDPEKNW020T8", "intel-660p-2tb"),
@@ -144,7 +145,7 @@ const PARTS: &[(&str, &str)] = &[
     ("TOSHIBA MG08ACA16T", "toshiba-mg08-16tb"),
 ];
 
-/// The library's drives of a model.
+/// The library drives of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelMatches {
     /// The drives of the model's line and capacity.
@@ -153,7 +154,7 @@ pub struct ModelMatches {
     pub other_capacity: Vec<String>,
 }
 
-/// Returns the library's drives of a model. `bytes` is the drive's size, for models that do not state it.
+/// Returns the library drives of a model. `bytes` is the drive's size, for models that do not state it.
 pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMatches {
     let model: String = model.chars().take(MODEL_MAX).collect();
     let names = library.names(LibraryKind::Drive);
@@ -221,12 +222,12 @@ fn of_crucial(word: &str) -> Option<String> {
     (!line.is_empty()).then(|| format!("crucial-{line}-{capacity}"))
 }
 
-/// Returns whether a model's words name the line of a drive's file: all of its words, and no others.
+/// Returns whether a model's words name the line of a drive's file: all of the line's words, and no others.
 fn is_line(own: &str, model: &[&str]) -> bool {
     let own: Vec<&str> = own.split('-').collect();
     let is_maker = |word: &&str| MAKERS.contains(word);
     let needed: Vec<&&str> = own.iter().filter(|word| !is_maker(word)).collect();
-    // A line of words without a digit is too common to be known without its maker.
+    // A line whose words contain no digit is too common to be recognised without its maker.
     let is_distinct = needed.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
     let makers_agree = own
         .iter()

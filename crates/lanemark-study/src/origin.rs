@@ -33,12 +33,12 @@ pub struct Record {
     pub range: Option<Range>,
 }
 
-/// The range that contains 80% of such values. Both ends are relative to the value.
+/// The range that contains 80% of such values. Both ends are ratios to the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The low end over the value, up to 1.
+    /// The ratio of the low end to the value, up to 1.
     pub low: f64,
-    /// The high end over the value, from 1.
+    /// The ratio of the high end to the value, 1 or more.
     pub high: f64,
 }
 
@@ -100,8 +100,8 @@ impl Record {
 }
 
 impl UncertainValue {
-    /// Returns the value `text` of `parameter` with the ends of its range, as written with their units. Returns `None`
-    /// if the ends are not a range above zero that contains the value.
+    /// Returns the value `text` of `parameter`, with the ends of its range as they were written, with their units.
+    /// Returns `None` if the ends are not a range above zero that contains the value.
     #[must_use]
     pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
         let range = Range::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
@@ -214,7 +214,7 @@ impl Overrides {
         });
     }
 
-    /// Returns the text that `parameter` is set to.
+    /// Returns the text to which `parameter` is set.
     pub fn get(&self, parameter: &str) -> Option<(&str, Location)> {
         let found = self.0.iter().find(|existing| existing.parameter == parameter)?;
         found.used.set(true);

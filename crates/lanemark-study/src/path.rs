@@ -116,7 +116,7 @@ fn leaf(port: &Port, taken: Option<&UsedPort>) -> TopologyNode {
     let mut port_node = node(&label, Some(port.plug.to_string()), taken.is_some());
     port_node.link_rate = Some(plug_rate(port.plug));
     if let Some(UsedPort { drive, link, .. }) = taken {
-        // The drive may have trained to less than the port.
+        // The drive's link may have trained to a lower rate than the port's.
         port_node.link = Some(link.name.clone());
         port_node.link_rate = Some(link.law.rate());
         port_node.label = format!("{drive} in port {}", port.name);

@@ -30,7 +30,7 @@ const NVME_QUEUES_MAX: u64 = 65_535;
 /// A platform of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
-    /// The name for people.
+    /// The display name.
     pub name: String,
     /// Processor of the platform.
     pub cpu: CpuSpec,
@@ -57,7 +57,7 @@ pub struct Port {
     pub packets: PcieSetup,
     /// The latency of the port's own link, in addition to its transfer time.
     pub latency: Duration,
-    /// The time at which the port's own link retrains, and its new training.
+    /// The time at which the port's own link retrains, and the result of the new training.
     pub retrain: Option<(Duration, Plug)>,
     /// The time at which the path to the port fails permanently, if it does.
     pub fails_after: Option<Duration>,
@@ -124,7 +124,7 @@ impl Platform {
     }
 }
 
-/// Reads `[file_system]`, the journal that a flush commits to: `journal_records`, `journal_commit`, `timestamp_step`.
+/// Reads `[file_system]`, the journal to which a flush commits: `journal_records`, `journal_commit`, `timestamp_step`.
 fn file_system(root: &Section<'_>) -> Result<Option<JournalSpec>, StudyError> {
     let Some(section) = root.optional_table("file_system")? else { return Ok(None) };
     let spec = JournalSpec {

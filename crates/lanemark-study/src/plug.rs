@@ -1,4 +1,4 @@
-//! A drive in a port: the link that both train to, its protocol, and the checks that drive and port fit.
+//! A drive in a port: the link to which both train, its protocol, and the checks that drive and port fit.
 
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
@@ -17,7 +17,7 @@ pub struct Plugged {
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,
-    /// The time at which the link retrains, and the new training.
+    /// The time at which the link retrains, and the result of the new training.
     pub retrain: Option<(Duration, Training)>,
     /// The drive's own connector, if the port limits it.
     pub own: Option<OwnLink>,
@@ -25,7 +25,7 @@ pub struct Plugged {
     pub warnings: Vec<Warning>,
 }
 
-/// A drive's own connector, faster than the link that it trained to.
+/// A drive's own connector, faster than the link to which it trained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnLink {
     /// Name of the connector, `SATA 6 Gb/s`.
@@ -95,7 +95,7 @@ pub fn plug_in(
     Ok(Plugged { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
 }
 
-/// Returns the connector and formula that drive and port train to, which is the lesser of both.
+/// Returns the connector to which drive and port train, which is the lesser of the two, and its formula.
 fn train(
     drive: &Drive,
     platform: &Platform,
@@ -123,7 +123,7 @@ fn train(
         }
         (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
             let (rate, phys) = (own.min(other), own_phys.min(phys));
-            // Connections stay open while there is work, as under an initiator's load.
+            // Connections stay open as long as there is work, as under an initiator's load.
             Ok((Plug::Sas(rate, phys), LinkLaw::Sas(Sas::new(rate, phys).kept_open())))
         }
         (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {

@@ -1,7 +1,7 @@
 //! `[rated]` in a drive file: the figures on the drive's box, from which the values that the file omits follow.
 //!
 //! A drive file with `[rated]` needs neither `[flash]` nor `[front_end]`. Each omitted value is computed from a rating
-//! (`derived`), or taken from the library's priors for flash, controllers and disks of that time (`assumed`, with the
+//! (`derived`), or taken from the library's priors for flash, controllers and disks of its time (`assumed`, with the
 //! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
 //! reach the ratings.
 
@@ -29,10 +29,10 @@ use crate::origin::{Ledger, Overrides, Record};
 use completion::Completion;
 use priors::Priors;
 
-/// A drive of the library with the origin of each of its values.
+/// A library drive with the origin of each of its values.
 #[derive(Clone, Debug)]
 pub struct ExplainedDrive {
-    /// Name of the drive for people.
+    /// Display name of the drive.
     pub name: String,
     /// Ratings of the drive, if its file contains any.
     pub rated: Option<Rated>,
@@ -59,7 +59,7 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
             values.push(record);
         }
     }
-    // The ratings were read without an error above. Their records are already part of the drive's.
+    // The ratings were read without an error above. Their records are already part of the drive's records.
     let unseen = Ledger::default();
     let context = Context { ledger: &unseen, overrides: &overrides };
     let rated = completed.read("drive", Some(context), |root| {
@@ -108,7 +108,7 @@ pub fn file_text(
 /// A value in a generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileValue {
-    /// A text, which is written in quotes.
+    /// A string, which is written in quotes.
     Text(String),
     /// A number, or a table in braces, which is written unchanged.
     Bare(String),

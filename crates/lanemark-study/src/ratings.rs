@@ -16,8 +16,9 @@ use crate::workload;
 
 /// The workload whose tests the ratings name.
 const WORKLOAD: &str = "data-sheet";
-/// The time that a steady load runs before it counts, and the time that counts. Several superblocks of the largest
-/// drive must be collected in the former. After a full cache, the latter is long enough for the bursts of its emptying.
+/// The time for which a steady load runs before it counts, and the time that counts. During the former, several
+/// superblocks of the largest drive must be collected. After a full cache, the latter is long enough for the bursts of
+/// its emptying.
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
 /// The relative error above which the file must state the cause.
@@ -26,7 +27,7 @@ pub const MISS: f64 = 0.10;
 /// A drive in a port, with its ratings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
-    /// Name of the system that the ratings are run on.
+    /// Name of the system on which the ratings are run.
     pub parts: SystemName,
     /// Publisher of the ratings.
     pub source: String,

@@ -1,9 +1,9 @@
 //! Systems by free text: "980 pro in the second slot of a B550" finds `samsung-980-pro-1tb@amd-b550:m2-2`.
 //!
 //! Each word is compared with the names of drives and platforms. A word that names few entries has a large weight. The
-//! kind whose best entry matches the larger weight takes its words first, so that "intel z270" is a platform and
-//! "intel 520" is a drive. All words then rank the ports that accept the drive. A part that the text does not name is
-//! the part of the present system.
+//! kind of part whose best entry matches the larger weight claims its words first, so that "intel z270" is a platform
+//! and "intel 520" is a drive. All words then rank the ports that accept the drive. A part that the text does not name
+//! is the part of the current system.
 
 mod ports;
 #[cfg(test)]
@@ -25,7 +25,7 @@ const TEXT_MAX: usize = 400;
 /// Maximum number of drives and platforms that are combined.
 const DRIVES: usize = 6;
 const PLATFORMS: usize = 4;
-/// Share of the best score from which on an entry is an alternative.
+/// Share of the best score from which an entry counts as an alternative.
 const ALTERNATIVE: f64 = 0.6;
 /// Factor for words that mostly describe ports, such as `sata`, in names of drives and platforms.
 const PORT_WORD: f64 = 0.05;
@@ -34,7 +34,7 @@ const NAMED: f64 = 0.4;
 /// Weight of a drive whose part number the text contains.
 const PART: f64 = 40.0;
 
-/// The heads of the library's drives and platforms, by which texts are compared.
+/// The heads of the library's drives and platforms, with which texts are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     drives: Vec<(DriveEntry, Names)>,
@@ -54,9 +54,9 @@ struct PlatformEntry {
 pub struct FoundSystem {
     /// The system, `drive@platform:port`.
     pub system: String,
-    /// Name of the drive for people.
+    /// Display name of the drive.
     pub drive: String,
-    /// Name of the platform for people.
+    /// Display name of the platform.
     pub platform: String,
     /// Name of the port.
     pub port: String,
@@ -71,7 +71,7 @@ pub struct FoundSystem {
 pub struct SearchResult {
     /// The systems, the most likely first.
     pub found: Vec<FoundSystem>,
-    /// Words that name no part of the library.
+    /// Words that do not name a part in the library.
     pub unknown: Vec<String>,
     /// The reason if the text names parts that do not fit together.
     pub misfit: Option<String>,
@@ -130,7 +130,7 @@ impl Index {
         let by_drive = weights(&words, &self.drives);
         let by_platform = weights(&words, &self.platforms);
         let (mut drives, mut platforms) = (by_drive.scores(&[]), by_platform.scores(&[]));
-        // A part number is not a word of any name.
+        // A part number is not a word in any name.
         for id in model_names::drives_of(library, &text, None).same {
             if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == id) {
                 drives[at] += PART;
@@ -217,7 +217,7 @@ impl Index {
         at.into_iter().map(|at| (at, 1.0)).collect()
     }
 
-    /// Returns the present platform if it accepts one of the drives, otherwise the platforms whose ports suit the first
+    /// Returns the current platform if it accepts one of the drives, otherwise the platforms whose ports suit the first
     /// drive best.
     fn present_platform(
         &self,
@@ -344,7 +344,7 @@ fn best(scores: &[f64]) -> f64 {
     scores.iter().copied().fold(0.0, f64::max)
 }
 
-/// Returns the entries with the present one first if its score is the best.
+/// Returns the entries, with the current one first if its score is the best.
 fn preferred(
     mut ranked: Vec<(usize, f64)>,
     is_present: impl Fn(usize) -> bool,

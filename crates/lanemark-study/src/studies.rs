@@ -1,7 +1,7 @@
 //! The studies that are built into the program.
 //!
-//! A study is named by its file without `.toml`, or by the path of a file. The program contains the studies as of its
-//! build, so an installed `lanemark` runs them from any folder.
+//! A study is named by its file without `.toml`, or by the path of a file. The program contains the studies as they
+//! were at build time, so an installed `lanemark` runs them from any folder.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -93,7 +93,7 @@ mod tests {
             assert_eq!(name_in(Path::new(path)), None, "{path}");
         }
         assert_eq!(name_in(Path::new("sata-express")), Some("sata-express"));
-        // A folder cannot be a study, and a file can.
+        // A folder cannot be a study, but a file can.
         assert_eq!(name_in(Path::new("src")), Some("src"));
         assert_eq!(name_in(Path::new("Cargo")), Some("Cargo"));
         assert_eq!(like(Path::new("x/sata-express.toml")), Some("sata-express"));

@@ -230,7 +230,7 @@ impl Study {
     }
 }
 
-/// A model value that the study sets, with the systems it applies to.
+/// A model value that the study sets, with the systems to which it applies.
 struct Setting {
     calibration: Calibration,
     location: Location,
@@ -298,7 +298,7 @@ fn read_system(
     Ok(Column { name, label, made_of: (parts.to_string(), built), system, workload })
 }
 
-/// Reads the publication that a study is compared with. A study without figures needs no publication.
+/// Reads the publication with which a study is compared. A study without figures needs no publication.
 fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, StudyError> {
     if !root.has("figure") && !head.has("document") && !head.has("citation") {
         return Ok(Publication { file: String::new(), citation: String::new() });

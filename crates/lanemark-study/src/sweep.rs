@@ -68,7 +68,7 @@ pub struct Sweep {
 pub struct Runner<'s> {
     sweep: &'s Sweep,
     library: Library,
-    /// The system of the last point, with the values that it was assembled from.
+    /// The system of the last point, with the values from which it was assembled.
     last: Option<(Vec<String>, Result<System, String>)>,
 }
 

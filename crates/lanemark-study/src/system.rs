@@ -74,7 +74,7 @@ pub struct System {
 pub struct UsedPort {
     /// The port's name.
     pub port: String,
-    /// The drive's name for people.
+    /// The drive's display name.
     pub drive: String,
     /// The port's own link, as trained.
     pub link: LinkSpec,
@@ -124,7 +124,8 @@ impl SystemName {
             .chain([(drive, port)])
         {
             if ports.split('|').any(str::is_empty) || ports.split('|').count() > 2 {
-                let message = format!("`{ports}`: `{drive}` is plugged in by one port or by two");
+                let message =
+                    format!("`{ports}`: `{drive}` is connected through one port or through two");
                 return Err(StudyError::new(Location::file("SYSTEM"), message)
                     .hint("write drive@platform:port or drive@platform:port|port"));
             }
@@ -332,8 +333,8 @@ impl System {
         Ok(self.result(workload, provenance, samples.into_iter().map(Some)))
     }
 
-    /// Returns whether a test of `workload`, by its number, may end when its figures have converged. Then its repeats
-    /// would differ only in their random numbers, and one of them suffices.
+    /// Returns whether a test of `workload`, by its number, may end when its figures have converged. In that case its
+    /// repeats would differ only in their random numbers, so one repeat suffices.
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
         let (spec, load) = (&self.spec, &workload.tests[test]);
         let is_plain = workload.is_alone(test) && workload.faults.is_empty();
@@ -432,7 +433,7 @@ impl System {
                 let samples = result.tests[group].iter().flat_map(|test| &test.samples);
                 self.uncollected(samples, content)
             });
-            // One warning for all tests, from the test that wrote the most data.
+            // There is one warning for all tests, from the test that wrote the most data.
             let written = |warning: &Warning| match warning {
                 Warning::NoCollection { written_bytes, .. } => *written_bytes,
                 _ => Bytes::ZERO,
@@ -534,7 +535,7 @@ fn describe(
     settings: &[(Calibration, Location)],
 ) -> SimulatedTarget {
     let mut records = ledger.records();
-    // A drive that appears twice contributes its values once.
+    // The values of a drive that appears twice are included once.
     let mut seen = std::collections::BTreeSet::new();
     records.retain(|record| seen.insert((record.parameter.clone(), record.text.clone())));
     let count = |wanted: fn(&Origin) -> bool| {

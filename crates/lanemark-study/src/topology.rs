@@ -28,7 +28,7 @@ pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), St
 /// Checks the path `behind` to the port `name` for loops, and against the paths to `ports`.
 ///
 /// # Errors
-/// Returns the two parents of the link, as the error that `fail` makes of a message.
+/// Returns a message about the two parents of the link, as an error that `fail` creates.
 pub(crate) fn check_way(
     name: &str,
     behind: &[NamedLink],
@@ -56,9 +56,9 @@ pub(crate) fn check_way(
                  {parent} on the path to port `{name}`",
                 link.name, link.to, port.name
             );
-            return Err(
-                fail(message).hint("name the links from the processor on, for each port alike")
-            );
+            return Err(fail(message).hint(
+                "name the links in the same order for each port, beginning at the processor",
+            ));
         }
     }
     Ok(())

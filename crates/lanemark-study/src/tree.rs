@@ -32,7 +32,7 @@ pub(crate) enum Node {
     Number(String),
     Table(Table),
     Array(Vec<Value>),
-    /// A boolean or a date, which does not appear in our files.
+    /// A boolean or a date; our files do not contain any.
     Other(&'static str),
 }
 
@@ -95,7 +95,7 @@ impl Value {
     }
 }
 
-/// Returns a text in the format of a file, in quotes.
+/// Returns a string in the format of a file, in quotes.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),

@@ -5,7 +5,7 @@ use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{Market, explain};
 
-/// Drives for data centers whose files have no ratings that show the market. Such drives write directly to all bits of
+/// Data center drives whose files have no ratings that show the market. Such drives write directly to all bits of
 /// their cells, and have no cache to state.
 const DATA_CENTER: [&str; 8] = [
     "intel-s4500-960gb",

@@ -1,4 +1,4 @@
-//! The library's hard disks agree with their manuals.
+//! The simulated figures of the library's hard disks agree with the disks' manuals.
 
 use std::path::Path;
 
@@ -68,8 +68,8 @@ fn the_constellation_slows_down_inwards_as_its_internal_rates_do() {
 
 #[test]
 fn a_random_read_takes_the_published_access_time() {
-    // Read access with controller overhead and half a revolution, in ms. More sectors are near the outer edge, so seeks
-    // are shorter than the mean over all cylinders; the host and the link add about 20 us.
+    // Read access time, including controller overhead and half a revolution, in ms. More sectors are near the outer
+    // edge, so seeks are shorter than the mean over all cylinders; the host and the link add about 20 us.
     for (name, access) in [(SATA, 7.7 + 4.17), (SAS, 3.4 + 0.2 + 2.0)] {
         let system = system(name);
         let rate = reads(&system, Pattern::Uniform, false).1;

@@ -58,7 +58,7 @@ fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
         (25, "`5` has no unit"),
         (26, "`media-error` has no key `boot`"),
         (30, "`2.0` is not a share of wrong bits"),
-        (32, "`kind` must be a text or a number"),
+        (32, "`kind` must be a string or a number"),
     ] {
         let place = format!("faulty.toml:{line}:");
         let told = error.lines().any(|one| one.contains(&place) && one.contains(part));

@@ -1,8 +1,9 @@
 //! A faster part never reduces the throughput: ladders over the library's drives, with one parameter twice as fast from
 //! rung to rung.
 //!
-//! All other values are equal on a ladder, including random numbers. No rung of a settled run loses more than 2% of the
-//! throughput of the previous rung. A run that fills the write buffer is not settled, and is marked as such.
+//! All other values are equal on all rungs of a ladder, including random numbers. No rung with a settled run has a
+//! throughput more than 2% below the previous rung's. A run that fills the write buffer is not settled, and is marked
+//! as such.
 
 use std::path::Path;
 
@@ -16,12 +17,12 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-/// Maximum loss by a faster part.
+/// Maximum loss of throughput through a faster part.
 const LOSS_MAX: f64 = 0.02;
-/// Ladders with a larger loss, for a reason that a test of this file shows. An entry is removed when its ladder no
-/// longer loses.
+/// Ladders with a larger loss, for a reason that a test in this file demonstrates. An entry is removed when its ladder
+/// no longer loses.
 const UNDERSTOOD: [&str; 3] = [
-    // Two stable orders at the link: [`four_writes_over_two_phys_have_two_orders`].
+    // The link has two stable orders: [`four_writes_over_two_phys_have_two_orders`].
     "samsung-pm1653-3840gb@server-pcie5:sas driver: 128 KiB Sequential QD4, 0 reads",
     // Orders at the link again: [`two_commands_over_two_phys_change_their_order`].
     "samsung-pm1653-3840gb@server-pcie5:sas front_end.write_latency: 512 KiB Uniform QD2, 0.7 reads",
@@ -271,7 +272,7 @@ fn four_writes_over_two_phys_have_two_orders() {
     assert!(near(two[0], two[1]) && near(two[0], one[1]), "two threads: {two:?}, one: {one:?}");
 }
 
-/// Requests of one thread, 70% or 30% reads, on a drive whose small buffer they fill many times.
+/// One thread submits requests, 70% or 30% of them reads, to a drive whose small buffer they fill many times.
 fn mix(block: Bytes, pattern: Pattern, read_share: f64, queue_depth: u32) -> Test {
     let volume = Bytes((BUFFER.get() as f64 * 300.0 / (1.0 - read_share)) as u64);
     let test = Test::random_read(block)
@@ -294,10 +295,10 @@ fn part(name: &str) -> Faster {
     PARTS.iter().find(|(part, _)| *part == name).unwrap().1
 }
 
-/// Two requests of two commands each over two phys, reads and writes. If a write is answered before the host has
-/// submitted its next command, another command precedes it at the link. A driver with a quarter of the time is early
-/// enough, and the ladder's step no longer loses. With immediate programs the result is the same, so the media are not
-/// the cause.
+/// There are two requests of two commands each over two phys, a read and a write. If a write is answered before the
+/// host has submitted its next command, another command precedes it at the link. A driver that takes a quarter of the
+/// time is early enough, and the step of the ladder no longer loses throughput. If programs take no time, the result is
+/// the same, so the media is not the cause.
 #[test]
 fn two_commands_over_two_phys_change_their_order() {
     let mut spec = named(&systems(), "samsung-pm1653-3840gb@");
@@ -310,9 +311,9 @@ fn two_commands_over_two_phys_change_their_order() {
     assert!(quick[1] > 0.998 * quick[0], "{slow:?} {quick:?}");
 }
 
-/// With a queue that a faster link fills immediately, reads meet more programs, and each suspension costs a die the
-/// times to suspend and resume. Without suspension the same ladders lose nothing. The drive does not read ahead here,
-/// because read-ahead would remove reads from the queue.
+/// If a faster link fills the queue immediately, reads encounter more programs, and each suspension costs a die the
+/// times to suspend and resume. Without suspension, the same ladders do not lose throughput. The drive does not read
+/// ahead here, because read-ahead would remove reads from the queue.
 #[test]
 fn suspended_programs_cost_a_faster_link_throughput() {
     let systems = systems();

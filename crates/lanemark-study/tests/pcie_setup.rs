@@ -96,8 +96,8 @@ fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
     meets(ceiling(&system, true) / ceiling(&free, true), 1.0);
 }
 
-/// The packet size is the minimum of both ends: 24 bytes for every 128 with such a drive in a port of 256, and for
-/// every 256 with a drive that accepts 512.
+/// The packet size is the minimum of both ends. There are 24 bytes for every 128 bytes if such a drive is in a port of
+/// 256, and for every 256 if the drive accepts 512.
 #[test]
 fn the_smaller_payload_of_drive_and_port_binds() {
     let drive = |own| ("drive.port.pcie.payload_max", own);
@@ -106,7 +106,8 @@ fn the_smaller_payload_of_drive_and_port_binds() {
     };
     for (own, payload) in [("128 B", 128.0), ("256 B", 256.0), ("512 B", 256.0)] {
         let settings = [drive(own)];
-        // The completion entry and interrupt of a read, 68 bytes compared with 128 KiB, are below the tolerance.
+        // The completion entry and interrupt of a read have 68 bytes, compared with 128 KiB of data, which is below the
+        // tolerance.
         let line = 8e3 / 8.0 * 128.0 / 130.0 * 4.0 * 1534.0 / 1538.0;
         meets(most(&settings, true), line * payload / (payload + 24.0));
         meets(most(&settings, false), line * payload / (payload + 20.0));

@@ -124,8 +124,8 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     says("[\"0 B\"]", "namespaces: 0 B: must be a multiple of 512 B up to the capacity of 512 GB");
     says("[\"1000 B\"]", "namespaces: 1000 B: must be a multiple of 512 B");
     says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
-    says("[100]", "`namespaces` must be a list of texts");
-    says("\"100 GB\"", "`namespaces` must be a list of texts");
+    says("[100]", "`namespaces` must be a list of strings");
+    says("\"100 GB\"", "`namespaces` must be a list of strings");
     let expected = "`namespaces`: AHCI has no namespaces, only NVMe | omit it";
     system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
 }
@@ -232,8 +232,8 @@ fn two_ports_that_cannot_be_are_told_with_both() {
     for (text, expected) in [
         ("a@b:c|d:e", "both ports of a drive belong to one platform, not `b:c` too"),
         ("a@b:c+a:d|b:e", "both ports of a drive belong to one platform, not `a:d` too"),
-        ("a@b:c|", "`c|`: `a` is plugged in by one port or by two"),
-        ("a@b:c|d|e", "`c|d|e`: `a` is plugged in by one port or by two"),
+        ("a@b:c|", "`c|`: `a` is connected through one port or through two"),
+        ("a@b:c|d|e", "`c|d|e`: `a` is connected through one port or through two"),
     ] {
         let seen = SystemName::parse(text).unwrap_err().to_string();
         assert!(seen.contains(expected), "{seen}");
@@ -257,7 +257,7 @@ fn the_keys_of_a_second_port_are_held_to_their_bounds() {
     system_says(SATA, DRIVE, from, to, "ports = 2: SATA 6 Gb/s cannot be split in two");
 }
 
-/// Two times two lanes instead of four, with one half behind the chipset.
+/// There are two times two lanes instead of four, and one half is downstream of the chipset.
 #[test]
 fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     let (from, to) = ("protocol = \"nvme\",", "protocol = \"nvme\", ports = 2,");

@@ -42,7 +42,7 @@ fn drives_take_their_published_power_where_it_was_set_from() {
     }
 }
 
-/// A 4 KiB read every two seconds, between which the NVMe drive reaches its deepest state.
+/// There is a 4 KiB read every two seconds; between two reads the NVMe drive reaches its deepest state.
 #[test]
 fn a_drive_that_rests_takes_what_its_states_take() {
     let rare = Test { volume: None, duration: Some(Duration::from_seconds(100)), ..sequential(0) }

@@ -1,4 +1,4 @@
-//! The drives' ratings: each can be run, quick ones are matched, and their page names every drive.
+//! The ratings of drives: each can be run, quick ratings are matched, and their page names every drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn every_rating_can_be_run_and_what_it_set_is_a_value_of_the_drive() {
     }
 }
 
-/// Single requests are quick to simulate: calibrated ratings are matched, and predicted ratings are close.
+/// Single requests are quick to simulate. Calibrated ratings are matched, and predicted ratings are close.
 #[test]
 fn ratings_at_queue_depth_1_are_met() {
     let library = Library::built_in();

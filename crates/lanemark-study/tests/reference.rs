@@ -18,7 +18,7 @@ use lanemark_study::{
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A sweep file, which the tree does not contain.
+/// A sweep file; the tree does not contain any.
 const SWEEP: &str = "[sweep]\nsystem = \"samsung-950-pro-512gb@workstation-z170:m2\"\n\
     workload = \"quick:rnd4k-q32t1-read\"\n\n[[axis]]\nname = \"queue_depth\"\nrange = \"1..8*2\"\n\n\
     [[axis]]\nname = \"threads\"\nvalues = [1, 2]\n\n\
@@ -156,7 +156,8 @@ fn is_below(root: &str, table: &str) -> bool {
     table.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Returns the kinds of value of a key as one text. Whole numbers whose bounds depend on other values are listed once.
+/// Returns the kinds of value of a key as one string. Whole numbers whose bounds depend on other values are listed
+/// once.
 fn kinds_of(about: &RequestedKey) -> String {
     let high = |kind: &str| {
         let (low, high) = kind.strip_prefix("a whole number from ")?.split_once(" to ")?;

@@ -1,4 +1,4 @@
-//! Systems that cannot be built, and their messages, which always name both ends.
+//! Systems that cannot be built, and the messages about them, which always name both ends.
 
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
@@ -27,7 +27,7 @@ fn a_way_that_goes_round_is_told_with_its_link() {
     system_says(NVME, platform, from, to, expected);
 }
 
-/// Two links in opposite orders on the paths to two ports.
+/// Two links appear in opposite orders on the paths to two ports.
 #[test]
 fn links_behind_each_other_come_from_two_places() {
     let expected = "dell-r730xd.toml:66:10: link `dmi` to C610 chipset would have two origins: the \

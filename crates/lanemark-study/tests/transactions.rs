@@ -28,7 +28,8 @@ fn the_library_has_the_papers_database() {
     let load = transactions();
     let sizes: u64 = load.pages.iter().map(|class| class.size.get()).sum();
     assert_eq!(load.buffer, Bytes(10_000_000_000));
-    // Stock and customers are three quarters of the data; the lines of old orders, never visited, are omitted.
+    // Stock and customers make up three quarters of the data; the lines of old orders, which are never visited, are
+    // omitted.
     assert!((70e9..80e9).contains(&(sizes as f64)), "{sizes}");
     let visits = |name: &str| load.pages.iter().find(|class| class.name == name).unwrap().visits;
     let share = |cards: f64| cards / 23.0;
@@ -116,7 +117,7 @@ fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     }
 }
 
-/// A run of a database that ends when its transactions have converged has the figures of a longer run.
+/// A run of a database that ends when its transactions have converged has the same figures as a longer run.
 #[test]
 fn transactions_that_have_converged_agree_with_a_longer_run() {
     let library = Library::built_in();

@@ -52,7 +52,8 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
     }
 }
 
-/// Two M.2 slots at processor and chipset double the throughput; two at the chipset share its four lanes.
+/// Two M.2 slots, one at the processor and one at the chipset, double the throughput; two at the chipset share its four
+/// lanes.
 #[test]
 fn a_stripe_behind_one_uplink_carries_what_the_uplink_carries() {
     let read = "seq128k-q32t1-read";

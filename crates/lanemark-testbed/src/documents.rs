@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 /// The variable that names the root folder of an installed package; the commands then run in that root.
 const INSTALLED: &str = "LANEMARK_INSTALLED";
-/// Enters the root `$1` and the folder `$2` of it, and runs the rest of the arguments. The kernel's files are bound
-/// into a mount namespace, which ends with the command.
+/// Changes the root to `$1` and the working folder to `$2` in it, and runs the remaining arguments. The kernel's files
+/// are bound into a mount namespace, which ends with the command.
 const ENTER: &str = r#"
 for each in proc sys dev; do mount --rbind "/$each" "$1/$each" || exit 125; done
 root=$1 folder=$2
@@ -27,11 +27,12 @@ pub struct Shown {
     pub arguments: Vec<String>,
     /// The shown lines.
     pub lines: Vec<String>,
-    /// The lines of the document that show the output, with their `…`, by the number of the first and the end.
+    /// The lines of the document that show the output, including `…` lines, as the numbers of the first line and of the
+    /// line after the last.
     shown_at: (usize, usize),
 }
 
-/// Returns whether tests of documents write the shown outputs again instead of comparing them.
+/// Returns whether tests of documents rewrite the shown outputs instead of comparing them.
 pub fn is_writing() -> bool {
     std::env::var("LANEMARK_DOCS").is_ok_and(|value| value == "write")
 }

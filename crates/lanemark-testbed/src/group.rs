@@ -1,7 +1,7 @@
 //! A control group with a limit, which contains the calling thread and its child processes.
 //!
-//! Both versions of control groups work. In the first, a single thread joins; in the second, the whole process joins,
-//! so that tests with such groups take turns.
+//! Both versions of control groups work. In version 1, a single thread joins; in version 2, the whole process joins, so
+//! tests with such groups take turns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::skipped;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A control group of this test; the calling thread leaves it when it is dropped.
+/// A control group of this test; when it is dropped, the calling thread leaves it.
 #[derive(Debug)]
 pub struct Group {
     root: PathBuf,

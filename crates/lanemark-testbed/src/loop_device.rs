@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::{text, tool, tool_or_skip};
 
-/// Time within which a file system in use must become free.
+/// Time within which a file system that is in use must become unused.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A loop device over a separate file.

@@ -7,12 +7,12 @@
 //! access), A (read-ahead), S (synchronous) and M (metadata).
 //!
 //! One action is read, by default Q, a request that an application or file system queued; the other actions report the
-//! same request at other stages. A discard is a trim; a flush without data is a flush; a write with a flush first is a
-//! flush and a write. The processor counts as the thread. The statistics at the end, and the lines between them, are
-//! skipped.
+//! same request at other stages. A discard is a trim; a flush without data is a flush; a write with a preceding flush
+//! is a flush and a write. The processor counts as the thread. The statistics at the end, and the lines between them,
+//! are skipped.
 //!
-//! Not read: forced unit access and priorities, requests of other kinds (N without a flush, packet commands, zones),
-//! other formats (`-f`, `-F`), the process.
+//! The reader ignores forced unit access and priorities, requests of other kinds (N without a flush, packet commands,
+//! zones), other formats (`-f`, `-F`), the process.
 
 use lanemark_schema::workload::Operation;
 
@@ -160,7 +160,7 @@ fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, Fault> {
     Ok(Some((sectors(&sector)?, sectors(&count)?)))
 }
 
-/// Returns whether a word has the form major,minor.
+/// Returns whether a word has the form `major,minor`.
 pub(crate) fn is_device(word: &[u8]) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let comma = word.iter().position(|&byte| byte == b',');

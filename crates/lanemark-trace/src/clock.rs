@@ -19,8 +19,8 @@ impl Clock {
     /// represented.
     ///
     /// A time before the last one counts as equal to the last. Traces of several processors are merged from buffers,
-    /// and some are written in the order of completions, so small steps back are common. Sorting would need the whole
-    /// trace, and a window would hide only small steps.
+    /// and some are written in the order of completions, so small steps back are common. Sorting would require the
+    /// whole trace, and a sliding window would correct only small steps.
     pub(crate) fn instant(&mut self, time: u128) -> Option<Instant> {
         let first = *self.first.get_or_insert(time);
         let since = u64::try_from(time.saturating_sub(first)).ok()?;

@@ -11,7 +11,7 @@
 //!
 //! Names are case-insensitive, `_bytes` may follow offset and length, and columns of other names are ignored. Without a
 //! time a trace can only be replayed as fast as possible. Lines that begin with `#` are comments. The format is
-//! specific to this project, for output that other tools can be made to write.
+//! specific to this project; it is meant for other tools that can be made to write it.
 //!
 //! Not read: commas or line ends within quotes, separators other than the comma.
 
@@ -28,7 +28,7 @@ const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// Time, with the number of picoseconds in its unit.
+    /// The time, with the number of picoseconds in its unit.
     Time(u64),
     Operation,
     Offset,

@@ -43,7 +43,7 @@ impl Devices {
         }
         if self.names.len() == DEVICES_MAX {
             let message = format!("`{}` is the {}th device", shown(name), DEVICES_MAX + 1);
-            return Err(Fault::line(message).hint("choose some by --device"));
+            return Err(Fault::line(message).hint("choose some with --device"));
         }
         self.last = self.names.len();
         self.names.push(name.to_vec());

@@ -70,8 +70,8 @@ impl<'l> Field<'l> {
         Ok(value)
     }
 
-    /// Parses a number with or without decimals, in steps; the unit has `steps` of them. A fraction of a step is
-    /// truncated.
+    /// Parses a number with or without decimals as a number of steps; one unit consists of `steps` steps. A fraction of
+    /// a step is truncated.
     #[inline]
     pub(crate) fn decimal(&self, steps: u64) -> Result<u128, Fault> {
         let point = self.text.iter().position(|&byte| byte == b'.').unwrap_or(self.text.len());
@@ -143,7 +143,7 @@ impl<'l> Fields<'l> {
         let text = &rest[..length];
         let blank = text.len() - text.trim_ascii_start().len();
         let start = self.next + blank;
-        // One past the end means that there are no more fields; a comma at the end is followed by an empty one.
+        // One past the end means that there are no more fields; a comma at the end is followed by an empty field.
         self.next += length + 1;
         Some(Field { name, text: text.trim_ascii(), start })
     }

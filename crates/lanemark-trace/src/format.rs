@@ -25,7 +25,7 @@ pub enum Format {
     Csv,
 }
 
-/// The formats that the first line of a trace can belong to.
+/// The formats to which the first line of a trace can belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstLine {
     /// One format.

@@ -11,7 +11,7 @@
 //! | [`IologWriter`] | the writer of fio's iolog |
 //! | [`TraceError`] | an error in a trace, with its position |
 //!
-//! A reader stores one line and never the trace, so a trace may be larger than memory. Times count from the first
+//! A reader stores only one line at a time, so a trace may be larger than memory. Times count from the first
 //! request that is read; a request with an earlier time than its predecessor is replayed together with it, and
 //! [`Notes`] count these requests.
 //!

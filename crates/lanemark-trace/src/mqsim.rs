@@ -7,7 +7,7 @@
 //!
 //! DiskSim's traces have the same five columns with times in milliseconds. Whole numbers are read as MQSim's only if
 //! the lines at the beginning are more than [`GAP_LEAST`] apart on average: as milliseconds that would be more than a
-//! minute between requests. Otherwise the user has to state the format.
+//! minute between requests. Otherwise the user must state the format.
 //!
 //! Comments: lines that begin with `#` are skipped, which MQSim itself would not do.
 
@@ -71,7 +71,7 @@ mod tests {
             (&[5], false),
             (&[0, GAP_LEAST - 1], false),
             (&[0, GAP_LEAST], true),
-            // Two gaps, in any order of the times.
+            // There are two gaps, in any order of the times.
             (&[2 * GAP_LEAST, 0, 7], true),
             (&[2 * GAP_LEAST - 1, 0, 7], false),
         ] {

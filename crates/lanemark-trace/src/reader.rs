@@ -134,7 +134,7 @@ impl<R: BufRead> Reader<R> {
         self.parser.format()
     }
 
-    /// Returns the devices by number: the devices read until now, or the chosen devices.
+    /// Returns the devices by number: the devices read so far, or the chosen devices.
     pub fn devices(&self) -> Vec<String> {
         self.devices.names()
     }
@@ -152,7 +152,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Returns the notes about the lines read until now.
+    /// Returns the notes about the lines read so far.
     pub fn notes(&self) -> Notes {
         Notes {
             backward: self.clock.backward,
@@ -178,7 +178,7 @@ impl<R: BufRead> Reader<R> {
                     ));
                     let mut error = self.error(fault);
                     error.hint = Some(format!(
-                        "if it is one of {}, give --format (--trace-format of bench)",
+                        "if it is one of {}, give --format (--trace-format for bench)",
                         names()
                     ));
                     return Err(error);
@@ -208,7 +208,7 @@ impl<R: BufRead> Reader<R> {
             times.len(),
         )));
         error.hint =
-            Some("give --format mqsim or --format disksim (--trace-format of bench)".to_owned());
+            Some("give --format mqsim or --format disksim (--trace-format for bench)".to_owned());
         Err(error)
     }
 

@@ -1,4 +1,4 @@
-//! Traces packed by gzip and Zstandard.
+//! Traces compressed by gzip and Zstandard.
 
 use std::io::{self, BufReader, Read, Write};
 

@@ -20,7 +20,7 @@ fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, Trace
     Reader::new("t", text, options)
 }
 
-/// Reads all of `text`, whose format its first line determines.
+/// Reads all of `text`, whose format is determined by its first line.
 fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options::default())?.collect()
 }

@@ -1,8 +1,9 @@
-//! The answer of a page in a sentence: which system is faster, by how much, and at which hops the others lose the rest.
+//! The answer of a page in a sentence: which system is faster, by how much, and at which hops the other systems lose
+//! the difference.
 //!
 //! All systems keep the same number of requests outstanding. Their rates therefore differ by the mean times of their
 //! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
-//! hop that loses the rest. A hop that is busy nearly all the time is named without that comparison.
+//! hop that causes the difference. A hop that is busy nearly all the time is named without this comparison.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +11,12 @@ use crate::figures::{Figures, HopFigures};
 
 /// Ratio of two rates below which they are the same.
 const SAME: f64 = 1.01;
-/// Utilisation from which on a hop is a limit.
+/// Utilisation at or above which a hop is a limit.
 const BUSY: f64 = 0.9;
 /// Maximum length of a name.
 const NAME_MAX: usize = 200;
 
-/// A request for the answer: the systems of a page with their figures.
+/// A request for the sentence: the systems of a page with their figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerAsked {
@@ -27,7 +28,7 @@ pub struct AnswerAsked {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Named {
-    /// The system for people.
+    /// The system's display name.
     pub name: String,
     /// Figures of the system, as the server sent them.
     pub figures: Figures,
@@ -38,7 +39,7 @@ pub struct Named {
 pub struct Answer {
     /// The sentence.
     pub sentence: String,
-    /// A restriction: an assumed bottleneck, intervals that overlap, or faults.
+    /// A caveat: an assumed bottleneck, intervals that overlap, or faults.
     pub caution: Option<String>,
 }
 
@@ -126,7 +127,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
                 .all(|(_, other)| busy(other).map(|hop| hop.id) == busy(figures).map(|hop| hop.id))
         });
         return upper(&format!(
-            "{names} deliver the same, {}.{}",
+            "{names} deliver the same throughput, {}.{}",
             rate_text(figures),
             limit.unwrap_or_default()
         ));
@@ -153,7 +154,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         .iter()
         .filter_map(|(other, slow)| {
             let hop = lost(slow, figures)?;
-            Some(format!("{other} loses the rest at {}", place(hop, slow)))
+            Some(format!("{other} loses the difference at {}", place(hop, slow)))
         })
         .collect();
     match losses.is_empty() {
@@ -236,7 +237,7 @@ fn caution(systems: &[(String, &Figures)]) -> Option<String> {
     }));
     let failed: u64 = systems.iter().map(|(_, figures)| figures.failed).sum();
     if failed > 0 {
-        cautions.push(format!("{failed} requests failed and are in no figure."));
+        cautions.push(format!("{failed} requests failed and are not included in any figure."));
     }
     (!cautions.is_empty()).then(|| cautions.join(" "))
 }

@@ -1,7 +1,8 @@
 //! Requests of a page, checked: a system of the library with changed values, and a test.
 //!
-//! Every value is bounded, so that no request takes the machine's memory or more than seconds of it; the command line
-//! has wider bounds. A page can name only entries of the library: the server opens no path for a page.
+//! Every value is bounded, so that no request can exhaust the machine's memory or occupy the machine for more than a
+//! few seconds; the command line has wider bounds. A page can name only entries of the library: the server opens no
+//! path for a page.
 
 use lanemark_lab::{LabError, assemble, setting};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -242,7 +243,7 @@ pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
 pub enum End {
     /// After this number of requests.
     Requests(u64),
-    /// After this time, and a quarter of it before counting begins.
+    /// The test runs for this time, after a quarter of it that does not count.
     Time(Duration),
     /// After this time. All of it is counted.
     Whole(Duration),

@@ -5,7 +5,7 @@ use lanemark_schema::workload::Test;
 use crate::asked::{Places, SystemAsked, TestAsked};
 use crate::machine;
 
-/// The file that the command writes the test to.
+/// The file to which the command writes the test.
 const FILE: &str = "lanemark-test.toml";
 
 /// Returns a workload file with the one test.

@@ -13,7 +13,8 @@ use crate::suite::settled;
 /// The queue depths of a curve.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/// Maximum data of the outstanding requests of a point. With more, a brief test counts too few completions.
+/// Maximum data of the outstanding requests of a point. With more data outstanding, a brief test counts too few
+/// completions.
 const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 
 /// A curve in progress.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The outcome of a fault over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FaultReport {
-    /// Kind, settings and time of the fault: `Power cut (boot 10ms) at 20 ms`.
+    /// The kind, settings and time of the fault: `Power cut (boot 10ms) at 20 ms`.
     pub title: String,
     /// Whether requests failed, data was lost or no later request succeeded.
     pub is_severe: bool,
@@ -101,7 +101,7 @@ fn title(text: &str) -> String {
     format!("{first}{}{settings}{at}", letters.as_str())
 }
 
-/// Formats the minimum and the maximum of `values`, once if they are equal.
+/// Formats the minimum and the maximum of `values`, or one value if they are equal.
 fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least != most => format!("{least} to {most}"),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::asked::AssembledSystem;
 use crate::fault_report::{FaultReport, reports};
 
-/// Utilisation from which on a hop is the limit.
+/// Utilisation at or above which a hop is the limit.
 const BUSY: f64 = 0.9;
 
 /// The figures of one test, over all repeats that have ended.
@@ -37,7 +37,7 @@ pub struct Figures {
     pub spread: f64,
     /// Mean latency.
     pub latency_mean_us: f64,
-    /// Percentiles that enough requests support, each with its latency.
+    /// Percentiles for which there are enough requests, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
     /// The 80% interval, when it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -197,7 +197,7 @@ pub struct Point {
     pub iops: f64,
     /// Mean latency.
     pub latency_mean_us: f64,
-    /// Latency that 99% of the requests do not exceed, if enough requests support it.
+    /// Latency that 99% of the requests do not exceed, if there are enough requests to determine it.
     pub latency_p99_us: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ const FOUND_MAX: usize = 8;
 /// Maximum length of an unknown word in an answer.
 const WORD_MAX: usize = 24;
 
-/// A request of a search box.
+/// A request from a search box.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FindAsked {
@@ -37,7 +37,7 @@ pub struct FindTold {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct FoundSystemJson {
     system: String,
-    /// The system for people, `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
+    /// The system's display name, `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
     name: String,
     /// The port's connector and the links between port and processor.
     about: String,
@@ -84,7 +84,8 @@ fn advice(result: &SearchResult) -> Option<String> {
     match (words.as_slice(), result.found.is_empty()) {
         ([], false) => None,
         ([], true) => Some(
-            "No system has these words. Name a drive, a platform and a port: 980 pro b550 second slot."
+            "No system matches these words. Name a drive, a platform and a port: 980 pro b550 \
+             second slot."
                 .to_owned(),
         ),
         (words, false) => Some(format!("Ignored: {}.", words.join(", "))),

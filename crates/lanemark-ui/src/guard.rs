@@ -1,9 +1,9 @@
-//! Access control: a request needs the token, must address this host, and must come from its own page.
+//! Access control: a request must carry the token, address this host, and come from the server's own page.
 //!
-//! Any program and any web page on the machine can reach a port of loopback. The token, 128 random bits of the system,
-//! keeps out other programs and users. The host's name keeps out pages that pointed their own name here (DNS
-//! rebinding). The origin keeps out pages that send a request blindly. A process that may read the memory of the user's
-//! processes is not kept out.
+//! Any program and any web page on the machine can reach a port of loopback. The token, 128 random bits from the
+//! operating system, keeps out other programs and users. The check of the host name keeps out pages whose own name
+//! resolves to this address (DNS rebinding). The check of the origin keeps out pages that send a request without
+//! reading its response. A process that may read the memory of the user's processes cannot be kept out.
 
 use std::fmt::Write;
 use std::fs::File;

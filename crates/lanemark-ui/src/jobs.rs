@@ -1,4 +1,4 @@
-//! The running simulations: how many run at a time, and which ones have lost their last client.
+//! The running simulations: how many run at a time, and which simulations have lost their last client.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use lanemark_lab::Cancel;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The destination of an answer: a page by its self-chosen name, and one of the systems on it.
+/// The recipient of an answer: a page, by the name that it chose, and one of the systems on the page.
 pub type AnswerDestination = (String, u8);
 
 /// All jobs of a server.
@@ -71,13 +71,13 @@ impl Jobs {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// Takes the permits that no other job waits for.
+    /// Takes the permits for which no other job waits.
     pub fn more_permits(&self) -> Vec<OwnedSemaphorePermit> {
         let take = || Arc::clone(&self.permits).try_acquire_owned().ok();
         std::iter::from_fn(take).collect()
     }
 
-    /// Returns the counts until now.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts { begun: of(&self.begun), ended: of(&self.ended), cancelled: of(&self.cancelled) }
@@ -125,7 +125,7 @@ mod tests {
         assert!(old.cancel().is_cancelled() && !new.cancel().is_cancelled());
         drop(old);
         assert!(others.iter().all(|job| !job.cancel().is_cancelled()));
-        // The job that ended was not the newest one, which is still known.
+        // The job that ended was not the newest one, whose entry remains.
         let newer = jobs.begin(asker("a", 0));
         assert!(new.cancel().is_cancelled());
         newer.finish();

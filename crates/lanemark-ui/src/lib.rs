@@ -1,4 +1,4 @@
-//! The laboratory in a browser: a server on loopback, and the one page that it serves.
+//! The laboratory in a browser: a server on loopback, and the single page that it serves.
 //!
 //! | file | purpose |
 //! |---|---|

@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use crate::suite;
 
-/// Maximum size of a file in bytes. A run of eight tests has some hundred kilobytes.
+/// Maximum size of a file in bytes. A run of eight tests has a few hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
-/// Maximum number of tests that are reported of a file.
+/// Maximum number of tests of a file that are reported.
 const TESTS_MAX: usize = 256;
 /// Maximum number of histograms of a file on a page. Eight tests of five repeats that read and write have 80.
 const HISTOGRAMS_MAX: usize = 1024;
@@ -60,7 +60,7 @@ pub struct TestTold {
     transactions_per_minute: Option<FigureTold>,
     /// Mean latency of the requests, or of the transactions if there are any.
     latency_mean_us: Option<FigureTold>,
-    /// Percentiles that enough requests support, each with its latency.
+    /// Percentiles for which there are enough requests, each with its latency.
     latency_us: Vec<(f64, f64)>,
 }
 

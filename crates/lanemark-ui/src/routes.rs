@@ -275,14 +275,14 @@ async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Resul
 async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
-        let text = "the question's Content-Type is not application/json";
+        let text = "the request's Content-Type is not application/json";
         return Err(wrong(StatusCode::BAD_REQUEST, text));
     }
     let read = tokio::time::timeout(BODY_TIME, to_bytes(body, most)).await;
     let late =
-        |_| wrong(StatusCode::REQUEST_TIMEOUT, "the question did not arrive completely in time");
+        |_| wrong(StatusCode::REQUEST_TIMEOUT, "the request did not arrive completely in time");
     let long = |_| {
-        let text = format!("the question was cut short, or has more than {most} bytes");
+        let text = format!("the request was cut short, or has more than {most} bytes");
         wrong(StatusCode::PAYLOAD_TOO_LARGE, &text)
     };
     read.map_err(late)?.map_err(long)
@@ -308,7 +308,7 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
-/// Reads this machine again. From then on it is one of the platforms, as `this-machine`.
+/// Reads this machine again. From then on the machine is one of the platforms, `this-machine`.
 async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let (file, made) = server.machine.read().await?;
     let listed = listing::machine(&file, made.left_out)?;

@@ -56,7 +56,7 @@ fn write_system(
     let drive = catalogue::drive(library, &name.drive).map(|entry| entry.name);
     let drive = drive.unwrap_or_else(|_| name.drive.clone());
     let label = format!("{number}: {drive} at {}:{}", name.platform, name.port);
-    // The name contains the volume before the drive, and all drives but the first in the port.
+    // The volume is part of the name before the drive, and all drives except the first are part of the port.
     let whole = name.to_string();
     let (volume, rest) = match (name.volume, whole.split_once(':')) {
         (Some(_), Some((volume, rest))) => (Some(volume), rest),

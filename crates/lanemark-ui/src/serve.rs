@@ -113,7 +113,7 @@ impl Ui {
                 },
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => stream,
-                    // There are too many open files, or the client disconnected before the accept: the next accept may
+                    // Too many files are open, or the client disconnected before it was accepted. The next accept may
                     // succeed.
                     Err(_) => {
                         tokio::time::sleep(LOOK_EVERY).await;
@@ -136,6 +136,6 @@ async fn connection(stream: TcpStream, router: axum::Router, visitor: Arc<Visito
         .max_buf_size(HEAD_MAX)
         .max_headers(HEADERS_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // A broken connection is not a server error, and the client is gone.
+    // A broken connection is not a server error, and no client is left to receive one.
     visitor.served(async { drop(serving.await) }).await;
 }

@@ -43,7 +43,7 @@ const LONGEST: Duration = Duration::from_seconds(600);
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum StepReport {
-    /// The figures until now.
+    /// The figures so far.
     Figures {
         /// The number of the test, if several are requested.
         index: usize,
@@ -62,7 +62,7 @@ pub enum StepReport {
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
     },
-    /// An error, after which no report follows.
+    /// An error; no report follows it.
     Failed {
         /// The error.
         message: String,
@@ -104,7 +104,7 @@ impl Simulation {
         self.samples.len() == self.repeats
     }
 
-    /// Returns whether only the end follows.
+    /// Returns whether only the end of the simulation remains.
     fn is_over(&self) -> bool {
         self.figures.as_ref().is_some_and(|figures| figures.interval.is_some())
             || self.samples.len() > self.repeats

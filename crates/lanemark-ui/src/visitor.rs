@@ -1,8 +1,8 @@
 //! Connections before and after they have shown the token.
 //!
 //! Any program of the machine can open a connection. Connections without the token are limited: only a few exist at a
-//! time, the oldest is closed when another arrives, and each is closed after a short time. So idle connections cannot
-//! fill the server: a page shows the token with its first request and is counted separately from then on.
+//! time, the oldest is closed when another arrives, and each is closed after a short time. Idle connections therefore
+//! cannot fill the server: a page shows the token with its first request, and from then on it is counted separately.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

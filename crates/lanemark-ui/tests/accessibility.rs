@@ -1,6 +1,6 @@
 //! The pages pass axe-core's rules for WCAG and good practices, so that they are accessible to everyone.
 //!
-//! Needs Chromium, and axe-core, which `make axe` downloads. If one of them is missing, the tests are skipped; in CI
+//! Requires Chromium, and axe-core, which `make axe` downloads. If one of them is missing, the tests are skipped; in CI
 //! they fail. `LANEMARK_PICTURES=FOLDER` saves pictures of the checked pages.
 
 mod client;
@@ -52,7 +52,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     let client = Client::on_machine(machine.path());
     let folder = tempfile::tempdir().unwrap();
     let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
-    // Three systems: one uses this machine, and one is invalid.
+    // There are three systems: one uses this machine, and one is invalid.
     let own = |name: &str| json!({"system": name, "set": [], "faults": []});
     let systems = [client::SYSTEM, "samsung-950-pro-512gb@this-machine:nvme0n1", "x@y:z"].map(own);
     let state = json!({"test": *client::TEST, "systems": systems}).to_string();
@@ -66,7 +66,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("document.querySelectorAll('.curve').length === 2");
     judge(&mut browser, &axe, "ui");
 
-    // All folded parts, a result file, and a file that is not a result.
+    // The page shows all folded parts, a result file, and a file that is not a result.
     let files: Vec<_> = [("run.json", client::run_file()), ("none.json", "{}".to_owned())]
         .into_iter()
         .map(|(name, text)| {
@@ -90,7 +90,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("!document.querySelector('#parts pre').hidden");
     judge(&mut browser, &axe, "ui-open");
 
-    // The list of a search box, and a server that has stopped.
+    // The page shows the list of a search box, and that the server has stopped.
     browser.value("document.querySelector('.pick input').focus()");
     browser.value("document.querySelector('.pick input').select()");
     browser.ask("Input.insertText", json!({"text": "980 pro b550"}));

@@ -194,7 +194,7 @@ fn any_file_is_told_in_numbers_or_refused() {
         match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
             Ok(file) => {
                 let text = serde_json::to_string(&file).unwrap();
-                // The page would read a value that is not finite as `null`.
+                // The page would receive a value that is not finite as `null`.
                 assert!(!text.contains("\"value\":null") && !text.contains("[null"), "{text}");
                 told += 1;
             }

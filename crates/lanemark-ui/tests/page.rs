@@ -65,7 +65,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
         }
         assert_eq!(count(&mut browser, &format!(".curve path.c{colour}")), 3, "{colour}");
     }
-    // The address no longer contains the token, but the state.
+    // The address now contains the state instead of the token.
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
 
@@ -88,7 +88,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     browser.value("document.querySelector('#eight').click()");
     browser.wait("document.querySelectorAll('#eight-table tbody tr').length === 8 && !document.querySelector('#eight').disabled");
 
-    // Every control has a name for users who cannot see it, and nothing is wider than a telephone.
+    // Every control has a name for users who cannot see it, and no element is wider than a phone's screen.
     let nameless = "[...document.querySelectorAll('input, select, button')].filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel)).length";
     assert_eq!(browser.value(nameless), json!(0));
     let ids = "(() => { const ids = [...document.querySelectorAll('[id]')].map((one) => one.id); return ids.length - new Set(ids).size; })()";
@@ -112,7 +112,7 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     browser.press(" ", 32);
     browser.wait("document.querySelectorAll('.values .field').length > 20");
 
-    // The Tab key gives each control the focus once, and the focus is visible.
+    // The Tab key moves the focus to each control once, and the focus is visible.
     browser.value("document.activeElement.blur(); window.scrollTo(0, 0); window.seen = new Set(); window.bare = []; addEventListener('focusin', (event) => { seen.add(event.target); requestAnimationFrame(() => { if (event.target === document.activeElement && getComputedStyle(event.target).outlineStyle === 'none') bare.push(event.target.outerHTML); }); })");
     let reached = "[...document.querySelectorAll('a[href], input, select, button, summary')].filter((one) => one.checkVisibility() && !one.disabled && !seen.has(one)).map((one) => one.outerHTML)";
     for _ in 0..200 {
@@ -144,11 +144,11 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     let whole = browser.value(FIRST);
     let rate = field("platform.port.sata.sata");
     browser.value(&format!("{rate}.querySelector('select').focus()"));
-    // From 6 Gb/s to 1.5 Gb/s.
+    // The rate changes from 6 Gb/s to 1.5 Gb/s.
     browser.press("Home", 36);
     browser.wait(&format!("{rate}.querySelector('select').value === '1.5 Gb/s'"));
     browser.wait(&format!("{FIRST} !== {whole} && {SETTLED}"));
-    // 4 MiB requests a second, in MB/s.
+    // The requests of 4 MiB a second, in MB/s.
     let rate = |value: &Value| {
         let requests: f64 = value.as_str().unwrap().replace(',', "").parse().unwrap();
         requests * 4.194_304

@@ -1,4 +1,5 @@
-//! The server from an HTTP client's side: accepted clients, refused requests, and continued operation.
+//! The server as HTTP clients see it: which clients it accepts, which requests it refuses, and that it continues to
+//! run.
 
 mod client;
 
@@ -75,7 +76,7 @@ fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
     let client = Client::start();
     let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": *TEST});
     let lines = client.lines("/api/simulate", &body);
-    // A first answer, the converged test, its interval, and the end.
+    // The lines are a first answer, the converged test, its interval, and the end.
     assert_eq!(lines.len(), 4, "{lines:?}");
     let first = &lines[0]["figures"];
     assert_eq!((&lines[0]["stage"], &first["repeats"]), (&json!("figures"), &json!(0)));
@@ -136,7 +137,7 @@ fn random_writes_of_a_disk_are_told_behind_its_cache() {
     let body = json!({"page": "p", "slot": 0, "system": system, "test": test});
     let lines = client.lines("/api/simulate", &body);
     let told: Vec<&Value> = lines.iter().map(|line| &line["figures"]).collect();
-    // The first answer fills the cache at the link's rate; a disk of 7,200 rpm writes some MB/s in random order.
+    // The first answer fills the cache at the link's rate; a 7,200 rpm disk writes a few MB/s in random order.
     let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
     let last = told[told.len() - 2];
     assert!(of(told[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(told[0]), of(last));
@@ -202,7 +203,7 @@ fn connections_without_the_token_keep_nobody_out() {
 #[test]
 fn a_simulation_that_nobody_waits_for_is_cancelled() {
     let client = Client::start();
-    // Half a minute of work, with the maximum number of requests in progress.
+    // There is half a minute of work, with the maximum number of requests in progress.
     let test = json!({"block": "256 KiB", "pattern": "random", "read_percent": 0.0,
         "queue_depth": 64, "threads": 64, "span": "200 GiB"});
     let body =

@@ -81,7 +81,7 @@ const RATED_NUMBERS: [(&str, f64, f64); 7] = [
 #[derive(Clone, Debug)]
 pub struct Row(BTreeMap<String, String>);
 
-/// A half of the corpus. The name of a drive's model determines its half.
+/// A half of the corpus. A half of the corpus. The name of a drive's model determines the half to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CorpusHalf {
     /// The training set: formulas and priors may be chosen by its residuals.
@@ -135,7 +135,7 @@ impl Corpus {
     /// Reads the two files in `folder`.
     ///
     /// # Errors
-    /// Returns the first fault with its file and line.
+    /// Returns the first error with its file and line.
     pub fn open(folder: &Path) -> Result<Self, ValidationError> {
         let text = |name: &str| input::text(&folder.join(name), LENGTH_MAX);
         Self::parse(&text(MEASUREMENTS)?, &text(RATINGS)?)
@@ -144,7 +144,7 @@ impl Corpus {
     /// Reads the texts of the two files.
     ///
     /// # Errors
-    /// Returns the first fault with its file and line.
+    /// Returns the first error with its file and line.
     pub fn parse(measurements: &str, ratings: &str) -> Result<Self, ValidationError> {
         let rows = read(MEASUREMENTS, measurements, &MEASURED_TEXTS, &MEASURED_NUMBERS)?;
         for (line, row) in &rows {

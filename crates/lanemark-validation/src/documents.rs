@@ -91,7 +91,7 @@ impl Sources {
         })
     }
 
-    /// The text of a table, given the text that it has now.
+    /// Returns the new text of a table, given its current text.
     fn text(&self, block: Block, present: &str) -> Result<String, ValidationError> {
         match block.content {
             Content::Published => Ok(report::published_table(&self.published)),

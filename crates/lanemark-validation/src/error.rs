@@ -1,4 +1,4 @@
-//! The errors of validation, each with the file and the line at fault.
+//! The errors of validation, each with the file and line that caused it.
 
 use std::io;
 

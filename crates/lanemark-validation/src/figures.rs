@@ -166,7 +166,7 @@ impl PublishedFigures {
     /// Reads the figures below the project's root.
     ///
     /// # Errors
-    /// Returns the first fault with its file and line.
+    /// Returns the first error with its file and line.
     pub fn open(root: &Path) -> Result<Self, ValidationError> {
         Self::parse(&input::text(&root.join(PUBLISHED), LENGTH_MAX)?)
     }
@@ -174,7 +174,7 @@ impl PublishedFigures {
     /// Reads the figures from text.
     ///
     /// # Errors
-    /// Returns the first fault with its line.
+    /// Returns the first error with its line.
     pub fn parse(text: &str) -> Result<Self, ValidationError> {
         let mut figures = Self::default();
         for cells in rows(PUBLISHED, text, &PUBLISHED_COLUMNS)? {
@@ -238,7 +238,7 @@ impl GridFigures {
     /// Reads the figures below the project's root.
     ///
     /// # Errors
-    /// Returns the first fault with its file and line.
+    /// Returns the first error with its file and line.
     pub fn open(root: &Path) -> Result<Self, ValidationError> {
         Self::parse(&input::text(&root.join(GRIDS), LENGTH_MAX)?)
     }
@@ -246,7 +246,7 @@ impl GridFigures {
     /// Reads the figures from text.
     ///
     /// # Errors
-    /// Returns the first fault with its line.
+    /// Returns the first error with its line.
     pub fn parse(text: &str) -> Result<Self, ValidationError> {
         let mut figures = Self::default();
         for cells in rows(GRIDS, text, &GRID_COLUMNS)? {

@@ -23,7 +23,7 @@ use crate::scratch;
 const TIME_MAX: f64 = 600.0;
 /// Minimum number of requests of a test.
 const REQUESTS_MIN: f64 = 3_000.0;
-/// Superblocks that are written before steady writes are counted, and while they are.
+/// Number of superblocks that are written before steady writes are counted, and number written while they are counted.
 const SUPERBLOCKS: f64 = 4.0;
 
 /// A measurement of the corpus with its prediction.
@@ -48,16 +48,16 @@ pub struct Comparison {
     pub rule: f64,
     /// The minimum of link and rating.
     pub limits: f64,
-    /// The comparison as a line for a person.
+    /// The comparison as a readable line.
     pub line: String,
 }
 
-/// An 80% interval: its ends over the prediction.
+/// An 80% interval, as the ratios of its ends to the prediction.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Low end over the prediction.
+    /// Ratio of the low end to the prediction.
     pub low: f64,
-    /// High end over the prediction.
+    /// Ratio of the high end to the prediction.
     pub high: f64,
     /// The value whose draws correlate most with the outcomes.
     pub widest: String,
@@ -94,7 +94,7 @@ pub fn compare(
     let sample = simulate(&system, &test)?;
     let mut predicted = figure(row, &sample).ok_or("this figure is not simulated")?;
     if let Some((share, cached)) = into_the_cache {
-        // The cache takes its share at its own rate, and the flash takes the rest.
+        // The cache accepts its share at its own rate, and the flash accepts the rest.
         predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
     }
     let interval = match intervals {
@@ -117,7 +117,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// A row with the parts that the recipe makes of it.
+/// A row with the parts that the recipe creates from it.
 struct Case<'c> {
     library: &'c Library,
     row: &'c Row,
@@ -139,7 +139,7 @@ struct Prepared {
     settings: Vec<Setting>,
     /// Whether the test begins with a full pseudo-SLC cache.
     is_past_the_cache: bool,
-    /// If the whole drive is written: the share that the cache takes, and the figure while it takes it.
+    /// If the whole drive is written: the share that the cache accepts, and the figure during that time.
     into_the_cache: Option<(f64, f64)>,
 }
 
@@ -247,7 +247,7 @@ impl<'c> Case<'c> {
         Ok(Prepared { system, name, settings, is_past_the_cache, into_the_cache })
     }
 
-    /// Returns the share of a whole drive that its cache takes, and the figure while the cache takes it.
+    /// Returns the share of a whole drive that its cache accepts, and the figure during that time.
     fn share_of_the_cache(
         &self,
         system: &System,
@@ -301,7 +301,7 @@ impl<'c> Case<'c> {
         let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
         let all = lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
         Ok(all.into_iter().next().flatten().map(|one| {
-            // A higher rate is a lower latency.
+            // A higher rate means a lower latency.
             let (low, high) = match self.row.text("figure").starts_with("latency") {
                 true => (1.0 / one.high_ratio, 1.0 / one.low_ratio),
                 false => (one.low_ratio, one.high_ratio),
@@ -340,7 +340,7 @@ fn line(row: &Row, comparison: &Comparison) -> String {
     )
 }
 
-/// Returns the bytes that the first drive's pseudo-SLC cache takes while flash is erased.
+/// Returns the number of bytes that the first drive's pseudo-SLC cache accepts while there is erased flash.
 fn cache_of(system: &System) -> f64 {
     match &system.spec.first().drive.media {
         MediaSpec::Flash(flash) => flash
@@ -428,7 +428,7 @@ mod tests {
     fn each_figure_is_in_the_unit_of_its_row() {
         let mut sample = Sample::empty();
         sample.elapsed = Duration::from_seconds(2);
-        // 2,000 reads of 4 KiB: 1 to 2,000 us. 500 writes of 8 KiB.
+        // There are 2,000 reads of 4 KiB, with 1 to 2,000 us, and 500 writes of 8 KiB.
         let mut reads = DirectionResult::new();
         (1..=2_000).for_each(|us| reads.record(Bytes(4_096), Duration::from_microseconds(us)));
         let mut writes = DirectionResult::new();
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(figure(&row("iops").rows[0], &Sample::empty()).filter(|rate| *rate > 0.0), None);
     }
 
-    /// Only writes change the drive, so that only they need more than the requests of one round before the count.
+    /// Only writes change the drive, so only they need more than one round of requests before counting begins.
     #[test]
     fn the_ramp_is_a_round_of_reads_two_of_writes_and_what_fills_a_cache() {
         let library = Library::built_in();

@@ -225,8 +225,8 @@ fn is_once_the_cache_is_full(row: &Row) -> bool {
 }
 
 /// Returns whether a row is of an old file on the system's drive. This applies to resctl-bench: its manual requires
-/// such a drive, and its program creates the file once for all of its runs, which end with minutes of writes. The file
-/// has left the pseudo-SLC cache by then.
+/// such a drive, and its program creates the file once for all of its runs, which end with minutes of writes. By then
+/// the file has left the pseudo-SLC cache.
 pub fn is_of_a_system_drive(row: &Row) -> bool {
     row.text("tool").contains("resctl-bench")
 }
@@ -272,7 +272,7 @@ pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
         requests.mix.flush_every = Some(1);
     }
     test.threads = row.number("threads").unwrap_or(1.0) as u32;
-    // CrystalDiskMark's file has 1 GiB by default.
+    // CrystalDiskMark's file has a size of 1 GiB by default.
     let usual = match row.text("drive_kind") {
         _ if row.text("tool").contains("CrystalDiskMark") => f64::from(1 << 30),
         "hdd" if !row.text("target").contains("file") => drive_capacity,

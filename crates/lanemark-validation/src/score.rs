@@ -37,19 +37,20 @@ pub struct Score {
     pub rule_nearer_percent: f64,
     /// Rows whose measurement lies in the 80% interval, of the rows with an interval.
     pub coverage_percent: Option<f64>,
-    /// Geometric mean of prediction over measurement: above 1 if the model predicts too high a figure.
+    /// Geometric mean of the ratios of prediction to measurement: above 1 if the model predicts figures that are too
+    /// high.
     pub bias: Option<f64>,
     /// Median width of the intervals, high end over low end.
     pub width: Option<f64>,
 }
 
 /// The result of comparing the model with the rule of thumb by the distance to a published figure. Each row has exactly
-/// one, so that the shares add up to 100%.
+/// one result, so the shares add up to 100%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The model is nearer.
     Nearer,
-    /// Both predict the same within 1%: the same rating, or the same link.
+    /// Both predict the same figure within 1%, because of the same rating or the same link.
     Tied,
     /// The rule of thumb is nearer.
     RuleNearer,
@@ -112,7 +113,8 @@ impl Score {
     }
 }
 
-/// Returns median and mean, 0 for no values. The median of an even number is the upper of the two in the middle.
+/// Returns the median and the mean, which are 0 if there are no values. The median of an even number is the upper of
+/// the two in the middle.
 pub(crate) fn median_and_mean(mut values: Vec<f64>) -> (f64, f64) {
     values.sort_by(f64::total_cmp);
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;

@@ -13,7 +13,7 @@ fn error(measurements: &str) -> String {
     Corpus::parse(measurements, ten_rows::RATINGS).unwrap_err().to_string()
 }
 
-/// Returns the ten rows with one text replaced.
+/// Returns the ten rows with one string replaced.
 fn with(from: &str, to: &str) -> String {
     let text = measurements();
     assert!(text.contains(from), "{from}");
@@ -89,7 +89,7 @@ fn files_that_cannot_be_read_are_errors() {
     assert!(said().contains(MEASUREMENTS), "{}", said());
     fs::write(folder.path().join(MEASUREMENTS), [0xff, 0xfe, b'\n']).unwrap();
     assert!(said().contains(MEASUREMENTS), "{}", said());
-    // A sparse file that is longer than a corpus may be and occupies no disk space.
+    // The file is sparse: it is longer than a corpus may be, but occupies no disk space.
     File::create(folder.path().join(MEASUREMENTS)).unwrap().set_len(65 << 20).unwrap();
     assert!(said().contains(MEASUREMENTS), "{}", said());
     fs::write(folder.path().join(MEASUREMENTS), measurements()).unwrap();

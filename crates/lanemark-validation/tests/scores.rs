@@ -36,7 +36,8 @@ fn errors_are_those_computed_by_hand() {
     let rows = ten();
     let score = Score::of(&rows.iter().collect::<Vec<_>>());
     assert_eq!(score.rows, 10);
-    // Sorted: 0, 0, 0, 10, 10, 20, 20, 50, 50, 100. The sixth is the upper of the two middle values.
+    // The sorted errors are 0, 0, 0, 10, 10, 20, 20, 50, 50 and 100. The sixth error is the upper of the two middle
+    // values.
     near(score.model.median_percent, 20.0);
     near(score.model.mean_percent, 26.0);
     // 1.1 / 0.9 * 1.2 / 0.8 * 1.5 / 0.5 * 2 = 11.
@@ -53,11 +54,11 @@ fn errors_are_those_computed_by_hand() {
 fn shares_and_coverage_are_those_computed_by_hand() {
     let rows = ten();
     let score = Score::of(&rows.iter().collect::<Vec<_>>());
-    // Exact in three rows, equal to the rule in one.
+    // The model is exact in three rows, and equal to the rule in one.
     near(score.nearer_percent, 30.0);
     near(score.tied_percent, 10.0);
     near(score.rule_nearer_percent, 60.0);
-    // The first five of the eight rows with an interval: 100 / 80 is its end, which it includes.
+    // These are the first five of the eight rows with an interval. 100 / 80 is the interval's end, which belongs to it.
     near(score.coverage_percent.unwrap(), 62.5);
     near(score.width.unwrap(), 1.5625);
 }
@@ -111,7 +112,8 @@ fn saved_figures_give_the_tables_of_the_figures_themselves() {
     let saved = PublishedFigures::parse(&figures.text()).unwrap();
     assert_eq!(saved.text(), figures.text());
     let table = report::published_table(&saved);
-    // Without the tenth row: errors 0, 0, 10, 10, 20, 20, 50, 50, 100; 260 / 9; 11 to the ninth root.
+    // Without the tenth row, the errors are 0, 0, 10, 10, 20, 20, 50, 50 and 100. Their mean is 260 / 9, and the
+    // geometric mean is the ninth root of 11.
     let all = "| all | held-out | 9 | 20.0%, 28.9%, 1.31 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 22% | 11% | 67% | 62% |\n";
     assert!(table.contains(all), "{table}");
     let development = "| all | training | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";

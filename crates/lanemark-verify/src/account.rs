@@ -17,7 +17,7 @@ struct Range {
     wrong: UnitDamage,
 }
 
-/// The verdicts until now.
+/// The verdicts so far.
 pub(super) struct VerdictCounts<'a> {
     history: &'a History,
     units: UnitCounts,
@@ -121,7 +121,7 @@ impl Range {
     fn goes_on_with(&self, number: u32, wrong: &UnitDamage) -> bool {
         let length = u64::from(number - self.first);
         let alike = match (self.wrong.found, wrong.found) {
-            // In a write at another offset, each unit follows the one before.
+            // In a write at another offset, each unit follows the previous one.
             (
                 FoundData::Elsewhere { generation: one, .. },
                 FoundData::Elsewhere { generation: other, .. },

@@ -1,8 +1,8 @@
-//! A device in memory for trials. It executes requests in any order between submission and answer, sector by sector,
+//! A device in memory, for trials. It executes requests in any order between submission and answer, sector by sector,
 //! and keeps executed changes in a volatile cache until a flush.
 //!
-//! The device remembers every version of every sector, so that a trial can inject a fault of a real device afterwards:
-//! a dropped write is a write without its versions.
+//! The device remembers every version of every sector, so that a trial can later inject a fault of a real device: for a
+//! dropped write, the versions that it made are removed.
 
 use lanemark_schema::rng::Rng;
 

@@ -14,7 +14,7 @@ use super::error::VerifyError;
 use super::journal::Header;
 use super::record::{Record, RecordKind};
 
-/// The position of an answer that never came.
+/// The position of an answer that never arrived.
 const NEVER: u64 = u64::MAX;
 
 /// A write or a trim.
@@ -53,7 +53,7 @@ pub(super) struct History {
     flushed: Option<u64>,
     /// The highest generation that was requested.
     pub(super) generation_last: u64,
-    /// Whether the run came to its end.
+    /// Whether the run reached its end.
     pub(super) ended: bool,
     /// Whether requests may have been submitted that the journal does not contain.
     pub(super) tail_missing: bool,

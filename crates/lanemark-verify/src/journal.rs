@@ -181,7 +181,7 @@ impl Journal {
     }
 }
 
-/// Acquires the lock; a thread that panicked left no incomplete state that is not marked as broken.
+/// Acquires the lock. If a thread panicked, any incomplete state that it left is marked as broken.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -232,8 +232,8 @@ pub(super) fn read_records(
         match (decoded, bad) {
             (Some((record, _)), None) => take(number, record)?,
             (None, None) => bad = Some(number),
-            // A valid record after an invalid one: with `sync`, no later record was acted upon; without, only a power
-            // cut leaves such a gap.
+            // A valid record follows an invalid one: with `sync`, no request followed a later record; without it, only
+            // a power cut leaves such a gap.
             (Some((_, synced)), Some(hole)) => {
                 let damaged = if header.sync { synced > hole } else { !cut };
                 if damaged {

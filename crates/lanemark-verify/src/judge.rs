@@ -232,7 +232,7 @@ impl<'a> Unit<'a> {
                 }
             }
         }
-        // Content from before the run does not carry this run's mark.
+        // Content from before the run does not contain this run's mark.
         let claimed = Stamp::claimed(self.bytes).filter(|one| one.run == self.history().header.run);
         let changed = claimed.is_some() && !known[0][2];
         let all = |which: usize| known.iter().all(|sector| sector[which]);

@@ -3,7 +3,7 @@
 //! [`Verification`] runs the writes, trims and flushes of a workload. Every unit of every write carries its identity
 //! (`unit`), and a journal (`journal`, `record`) keeps each request and each answer. [`Check`] reads all units back.
 //! `history` reads the changes of each unit from the journal, `judge` compares them with the unit's content, and
-//! `account` adds the verdicts up. `load` is the loop of one writing thread, over the engines of `lanemark_measure`.
+//! `account` adds up the verdicts. `load` is the loop of one writing thread, over the engines of `lanemark_measure`.
 //!
 //! # Contents that are right
 //!

@@ -1,4 +1,4 @@
-//! A unit: the smallest piece that is judged. It states its own offset and the write that it belongs to.
+//! A unit: the smallest piece that is judged. It states its own offset and the write to which it belongs.
 //!
 //! The first 48 bytes are the stamp, little-endian: a mark, the run, the offset on the target, the generation of the
 //! write, the unit's position in that write, the write's length, a checksum (CRC-32 of IEEE 802.3, over all of the unit
@@ -99,7 +99,7 @@ pub(super) fn stamp_write(buffer: &mut [u8], unit: usize, run: u64, offset: u64,
     }
 }
 
-/// Mixes a word once: different words stay different.
+/// Mixes a word in one step that maps different words to different words.
 fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 32)).wrapping_mul(MULTIPLIER);
     word ^ (word >> 29)

@@ -61,9 +61,9 @@ pub struct Verification<'a> {
 /// The progress of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyProgress {
-    /// Whether the target is still being filled, or checked.
+    /// Whether the target is still being filled, or is being checked.
     pub filling: bool,
-    /// Data written or read until now.
+    /// Data written or read so far.
     pub done: Bytes,
     /// Total number of bytes, if known.
     pub total: Option<Bytes>,

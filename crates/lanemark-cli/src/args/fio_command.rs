@@ -1,4 +1,4 @@
-//! A command line of fio as the workload, after `--`.
+//! A fio command line as the workload, after `--`.
 
 use clap::Args as ClapArgs;
 use lanemark_formats::fio;
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FioCommandArgs {
-    /// A command line of fio in place of the workload: -- fio --rw=randread --bs=4k
+    /// A fio command line in place of the workload: -- fio --rw=randread --bs=4k
     #[arg(last = true, value_name = "FIO COMMAND", conflicts_with = "workload")]
     fio_command: Vec<String>,
 }
@@ -22,7 +22,7 @@ impl FioCommandArgs {
         };
         match fio::is_command(&text) {
             true => Ok(text),
-            false => Err(Failure::input(format!("`{text}` is not a command line of fio"))
+            false => Err(Failure::input(format!("`{text}` is not a fio command line"))
                 .hint("write -- fio --rw=randread --bs=4k, or name a workload")),
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct FitArgs {
     /// Similar drive, for values that the results do not determine [default: a generic drive of the port's protocol]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) like: Option<String>,
-    /// Override a model value, which is then not fitted, such as drive.port.pcie.generation=3 (repeatable)
+    /// Override a model value, such as drive.port.pcie.generation=3; this value is then not fitted (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Write the fitted drive to this file

@@ -37,7 +37,7 @@ pub(crate) struct HostMeasureArgs {
 
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct HostOption {
-    /// Host file of `lanemark host measure`, or host of the library, in place of the platform's processor times
+    /// Host file written by `lanemark host measure`, or library host, in place of the platform's processor times
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<String>,
 }

@@ -47,7 +47,7 @@ impl SamplesCopyArgs {
         self.name.as_deref().filter(|_| !self.all)
     }
 
-    /// Returns the folder to copy to; an empty path is the current folder.
+    /// Returns the destination folder; an empty path is the current folder.
     pub(crate) fn folder(&self) -> PathBuf {
         let given = match self.all {
             true => self.name.as_ref().map(PathBuf::from),

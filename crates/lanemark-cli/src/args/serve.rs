@@ -74,7 +74,7 @@ pub(crate) struct ServeArgs {
         conflicts_with = "memory"
     )]
     pub(crate) data: Option<PathBuf>,
-    /// Keep the data in memory; they are lost when the server ends
+    /// Keep the data in memory; it is lost when the server ends
     #[arg(long)]
     pub(crate) memory: bool,
     /// Read unwritten sectors from this image, which is opened read-only
@@ -132,8 +132,8 @@ pub(crate) struct ServeArgs {
     pub(crate) library: LibraryArgs,
 }
 
-/// The content of a drive at the start, as of a simulated test. It does not affect disks, or drives whose
-/// condition determines it.
+/// The content of a drive at the start, with the same choices as for a simulated test. It does not affect disks, or
+/// drives whose condition determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StartArg {
     /// Data over the whole size, just written: as before a simulated test that reads

@@ -27,7 +27,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N", requires = "trace")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) outstanding: Option<u32>,
-    /// Replay only this device or file of the trace, by its name there [default: all, as one device]
+    /// Replay only this device or file of the trace, by its name in the trace [default: all, as one device]
     #[arg(long, value_name = "NAME", requires = "trace")]
     pub(crate) trace_device: Option<String>,
     /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
@@ -36,7 +36,7 @@ pub(crate) struct TraceArgs {
     /// Replay only the first N requests
     #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Move requests beyond --size into it, to the remainder of their offset
+    /// Wrap requests beyond --size: take each offset modulo that size
     #[arg(long, requires = "trace")]
     pub(crate) wrap: bool,
 }

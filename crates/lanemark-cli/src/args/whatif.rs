@@ -9,10 +9,10 @@ use super::{HostOption, SeededArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WhatIfArgs {
-    /// Present system, DRIVE@PLATFORM:PORT, or saved result
+    /// Current system, DRIVE@PLATFORM:PORT, or saved result
     #[arg(value_name = "SYSTEM|RESULT")]
     pub(crate) from: String,
-    /// Model of the system of a measured result, DRIVE@PLATFORM:PORT
+    /// Model of the system that a measured result describes, DRIVE@PLATFORM:PORT
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct WhatIfArgs {
     /// Override a model value of the other system, such as platform.link.dmi.pcie.lanes=1 (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Fit that produced the drive's model, as printed by `lanemark fit --json`; its ranges enter the intervals
+    /// Fit that produced the drive's model, as printed by `lanemark fit --json`; the intervals include its ranges
     #[arg(long, value_name = "FILE")]
     pub(crate) fit: Option<PathBuf>,
     /// Tests to run [default: the tests of the result, else data-sheet]

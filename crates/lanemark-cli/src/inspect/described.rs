@@ -1,4 +1,4 @@
-//! Drives that another tool lists, with the library's drive of each.
+//! Drives that another tool lists, each with the library drive of that model.
 
 use std::path::Path;
 
@@ -16,19 +16,19 @@ use crate::{library, output};
 /// The length of a file's beginning that decides whether it is a list.
 const HEAD_MAX: u64 = 64 << 10;
 
-/// A drive with the library's drives of its model.
+/// A drive and the library drives of its model.
 #[derive(Serialize)]
 struct MatchedDrive<'d> {
     #[serde(flatten)]
     drive: &'d DescribedDrive,
-    /// Drives of the same line and capacity.
+    /// Drives of the same product line and capacity.
     library: Vec<String>,
-    /// Drives of the same line with another capacity.
+    /// Drives of the same product line with another capacity.
     library_other_capacity: Vec<String>,
 }
 
-/// Returns the file that the arguments name in place of a sysfs tree: of `--lspci`, or a target that is a list of
-/// another tool.
+/// Returns the file that the arguments name in place of a sysfs tree: the file of `--lspci`, or a target that is
+/// another tool's list.
 pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
     if let Some(file) = &args.lspci {
         return Some(file);
@@ -41,7 +41,7 @@ pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
     drives::is_ours(&String::from_utf8_lossy(&head)).then_some(path)
 }
 
-/// Prints the drives in `text` if it is a list of another tool, otherwise returns `None`.
+/// Prints the drives in `text` if it is another tool's list, otherwise returns `None`.
 pub(super) fn show(
     args: &InspectArgs,
     text: &str,
@@ -53,7 +53,7 @@ pub(super) fn show(
     let name = file.display().to_string();
     let listed = drives::read(text, &name)?;
     if args.svg.is_some() || args.as_platform.is_some() || args.workload.is_some() {
-        let message = format!("{name}: lists drives and no complete paths to them");
+        let message = format!("{name}: lists drives, but not the complete paths to them");
         return Err(Failure::input(message).hint(
             "--svg, --as-platform and --workload need a sysfs tree, a capture or lspci's output",
         ));
@@ -100,7 +100,7 @@ fn block(found: &MatchedDrive<'_>) -> String {
     }
     lines.push(match (found.library.as_slice(), found.library_other_capacity.as_slice()) {
         ([], []) => {
-            "  library: no drive of this model; `lanemark drive new` makes one of its ratings"
+            "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
                 .to_owned()
         }
         ([], others) => {

@@ -85,7 +85,7 @@ impl PlatformEntry {
             name: port.name.clone(),
             connector: port.plug.to_string(),
             controller: match port.plug {
-                // The plugged device contains its own controller.
+                // A device that is plugged into the port contains its own controller.
                 Plug::Pcie(..) if !port.controller.is_usb() => ProtocolKind::Nvme.name(),
                 _ => port.controller.name(),
             },

@@ -60,7 +60,7 @@ impl StudyParts {
         let (_, system, workload) =
             study.systems().nth(at).ok_or_else(|| fail("has no systems"))?;
         let of_database =
-            || fail("its tests are not of a database").hint("give a study of transactions");
+            || fail("its tests do not use a database").hint("give a study with transactions");
         let (test, transactions) = asked(workload).ok_or_else(of_database)?;
         let in_use: f64 = transactions.pages.iter().map(|class| class.size.get() as f64).sum();
         let in_use = (in_use * transactions.in_use.get()).max(1.0);

@@ -11,8 +11,8 @@
 //! - **Buffer.** It begins with the study's share of the pages in use. Probes then find the size at which a transaction
 //!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over
 //!   other pages.
-//! - **Time elsewhere.** It begins with the study's value. A trial then sets it to the published time of a transaction
-//!   minus the time at processors, disk and locks here.
+//! - **Time elsewhere.** It begins with the study's value. A trial then sets it to the published time of a transaction,
+//!   minus the time that a transaction spends at processors, disk and locks here.
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ impl Setting<'_> {
             progress.note(&format!(
                 "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
                  {:.1} us for each; here a transaction takes {:.1} us, and {:.1} us in the disk's server, so {} \
-                 processors reach {:.3} M when the processors that the server leaves are as busy",
+                 processors reach {:.3} M if the processors that the disk's server leaves free are as busy",
                 set.scale,
                 rate / 1e6,
                 100.0 * busy,
@@ -149,7 +149,7 @@ impl Setting<'_> {
         Ok(None)
     }
 
-    /// Returns the values before any trial, from the study and a transaction's processor time.
+    /// Returns the values before any trial; they follow from the study and a transaction's processor time.
     fn first(&self, loaded: LoadedContents, processor_us: f64) -> Result<TurnValues, Failure> {
         let scale = match (self.time_scale, self.asked.published(self.simulated)) {
             (Some(given), _) => given,
@@ -188,7 +188,7 @@ impl Setting<'_> {
         if rate > 0.0 {
             let users = f64::from(self.asked.users);
             let inside = users * 60.0 / rate - tried.pause.as_secs_f64();
-            // The part without processor time scales with the drives.
+            // The part that is not processor time scales with the drives.
             let worked = (cost.database_us * 1e-6).min(inside);
             let inside = worked + (inside - worked) * set.scale / tried.scale;
             let left = users * 60.0 / published * set.scale - inside;
@@ -238,7 +238,7 @@ fn unknown() -> Failure {
 /// Returns the size of a buffer, in MiB, that should read `wanted` times per transaction: on the line between the
 /// nearest size with too many reads and the nearest with too few, each with its reads.
 fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
-    // Without a smaller size, half of the larger one is assumed to read twice the wanted amount.
+    // If no smaller size is known, half of the larger size is assumed to cause twice the wanted reads.
     let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
     let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
     ((least.0 + share * (most.0 - least.0)).round() as u64).max(1)
@@ -253,11 +253,11 @@ mod tests {
         for (wanted, small, large, size) in [
             (20.0, Some((100.0, 30.0)), (200.0, 10.0), 150),
             (15.0, Some((100.0, 30.0)), (200.0, 10.0), 175),
-            // Near an end, it still moves by a twentieth.
+            // Near one of them the size still moves by a twentieth.
             (29.9, Some((100.0, 30.0)), (200.0, 10.0), 105),
             (10.1, Some((100.0, 30.0)), (200.0, 10.0), 195),
             (10.0, Some((100.0, 10.0)), (200.0, 10.0), 105),
-            // Half of 200 MiB is assumed to read 30 times.
+            // A buffer of half of 200 MiB is assumed to cause 30 reads.
             (15.0, None, (200.0, 10.0), 175),
             (15.0, None, (200.0, 0.0), 150),
             (4.0, None, (1.0, 0.0), 1),

@@ -219,7 +219,7 @@ fn shown(metric: Metric, value: f64) -> String {
 
 /// Returns the number of servers that `nodes` can spare if each does `ratio` times as much.
 fn saved(nodes: u32, ratio: f64) -> i64 {
-    // A quotient that is whole except for rounding must not require another server.
+    // A quotient that is a whole number except for rounding must not require another server.
     i64::from(nodes) - (f64::from(nodes) / ratio * (1.0 - 1e-12)).ceil() as i64
 }
 

@@ -30,7 +30,7 @@ const LOG_ROOM: u64 = 6 << 30;
 
 /// The folder and the settings that all turns share.
 pub(super) struct Bench {
-    /// The mount namespace outside of this command's.
+    /// The mount namespace outside this command's own.
     pub(super) outside: std::fs::File,
     /// A folder that the server's account may enter.
     pub(super) folder: PathBuf,
@@ -112,7 +112,7 @@ impl Bench {
 
     /// Mounts the file system of a disk.
     fn mount(&self, served: &mut Served) -> Result<(), Failure> {
-        // The disk's own switch (`queue/write_cache`) would persist after the disk.
+        // The disk's own switch (`queue/write_cache`) would remain set after the disk is removed.
         let options = if self.flushes { "" } else { "barrier=0" };
         served.mount(&self.disk(), "ext4", options)
     }
@@ -165,7 +165,7 @@ impl Bench {
             loaded => loaded?,
         };
         let mut connection = database.connect()?;
-        // The first reader of fresh rows would write hint bits; this writes them now.
+        // The first reader of fresh rows would write hint bits, so they are written now.
         connection.script("VACUUM (FREEZE, ANALYZE)")?;
         let sizes = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'lanemark_oltp' \
@@ -183,7 +183,8 @@ impl Bench {
         Ok(Some(LoadedContents { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
     }
 
-    /// Runs users on a disk with the loaded contents, which no turn changes; returns `None` if the command was stopped.
+    /// Runs users on a disk with the loaded contents, which turns do not change; returns `None` if the command was
+    /// stopped.
     pub(super) fn turn(
         &self,
         turn: &Turn<'_>,
@@ -244,7 +245,7 @@ pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
     /// Time of the database for a transaction, in microseconds: its server, its users, and all other work except the
-    /// disk's server. On an otherwise idle machine the other work is the kernel's for the database.
+    /// disk's server. On an otherwise idle machine, the other work is the kernel's work for the database.
     pub(super) database_us: f64,
     /// Time of the disk's server for a transaction, in microseconds. It represents the processors of the drives.
     pub(super) disk_us: f64,
@@ -312,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_transaction_costs_its_own_time_and_the_others_without_the_disks_server() {
-        // 10,000 transactions in ten seconds of four processors: 4,000 us of them for each transaction.
+        // 10,000 transactions in ten seconds on four processors use 4,000 us of processor time each.
         let sample = |count: u64, others: Option<f64>| {
             let time = ServerTime { server_s: Some(10.0), driver_s: Some(2.0), sessions: None };
             let transactions = Some(TransactionsUse {
@@ -345,7 +346,7 @@ mod tests {
             (None, None, [1200.0, 0.0, 0.3]),
             (Some(0.25), None, [2200.0, 0.0, 0.55]),
             (Some(0.25), Some(9.6), [1400.0, 800.0, 1400.0 / 3200.0]),
-            // The server is a part of the others, and may have worked for longer than they did.
+            // The server's time is included in the others' time, and may have been measured over a longer period.
             (Some(0.1), Some(9.6), [1200.0, 800.0, 1200.0 / 3200.0]),
             (Some(1.0), Some(48.0), [1200.0, 4000.0, 1.0]),
         ] {
@@ -362,8 +363,8 @@ mod tests {
         let cost = Cost { database_us: 1_000.0, disk_us: 500.0, busy: 0.5 };
         // Both processors are busy: 1.5 ms each.
         assert!((cost.rate(2.0, 1.0) - 80_000.0).abs() < 1e-6);
-        // Half of the rest: a second has 2 s of processors, 0.5 ms x rate for the disk, and half of the rest for the
-        // database.
+        // The database uses half of the rest. Each second offers 2 s of processor time, and the disk takes 0.5 ms x
+        // rate of it.
         let rate = cost.rate(2.0, 0.5) / 60.0;
         let left = 2.0 - 0.5e-3 * rate;
         assert!((1e-3 * rate / left - 0.5).abs() < 1e-9);

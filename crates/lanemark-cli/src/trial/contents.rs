@@ -1,4 +1,5 @@
-//! The contents that every turn of a trial starts with: an image of a fresh file system, of a folder, or of the user.
+//! The contents with which every turn of a trial starts: an image of a fresh file system, an image of a folder, or the
+//! user's own image.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -76,7 +77,7 @@ pub(super) fn image(
             return Ok(own);
         }
         Source::Folder(path) if file_system == FileSystem::None => {
-            let why = format!("--from {}: a bare device lacks folders", path.display());
+            let why = format!("--from {}: a bare device has no folders", path.display());
             return Err(Failure::input(why).hint("give another --fs, or an image"));
         }
         Source::Folder(path) if file_system == FileSystem::Xfs => {
@@ -91,7 +92,7 @@ pub(super) fn image(
     drop(made);
     let (program, mut arguments): (&str, Vec<String>) = match file_system {
         FileSystem::None => return Ok(image),
-        // The kernel must not write parts of the file system later. The owner of the root folder is this user.
+        // The kernel must not write parts of the file system later. This user becomes the owner of the root folder.
         FileSystem::Ext4 => {
             let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
             let owner = format!("root_owner={}:{}", user.as_raw(), group.as_raw());

@@ -20,14 +20,14 @@ use crate::served_disk::Contents;
 
 /// The command of a cut. The drive does not return, because its server is killed.
 const CUT: &str = "power-cut 600s";
-/// Time between the cut and the end of the program, in which the program meets failed requests.
+/// Time between the cut and the end of the program, in which its requests fail.
 const MEETS: Duration = Duration::from_millis(20);
 /// Suffixes of the server's files next to the data.
 const JOURNAL: &str = ".lanemark";
 const MAP: &str = ".map";
 /// Exit code of mount(8) after a failure.
 const MOUNT_FAILED: i32 = 32;
-/// The line of the journal that describes a cut, and its end if the drive had stored everything.
+/// The line of the journal that describes a cut, and the end of that line if the drive had stored everything.
 const JOURNAL_LINE: &str = "cut power cut";
 const NO_LOSS: &str = "no data is lost";
 
@@ -94,7 +94,7 @@ impl Cuts<'_> {
             return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
         }
         std::thread::sleep(MEETS);
-        // The program's requests end only with the server, and the program only with its requests.
+        // The program's requests end only when the server ends, and the program ends only after its requests.
         served.kill();
         drop(program);
         if bench.stop.load(std::sync::atomic::Ordering::Relaxed) {

@@ -78,8 +78,8 @@ impl Program {
         Ok(Self { child, began, processor_s })
     }
 
-    /// Waits for the end of the program, at most until `longest` after its start; returns `None` if it still runs or
-    /// `stop` is set.
+    /// Waits for the end of the program, but no longer than `longest` after its start; returns `None` if the program is
+    /// still running or `stop` is set.
     pub(super) fn wait(
         &mut self,
         longest: Duration,
@@ -111,7 +111,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Children of the program may run on after it.
+        // Children of the program may outlive it.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }

@@ -149,7 +149,7 @@ fn failed(system: &str, ended: &Ended, output: &Path) -> Failure {
     Failure::run(format!("{system}: the command ended with exit code {}: {said}", ended.exit_code))
 }
 
-/// Returns the simulated time until now during which a system had requests, in seconds.
+/// Returns the simulated time during which a system has had requests so far, in seconds.
 fn busy_s(served: &Served) -> Result<f64, Failure> {
     let fail = |why: &dyn std::fmt::Display| {
         Failure::run(format!("{}: {why}", served.control().display()))

@@ -98,7 +98,7 @@ fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
         return;
     }
     let alone = [(1, 1.0), (4, 1.0), (32, 2.0)].map(|(depth, bound)| {
-        // Whole rounds: fio reports the completions of an incomplete last round only when all have arrived.
+        // Only whole rounds: fio reports the completions of an incomplete last round only when all have arrived.
         let (measured, modelled) = fio(&kernel, depth, if depth == 32 { 800 } else { 400 });
         let apart = (measured - modelled).abs();
         assert!(apart < bound, "depth {depth}: {measured} us measured, {modelled} us modelled");
@@ -202,7 +202,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
         };
         let ended = Instant::now();
         while !is_gone() {
-            // Only cleanup by a second process may take some time.
+            // Only the cleanup by a second process may take some time.
             assert!(
                 *signals != ["-INT"] && ended.elapsed() < Duration::from_secs(20),
                 "{signals:?}"

@@ -76,7 +76,7 @@ fn a_scenario_happens_at_its_times() {
     let server = Server::start(folder, &arguments);
     let mut client = server.client();
     client.write(0, &[1; 512], false).unwrap().unwrap();
-    // A server takes some time to start; the pause counts from the moment at which it listens, or shortly before.
+    // A server takes some time to start; the pause counts from about the moment at which it listens.
     assert!(began.elapsed() > Duration::from_millis(350));
     std::thread::sleep(Duration::from_millis(700));
     assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
@@ -136,13 +136,13 @@ fn what_would_lose_data_is_refused_with_code_3() {
     assert!(said(&output).contains("stripe:"), "{}", said(&output));
 }
 
-/// Returns a block of a round, which contains the round in every word, so that mixed data is detected.
+/// Returns a block that contains the number of its round in every word, so that mixed data is detected.
 fn block(round: u64) -> Vec<u8> {
     round.to_le_bytes().repeat(512)
 }
 
-/// The server is killed during writes, at a different moment each time. Each block contains the last round that was
-/// flushed before or a later one, in whole sectors. The next server reports how the previous one ended.
+/// The server is killed during writes, at a different moment each time. Each sector of a block contains the last round
+/// that was flushed before the kill, or a later round. The next server reports how the previous one ended.
 #[test]
 fn a_kill_loses_nothing_that_was_flushed() {
     let mut random = Rng::new(StreamKey::from_seed(18));

@@ -21,7 +21,7 @@ const FLIPPED: u8 = 0x5a;
 const DONE: i32 = 0x10 * 2 + 1;
 
 /// The boot sector: with the firmware's INT 13h it reads eight sectors, flips bits of each byte and writes them
-/// elsewhere, `times` over, then writes to `isa-debug-exit`: 0x10, or 0x11 if a request failed.
+/// elsewhere, `times` times, then writes to `isa-debug-exit`: 0x10, or 0x11 if a request failed.
 fn boot_sector(times: u16) -> [u8; 512] {
     let [times_low, times_high] = times.to_le_bytes();
     let code = [

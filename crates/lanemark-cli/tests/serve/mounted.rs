@@ -18,10 +18,10 @@ const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
 const ATTACHED: [&str; 4] = ["--memory", "--size", "64MiB", "--attach"];
 
-/// A lock on the numbers of loop devices. A test that checks whether a number is free must be the only one to use them.
+/// A lock on the numbers of loop devices. While a test checks whether a number is free, no other test may use them.
 pub(super) static DISKS: Mutex<()> = Mutex::new(());
 
-/// Starts a server with a file or a disk. Returns `None` if this machine or user cannot have one.
+/// Starts a server with a file or a disk. Returns `None` if this machine or user does not support it.
 pub(super) fn start(folder: TempDir, arguments: &[&str]) -> Option<Server> {
     match Server::try_start(folder, arguments) {
         Ok(server) => Some(server),
@@ -67,7 +67,7 @@ fn the_file_is_the_drive_that_connections_have() {
     let mut bytes = [0; 8192];
     file.read_exact_at(&mut bytes, 4096).unwrap();
     assert!(bytes[..4096] == [7; 4096] && bytes[4096..] == [8; 4096]);
-    // No layer in between caches the data, and partial sectors are correct.
+    // No intermediate layer caches the data, and partial sectors are correct.
     file.write_all_at(b"odd", 4097).unwrap();
     assert_eq!(client.read(4096, 512).unwrap().unwrap()[..5], [7, b'o', b'd', b'd', 7]);
     file.sync_all().unwrap();
@@ -147,7 +147,8 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     assert_eq!(mounts(folder.path()), 0);
 }
 
-/// A user without root privileges gets a file if the machine allows it, and otherwise an error that names the obstacle.
+/// A user without root privileges gets a file if the machine allows this, and otherwise an error that states the
+/// obstacle.
 #[test]
 fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
     if !rustix::process::geteuid().is_root() {

@@ -2,7 +2,7 @@
 //!
 //! fio loads served drives through the socket, and `lanemark sim` runs the same test on the same drive from the same
 //! state. A run must be invalid exactly if fio's rate or its median latency differs from the simulated one by more than
-//! 10%. Runs whose difference is close to 10% are shown and not judged. `make serve-verdict` compares all rows; the
+//! 10%. Runs whose difference is close to 10% are shown but not judged. `make serve-verdict` compares all rows; the
 //! tests compare some of them, briefly.
 
 use std::fs;
@@ -26,7 +26,7 @@ const SYSTEMS: [&str; 6] = [
 ];
 /// Rows of the short form: systems and loads.
 const SHORT: [(usize, usize); 3] = [(0, 2), (2, 0), (5, 0)];
-/// Differences that are too close to the bound to be judged, as factors of it.
+/// The differences that are too close to the bound to be judged, as factors of the bound.
 const CLOSE: [f64; 2] = [0.6, 1.5];
 
 /// A test: fio's direction, block, depth, and the drive's content at the start.
@@ -66,7 +66,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Returns the larger difference of rate and median from `other`'s.
+    /// Returns the difference of the rate or of the median from `other`, whichever is larger.
     fn difference(self, other: Self) -> f64 {
         (self.iops / other.iops - 1.0).abs().max((self.p50 / other.p50 - 1.0).abs())
     }
@@ -240,7 +240,7 @@ fn a_served_drive_starts_as_a_simulated_one() {
     let p50 = |start: &str| {
         let (result, notes) = served(system, start, |socket| {
             let mut client = NbdClient::connect(socket).unwrap();
-            // Pages that lie far apart: no two of them are read together.
+            // Pages that are far apart: no two of them are read together.
             (0..200u64).for_each(|at| {
                 client.read((at * 7_919) % 262_144 * 4096, 4096).unwrap().unwrap();
             });
@@ -256,7 +256,7 @@ fn a_served_drive_starts_as_a_simulated_one() {
     let simulated = LOADS[0].simulated(system, 0.05).p50;
     let (written, rested) = (p50("just-written"), p50("rested"));
     assert!((written / simulated - 1.0).abs() < 0.03, "{written} us, simulated {simulated}");
-    // Its pseudo-SLC cache is read in 25 us, and its flash of three bits a cell in 45 us.
+    // Its pseudo-SLC cache is read in 25 us, and its flash of three bits per cell in 45 us.
     assert!((rested - written - 20.0).abs() < 2.0, "{written} us, rested {rested} us");
 }
 

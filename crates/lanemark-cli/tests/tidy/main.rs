@@ -23,7 +23,7 @@ use cargo_metadata::Metadata;
 
 use crates::Crate;
 
-/// The tree that this test belongs to.
+/// The tree to which this test belongs.
 static TREE: LazyLock<Tree> = LazyLock::new(|| Tree::at(&project()));
 
 /// A tree with all inputs of the rules.

@@ -75,7 +75,7 @@ pub(crate) fn crates(root: &Path) -> BTreeMap<String, Imports> {
 pub(crate) fn dependencies(root: &Path) -> Names {
     let rows = table(root, "Dependencies, each with its reason");
     let bare = |name: &str| name.split('(').next().unwrap_or_default().trim().to_owned();
-    // `mysql (minimal, in Rust)`: the text in brackets describes the crate before it.
+    // `mysql (minimal, in Rust)`: the text in parentheses describes the crate before it.
     let without_brackets = |cell: &str| {
         let parts = cell.split('(').enumerate();
         let kept = parts.map(|(at, part)| match at {

@@ -41,7 +41,7 @@ const COLUMNS: [&str; 28] = [
 ];
 const KINDS: [&str; 5] = ["hdd", "nvme-ssd", "optane", "sas-ssd", "sata-ssd"];
 const STATES: [&str; 4] = ["fresh", "preconditioned", "steady", "unknown"];
-/// Figures with their units. Figures of one direction are for mixes, if a tool distinguishes reads and writes.
+/// Figures with their units. Figures of one direction appear only for mixes, if a tool distinguishes reads from writes.
 const FIGURES: [(&str, &str); 10] = [
     ("throughput", "MB/s"),
     ("read_throughput", "MB/s"),

@@ -1,4 +1,4 @@
-//! Names of types: a reader guesses the meaning of a type from its name.
+//! Names of types: a reader must be able to guess the meaning of a type from its name.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,8 @@ pub(crate) fn vague(root: &Path, crates: &[Crate]) -> Vec<String> {
     found
 }
 
-/// Returns the vague name of the type that `line` defines. An associated type is indented and has its trait's name.
+/// Returns the vague name of the type that `line` defines. An associated type is indented, and its trait determines its
+/// name.
 fn vague_in(line: &str) -> Option<(&'static str, &'static str)> {
     let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let is_definition = |word: &str| ["struct", "enum", "trait", "type"].contains(&word);

@@ -128,7 +128,7 @@ fn data(text: &str) -> Lines {
             found.push((number, line.to_owned()));
             continue;
         }
-        // The odd parts are inside quotes.
+        // The odd-numbered parts are inside quotes.
         for string in line.replace("\\\"", "'").split('"').skip(1).step_by(2) {
             if string.split_whitespace().count() >= WORDS_MIN {
                 found.push((number, string.to_owned()));

@@ -1,4 +1,4 @@
-//! Some crates are pure: a list says which items of other crates they may name, and all else is forbidden.
+//! Some crates are pure: a list states which items of other crates they may name, and everything else is forbidden.
 //!
 //! Code that accesses files, clocks, threads, processes or the environment must name an item: by a path into `std` or
 //! into a crate that does so, or by a macro. Methods of primitive types need no path. The methods of floats whose last
@@ -13,7 +13,7 @@ use super::source::{File, Named};
 /// The pure crates. Each may name the others.
 pub(crate) const CRATES: &[&str] = &["lanemark-schema", "lanemark-sim", "lanemark-plan"];
 
-/// Paths of other crates that a pure crate may name, each with all that lies below.
+/// Paths of other crates that a pure crate may name, each including everything below it.
 pub(crate) const PATHS: &[&str] = &[
     "hdrhistogram::Histogram",
     "libm",
@@ -64,7 +64,7 @@ pub(crate) const MACROS: &[&str] = &[
     "write",
 ];
 
-/// Functions of floats that are not the same on every machine; `libm` has each.
+/// Float functions whose results differ between machines; `libm` provides each of them.
 const FLOAT: &[&str] = &[
     "powi", "powf", "exp", "exp2", "ln", "log", "log2", "log10", "cbrt", "hypot", "sin", "cos",
     "tan", "asin", "acos", "atan", "atan2", "sin_cos", "exp_m1", "ln_1p", "sinh", "cosh", "tanh",

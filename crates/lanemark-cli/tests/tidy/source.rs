@@ -26,7 +26,7 @@ pub(crate) enum Named {
     Defined(String),
     /// A condition of compilation, as in the source.
     Condition(String),
-    /// A keyword or type of one word.
+    /// A keyword, or a type of one word.
     Word(String),
 }
 
@@ -267,7 +267,7 @@ fn path_attribute(content: &TokenStream) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// Returns a word as written, without the mark of a raw identifier; empty for other tokens.
+/// Returns a word as written, without the prefix of a raw identifier; empty for other tokens.
 fn word(token: &TokenTree) -> String {
     match token {
         TokenTree::Ident(ident) => ident.to_string().trim_start_matches("r#").to_owned(),

@@ -153,7 +153,7 @@ fn a_call_that_is_not_pure_is_told() {
         ("use serde_core as s; fn f() { libm::log(1.0f64.sin()); }", ".sin()"),
     ];
     for (call, name) in calls {
-        // The command may not print, which another rule also reports.
+        // Another rule also reports that the command may not print.
         let path = "crates/lanemark-schema/src/sim/station.rs";
         let folder = small();
         append(folder.path(), path, &format!("{call}\n"));

@@ -1,9 +1,9 @@
 //! The texts of CrystalDiskMark 3 and later and of KDiskMark, as a result.
 //!
-//! A line has a kind of test, its size, depth and threads as far as the version prints them, MB/s, and in later
-//! versions requests a second and the mean latency. Versions before 7 name the direction in the line, later ones in a
-//! section. Sizes that a version does not print come from its documentation: a sequential request has 1 MiB, and 128
-//! KiB with several queues (versions 4 to 6).
+//! A line has a kind of test, its size, depth and threads as far as the version prints them, MB/s and, in later
+//! versions, requests a second and the mean latency. Versions before 7 name the direction in the line, later versions
+//! in a section. Sizes that a version does not print come from its documentation: a sequential request has 1 MiB, and
+//! 128 KiB with several queues (versions 4 to 6).
 //!
 //! CrystalDiskMark's MB are 10^6 bytes, and each of its figures is the best of the runs. KDiskMark's MB/s are KiB/s
 //! divided by 1000, so its throughput is computed from its requests a second. In its mixed tests a figure is the mean
@@ -19,7 +19,7 @@ use crate::words::{between, number, size, whole};
 
 /// The ratio of the bytes of KDiskMark's requests to its MB/s.
 const KIB_AS_KB: f64 = 1.024;
-/// Difference between MB/s and requests a second that rounding explains.
+/// Difference between MB/s and requests a second that rounding can explain.
 const SLACK: f64 = 0.01;
 
 /// The program that wrote a text.
@@ -43,7 +43,7 @@ struct Line<'t> {
 enum Directions {
     Read,
     Write,
-    /// Both, with the share of reads if it is printed.
+    /// Both directions, with the share of reads if it is printed.
     Mix(Option<Ratio>),
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().take(200).any(|line| figures(line).is_some_and(|line| kind(line.label).is_some()))
 }
 
-/// Reads the text. `file` is its name in errors.
+/// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if a line of figures cannot be read, with its number.
@@ -78,8 +78,9 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         let Some(line) = figures(line) else { continue };
         let Some(sequential) = kind(line.label) else { continue };
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
-        let directions = directions(&line, section)
-            .ok_or_else(|| wrong(format!("`{}`: reads or writes?", shown(line.label))))?;
+        let directions = directions(&line, section).ok_or_else(|| {
+            wrong(format!("`{}`: the label states neither reads nor writes", shown(line.label)))
+        })?;
         if program == Program::KDiskMark && matches!(directions, Directions::Mix(_)) {
             mixed_left += 1;
             continue;
@@ -100,7 +101,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
                 let (label, percent) = (shown(line.label.trim()), (ratio - 1.0) * 100.0);
                 run.note(&format!(
-                    "{label}: its IOPS give {percent:+.1}% of its MB/s, and both are kept"
+                    "{label}: its IOPS differ from its MB/s by {percent:+.1}%, and both are kept"
                 ));
             }
         }
@@ -130,7 +131,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     run.warnings.push(Warning::RatesOnly { program: name, time });
     if mixed_left > 0 {
         run.note(&format!(
-            "{mixed_left} mixed tests are omitted: their figures are means of both directions and no rates"
+            "{mixed_left} mixed tests are omitted: their figures are means of both directions and \
+             not rates"
         ));
     }
     if from_iops {
@@ -140,7 +142,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         run.note("sizes of sequential requests come from the program's documentation");
     }
     if text.contains("<0Fill>") || text.contains("<All 0x00>") {
-        run.note("its data are zeros, which some drives compress");
+        run.note("its data is zeros, which some drives compress");
     }
     let (mut drive, mut date) = (None, None);
     for line in text.lines() {
@@ -259,7 +261,7 @@ fn block(label: &str) -> Option<u64> {
     Some(bytes as u64).filter(is_sector)
 }
 
-/// Returns a test's name, as the library's workloads have it.
+/// Returns a test's name in the form that the library's workloads use.
 fn test_name(
     sequential: bool,
     block: u64,

@@ -1,7 +1,7 @@
 //! The settings of a time span of diskspd.
 //!
-//! The text prints them as a list of each target. A text without the list has them in the command line, whose options
-//! and defaults follow diskspd's manual: 64 KiB, two requests a thread, one thread a file, sequential reads.
+//! The text prints them as a list of each target. In a text without this list they follow from the command line, whose
+//! options and defaults follow diskspd's manual: 64 KiB, two requests a thread, one thread a file, sequential reads.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Pattern;
@@ -15,7 +15,7 @@ pub(super) struct Settings {
     pub(super) path: Option<String>,
     pub(super) pattern: Option<Pattern>,
     pub(super) block: Option<f64>,
-    /// The share of requests that write, in per cent.
+    /// The share of writes among the requests, in per cent.
     pub(super) writes: Option<f64>,
     /// Requests outstanding per thread.
     pub(super) depth: Option<u32>,
@@ -56,7 +56,7 @@ impl Settings {
                 "r" if value.starts_with('s') => {
                     all.pattern = (whole(&value[1..]) == Some(100)).then_some(Pattern::Uniform);
                 }
-                // An alignment other than the block is a pattern that is not kept.
+                // An alignment other than the block is a pattern that is not supported.
                 "r" => all.pattern = Some(Pattern::Uniform),
                 "S" => {
                     all.direct = match value.chars().find(|one| "bhurm".contains(*one)) {
@@ -85,7 +85,7 @@ impl Settings {
         all
     }
 
-    /// Returns the settings that the text describes below `timespan:`, if it does.
+    /// Returns the settings that the text describes below `timespan:`, if there are any.
     pub(super) fn of_list(text: &str) -> Option<Self> {
         let mut all: Option<Self> = None;
         let mut seconds = None;
@@ -184,7 +184,7 @@ impl Settings {
     }
 }
 
-/// Returns a size of the command line; a number without a unit is of bytes, and `b` counts blocks.
+/// Returns a size of the command line; a number without a unit counts bytes, and `b` counts blocks.
 fn bytes(value: &str, block: Option<f64>) -> Option<f64> {
     let (count, rest) = number(value)?;
     match rest {

@@ -35,7 +35,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     lines.any(|line| line.starts_with("Results for timespan")) && text.contains("Total IO")
 }
 
-/// Reads the text. `file` is its name in errors.
+/// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if a time span lacks its time or has figures that cannot be read.
@@ -77,7 +77,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     Ok(run)
 }
 
-/// Returns a test's name, as the library's workloads have it: `RND4K Q8T4 read`.
+/// Returns a test's name in the form that the library's workloads use: `RND4K Q8T4 read`.
 pub(super) fn name(settings: &Settings, place: usize) -> String {
     use lanemark_schema::workload::Pattern;
     let kind = match &settings.pattern {

@@ -16,18 +16,18 @@ use crate::xml::{self, Element};
 /// Maximum number of percentiles that are kept.
 const PERCENTILES_MAX: usize = 200;
 
-/// Returns whether the text is an XML of diskspd.
+/// Returns whether the text is diskspd's XML.
 pub(crate) fn is_ours(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     text.starts_with('<') && text.contains("<Results>") && text.contains("<TimeSpan>")
 }
 
-/// Reads the text. `file` is its name in errors.
+/// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the text is no XML, or if a time span lacks its figures.
+/// Returns an error if the text is not XML, or if a time span lacks its figures.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
-    // Messages of the program or of a script may be before it.
+    // Messages of the program or of a script may precede it.
     let start = text.find("<Results>").unwrap_or(0);
     let before = text[..start].lines().count().saturating_sub(1) as u64;
     let root = xml::parse(&text[start..])
@@ -70,7 +70,7 @@ fn of_span(span: &Element) -> Settings {
 
 fn of_target(target: &Element) -> Settings {
     let flag = |name: &str| target.value(name).map(|text| text == "true");
-    // RandomRatio is the share of random requests of a mixed pattern.
+    // RandomRatio is the share of random requests in a mixed pattern.
     let pattern = match (target.child("Random"), figure(target, "RandomRatio")) {
         (_, Some(ratio)) if ratio > 0.0 && ratio < 100.0 => None,
         _ if target.child("Distribution").is_some() => None,

@@ -52,24 +52,24 @@ impl DescribedDrive {
     }
 }
 
-/// Returns the Gb/s of `6.0 Gb/s`.
+/// Returns the number of Gb/s in `6.0 Gb/s`.
 fn gigabits(text: &str) -> Option<f64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns a text of a JSON value, without surrounding space.
+/// Returns the string in a JSON value, without surrounding space.
 pub(super) fn text(value: Option<&Value>) -> Option<String> {
     let text: String = value?.as_str()?.trim().chars().take(TEXT_MAX).collect();
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns a count of a JSON value; lsblk prints numbers as texts in old versions.
+/// Returns the count in a JSON value; old versions of lsblk print numbers as strings.
 pub(super) fn count(value: Option<&Value>) -> Option<u64> {
     let value = value?;
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// Returns the kernel's name of a device's path, `nvme0n1` of `/dev/nvme0n1`.
+/// Returns the kernel's name in a device's path, `nvme0n1` for `/dev/nvme0n1`.
 pub(super) fn device_name(path: &str) -> Option<String> {
     let name = path.trim().rsplit('/').next()?;
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.!:".contains(letter);

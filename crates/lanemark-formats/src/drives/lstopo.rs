@@ -6,7 +6,7 @@
 use super::described::{DRIVES_MAX, DescribedDrive, TEXT_MAX, device_name};
 use crate::xml::{self, Element};
 
-/// Returns whether the text is an XML of hwloc.
+/// Returns whether the text is hwloc's XML.
 pub(super) fn is_ours(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with('<') && text.contains("<topology")
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Result<Vec<DescribedDrive>, (u64, String)> {
     Ok(drives)
 }
 
-/// Collects the block devices below an element. The depth is bounded by the reader of XML.
+/// Collects the block devices below an element. The XML reader bounds the depth.
 fn walk(
     element: &Element,
     above: &mut Vec<(String, Option<f64>)>,
@@ -43,13 +43,13 @@ fn walk(
     }
 }
 
-/// Returns a block device; network and graphics devices are others.
+/// Returns a block device, and not a network or graphics device.
 fn block(object: &Element, above: &[(String, Option<f64>)]) -> Option<DescribedDrive> {
     let info = |name: &str| {
         let own = |info: &&Element| info.attribute("name") == Some(name);
         object.all("info").find(own).and_then(|info| info.attribute("value"))
     };
-    // Version 2 numbers the kinds, and 0 is a block device; version 3 has bits, and 1 is storage.
+    // Version 2 numbers the kinds, and 0 is a block device; version 3 uses bits, and bit 1 is storage.
     let kind = object.attribute("osdev_type").or(object.attribute("subtype"));
     let is_block = match kind {
         Some("0" | "Disk" | "Block" | "1") => info("Size").is_some() || info("Model").is_some(),

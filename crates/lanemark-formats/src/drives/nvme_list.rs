@@ -47,7 +47,7 @@ pub(super) fn table(text: &str) -> Vec<DescribedDrive> {
             (!cell.is_empty()).then(|| cell.to_owned())
         };
         let Some(name) = cell("Node").and_then(|path| device_name(&path)) else { continue };
-        // `  1.00  TB /   1.00  TB`: the used size and the whole, of 10^12 bytes, rounded.
+        // `  1.00  TB /   1.00  TB`: the used size and the total size, in units of 10^12 bytes, rounded.
         let size = cell("Usage").and_then(|usage| {
             let (_, whole) = usage.split_once('/')?;
             let mut words = whole.split_whitespace();

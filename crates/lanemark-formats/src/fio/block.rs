@@ -28,7 +28,7 @@ impl Blocks {
         Self { block: Bytes(BLOCK), sizes: Vec::new(), alignment: Bytes(BLOCK) }
     }
 
-    /// Reads the options of a job. `read_share` is the share of its requests that read.
+    /// Reads the options of a job. `read_share` is the share of reads among its requests.
     pub(crate) fn of(
         job: &Job,
         direction: Direction,

@@ -1,8 +1,8 @@
 //! fio's command line as a job file: `fio --name=a --rw=randread --bs=4k`.
 //!
-//! Options before the first `--name` are global, and each `--name` begins a job. Options of fio itself that change no
-//! request, such as `--output`, are needless. A value follows after `=` or as the next word, with one dash or two
-//! before the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
+//! Options before the first `--name` are global, and each `--name` begins a job. Options of fio itself that do not
+//! change the requests, such as `--output`, are not needed. A value follows after `=` or as the next word, with one
+//! dash or two before the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
 
 use super::option;
 use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};
@@ -23,7 +23,7 @@ const FLAGS: [&str; 9] = [
     "norandommap",
 ];
 
-/// Options of fio itself that change no request, and whether each has a value.
+/// Options of fio itself that do not change the requests, and whether each has a value.
 const NEEDLESS: [(&str, bool); 16] = [
     ("output", true),
     ("output-format", true),
@@ -46,7 +46,7 @@ const NEEDLESS: [(&str, bool); 16] = [
 /// A command line as a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The job file. The number of a line is the number of the word that it is made of.
+    /// The job file. The number of a line is the number of the word from which it was made.
     pub text: String,
     /// Options of fio itself that have no effect here.
     pub notes: Vec<Note>,
@@ -111,7 +111,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
         }
         let unusable = |text: &str| text.contains(['\n', '\r', ';', '#']);
         if value.as_deref().is_some_and(unusable) {
-            faults.push(wrong(format!("`{}` has a character of comments", shown(word))));
+            faults.push(wrong(format!("`{}` contains a comment character", shown(word))));
             continue;
         }
         lines[line] = match (name, value) {
@@ -126,7 +126,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
                 let error = wrong(format!("`--{}` is not a known option", shown(name)));
                 faults.push(match option::nearest(name) {
                     Some(near) => error.hint(format!("did you mean --{near}?")),
-                    None => error.hint("`fio --showcmd` of fio does the reverse"),
+                    None => error.hint("`fio --showcmd` does the reverse"),
                 });
                 continue;
             }

@@ -10,7 +10,7 @@ pub(crate) struct Direction {
     pub(crate) writes: bool,
     pub(crate) trims: bool,
     pub(crate) random: bool,
-    /// Distance added to the offset after each request, in bytes; negative goes backward.
+    /// Distance added to the offset after each request, in bytes; a negative distance goes backward.
     pub(crate) step: i64,
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
     jobs
 }
 
-/// Returns the options of a section by their main names in fio, and reports the options that are not supported.
+/// Returns the options of a section by their primary fio names, and reports the options that are not supported.
 fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line> {
     let mut lines = BTreeMap::new();
     for line in &section.lines {
@@ -153,7 +153,7 @@ impl Job {
         }
     }
 
-    /// Returns a value parsed by `read`; an invalid value is recorded as an error and absent.
+    /// Returns a value parsed by `read`; for an invalid value, records an error and returns `None`.
     pub(crate) fn parsed<T>(
         &self,
         name: &str,
@@ -182,7 +182,7 @@ impl Job {
         self.parsed(name, found, |text| number::time(text, unit))
     }
 
-    /// Returns the value of a switch: without a value it is on.
+    /// Returns the value of a switch, which is on if it has no value.
     pub(crate) fn flag(&self, name: &str, found: &mut Findings) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {

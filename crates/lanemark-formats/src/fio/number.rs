@@ -10,7 +10,7 @@ use lanemark_schema::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     Bytes(u64),
-    /// Share of the file, 0 to 1.
+    /// A share of the file, 0 to 1.
     Share(f64),
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// The description of the valid numbers, for an invalid one.
+/// The description of the valid numbers, for the error about an invalid one.
 pub(crate) type Expected = &'static str;
 
 /// Maximum time: longer than any test, and short enough that the sum of several does not overflow.
@@ -67,7 +67,7 @@ pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
     };
     let base: u64 = match rest {
         "" | "b" => kb_base,
-        // The other base, in both cases.
+        // The other base, in upper and lower case.
         "ib" | "i" if kb_base == 1024 => 1000,
         "ib" | "i" => 1024,
         _ => return Err(BYTES),

@@ -1,4 +1,4 @@
-//! The options of fio that a job for a local file can have, and the treatment of each.
+//! The fio options that a job for a local file can have, and the treatment of each.
 //!
 //! The names are from `fio --cmdhelp` of fio 3.33 and from later versions. All other options are unknown.
 
@@ -11,7 +11,7 @@ pub(crate) enum OptionTreatment {
     Needless(&'static str),
     /// The option is approximated.
     Nearly(&'static str),
-    /// The option is an error, unless its value switches it off.
+    /// The option causes an error, unless its value switches it off.
     Refused(&'static str),
 }
 
@@ -20,13 +20,13 @@ use OptionTreatment::{Nearly, Needless, Read, Refused};
 /// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
-    /// The option is read. If one of its values is only approximated, a note states it.
+    /// The option is read. If one of its values is only approximated, a note says so.
     Read,
     /// The option is reported as approximated, regardless of its value.
     Nearly,
-    /// The option is reported as needless.
+    /// The option is reported as not needed.
     Needless,
-    /// The option is an error, unless its value switches it off.
+    /// The option causes an error, unless its value switches it off.
     Refused,
 }
 
@@ -131,7 +131,7 @@ static OPTIONS: &[Known] = &[
     ),
     known(
         "exec_postrun",
-        Refused("commands of a job file are not executed; run it after the measurement"),
+        Refused("commands of a job file are not executed; run this command after the measurement"),
     ),
     // The target.
     read("filename"),

@@ -125,8 +125,8 @@ fn distribution(
     }
 }
 
-/// Converts the value of `normal:` to a deviation, as a share of the span. The value is the width of the last of fio's
-/// draws: fio takes the mean of twelve offsets, whose deviation is a twelfth of the span, and adds one that is uniform
+/// Converts the value of `normal:` to a deviation, as a share of the span. The value is the width of fio's last draw:
+/// fio takes the mean of twelve offsets, whose deviation is a twelfth of the span, and adds an offset that is uniform
 /// in that width (`lib/gauss.c`).
 fn deviation(asked: f64) -> f64 {
     let width = asked.min(0.5);

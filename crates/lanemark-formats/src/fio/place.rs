@@ -1,7 +1,7 @@
 //! `filename`, `size`, `offset` and related options: the part of the target that a job uses.
 //!
-//! fio opens a file for each job that does not name one, and several if a job requests them. Here there is one target,
-//! and each file becomes a part of it, one after the other; jobs that name the same file share its part.
+//! fio opens a file for each job that does not name one, and several files if the job requests several. Here there is
+//! one target, and each file becomes a part of it, one after the other; jobs that name the same file share its part.
 
 use lanemark_schema::units::Bytes;
 
@@ -110,7 +110,7 @@ impl RequestedRange {
             _ => None,
         };
         match of_files {
-            // A size beyond the files is the amount of data, as with 999G in files of 128G.
+            // A size that exceeds the files is the amount of data, such as 999G in files of 128G.
             Some(files) => Some(files),
             None => of_size,
         }

@@ -20,7 +20,7 @@ pub struct FioJobs {
 /// The settings for the program that runs the jobs. Settings that the file does not state are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
-    /// Engine that submits the requests. If the file's jobs differ, the notes report it.
+    /// Engine that submits the requests. If the file's jobs differ, a note reports that.
     pub engine: Option<Engine>,
     /// Whether the page cache is bypassed.
     pub direct: Option<bool>,

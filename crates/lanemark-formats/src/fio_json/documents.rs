@@ -1,4 +1,4 @@
-//! The JSON documents in fio's output: one, several after each other, or a list of them.
+//! The JSON documents in fio's output: one document, several in succession, or a list of them.
 //!
 //! A file contains several documents for two reasons. With `--status-interval` fio prints its figures repeatedly, each
 //! time since the start; only the last document counts. With `fio … >> FILE`, or a script that collects results in a
@@ -11,7 +11,7 @@ use crate::error::{FormatError, shown};
 
 /// Maximum number of documents that are read.
 const DOCUMENTS_MAX: usize = 10_000;
-/// Maximum number of positions at which text begins like JSON and is not JSON.
+/// Maximum number of positions at which text begins like JSON but is not JSON.
 const FAILURES_MAX: usize = 64;
 
 /// A document of fio's output.
@@ -52,7 +52,7 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
                     continue;
                 }
                 Some(Ok(Value::Object(other))) if all.is_empty() && failed.is_none() => {
-                    // Foreign JSON as a whole: the reader reports the keys that it lacks.
+                    // Other JSON is returned as a whole, and the reader reports the keys that it lacks.
                     all.push(other);
                     break;
                 }
@@ -132,8 +132,8 @@ fn last_snapshots(all: Vec<Document>) -> Vec<Document> {
 
 /// Returns whether `later` counts the same run as `earlier`, from the same start.
 ///
-/// fio 3.33 and later print `job_start`, which decides. Otherwise the time between the two prints does: a snapshot
-/// follows after the difference of the jobs' run times, a new run not before its whole run time has passed.
+/// fio 3.33 and later print `job_start`, which decides. Otherwise the time between the two outputs decides: a snapshot
+/// follows after the difference of the jobs' run times, but a new run follows only after its whole run time.
 fn continues(earlier: &Document, later: &Document) -> bool {
     let jobs = |document: &Document| -> Vec<Value> {
         let list = document.get("jobs").or(document.get("client_stats"));
@@ -172,7 +172,7 @@ fn count(job: &Value, direction: &str) -> u64 {
     job.get(direction).and_then(|one| one.get("total_ios")).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// Returns the longest time of any direction of any job.
+/// Returns the longest time of any direction in any job.
 fn runtime_ms(jobs: &[Value]) -> f64 {
     let sides = jobs.iter().flat_map(|job| {
         ["read", "write", "trim", "mixed"].into_iter().filter_map(|key| job.get(key))
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(counts(&snapshots), [30]);
         let appended = [run(100, 1000, 10), run(102, 1000, 11), run(104, 1000, 9)].join("\n");
         assert_eq!(counts(&appended), [10, 11, 9]);
-        // A longer run after a shorter one, both with growing counts.
+        // A longer run after a shorter one; the counts grow in both.
         let longer = [run(100, 1000, 10), run(110, 9000, 100)].join("");
         assert_eq!(counts(&longer), [10, 100]);
         let both = format!("{snapshots}\n{}", run(200, 3000, 33));

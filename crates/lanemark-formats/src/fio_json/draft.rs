@@ -1,7 +1,7 @@
 //! One job of fio's JSON: its figures, and the test that its job options describe, read as a job file.
 //!
-//! fio does not print the size of its target. A job that states neither `size` nor `filesize`, or a share of the whole,
-//! has used all of a target, and the user must supply its size.
+//! fio does not print the size of its target. A job that states neither `size` nor `filesize`, or that states a share
+//! of the whole, has used all of a target, and the user must supply its size.
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::text::is_shown;
@@ -35,7 +35,7 @@ const FEW: [&str; 13] = [
 
 /// Minimum number of requests whose share of reads is significant.
 const SHARE_FROM: u64 = 1000;
-/// Difference between the requested and the counted share of reads that chance cannot explain.
+/// Difference, too large for chance, between the requested and the counted share of reads.
 const SHARE_SLACK: f64 = 0.1;
 
 /// A test before its position in the workload is known.
@@ -43,7 +43,7 @@ const SHARE_SLACK: f64 = 0.1;
 pub(super) struct Draft {
     pub(super) name: String,
     group: Option<u64>,
-    /// The name of another job, which the options belong to.
+    /// The name of another job, to which the options belong.
     renamed: Option<String>,
     options: Vec<(String, String)>,
     pub(super) sample: Sample,
@@ -51,8 +51,8 @@ pub(super) struct Draft {
     /// Whether processor time is a share of the time of one clone.
     cpu_of_one: bool,
     entries: u32,
-    /// Whether options may be missing from the output that are not fio's defaults: the output contains no options, or a
-    /// client printed its part without the global ones.
+    /// Whether the output may lack options that differ from fio's defaults: it contains no options, or a client printed
+    /// its own without the global ones.
     silent: bool,
     /// Lanemark's additions to its export.
     pub(super) own: Option<LanemarkKey>,
@@ -131,7 +131,7 @@ impl Draft {
     pub(super) fn add(&mut self, other: &Self) {
         sampled::add(&mut self.sample, &other.sample);
         self.entries += 1;
-        // Lanemark writes a test as one entry, so another program added these entries.
+        // Lanemark writes a test as one entry, so these entries come from another program.
         self.own = None;
     }
 
@@ -165,8 +165,8 @@ impl Draft {
         Some(DraftTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
     }
 
-    /// Returns the job's test, as far as its options describe it; `size` is the size of the target if they do not state
-    /// it.
+    /// Returns the job's test, as far as its options describe it; `size` is the size of the target if the options do
+    /// not state it.
     pub(super) fn told(&self, file: &str, size: Bytes, supplied: &SuppliedSettings) -> DraftTest {
         if self.silent {
             return self.counted(size, supplied, None);
@@ -242,7 +242,10 @@ impl Draft {
             let mean = side.bytes.get() as f64 / side.latency.count() as f64;
             let fits = (least * 0.99..=most * 1.01).contains(&mean);
             (!fits).then(|| {
-                format!("the options request {} a {name}, but {mean:.0} B were counted", test.block)
+                format!(
+                    "the options request {} per {name}, but {mean:.0} B were counted",
+                    test.block
+                )
             })
         })
     }
@@ -332,7 +335,7 @@ impl Draft {
     }
 }
 
-/// Returns job options as text, regardless of their JSON type.
+/// Returns job options as strings, regardless of their JSON type.
 pub(super) fn options(value: Option<&Value>) -> Vec<(String, String)> {
     // Old versions contain a list with one element.
     let object = match value {

@@ -1,8 +1,8 @@
 //! Lanemark's additions to its export: the repeats of an entry, and the statistic of its headline figures.
 //!
 //! fio does not have repeats of one job, so an entry sums all repeats of a test and its rates are means. Lanemark's
-//! headline may be the median. The key `lanemark` of an entry, which other readers ignore, names both and contains the
-//! repeats, so that an imported export has the exported figures.
+//! headline may be the median. The key `lanemark` of an entry, which other readers ignore, names both statistics and
+//! contains the repeats, so that an imported export has the exported figures.
 
 use lanemark_schema::result::{Sample, TestResult};
 use lanemark_schema::workload::Average;

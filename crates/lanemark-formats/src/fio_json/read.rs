@@ -1,7 +1,7 @@
 //! fio's JSON output, read entry by entry.
 //!
 //! The reader supports `json` and `json+` of fio 2 and 3, of one machine (`jobs`) and of several (`client_stats`).
-//! Entries of one name in one group are the clones of a job and become one test; their figures are added.
+//! Entries with the same name in the same group are the clones of a job and become one test; their figures are added.
 //!
 //! Not read: the data of the steady state, the distribution of depths, and the disk utilisation of old versions, which
 //! lacks sizes.
@@ -29,7 +29,7 @@ pub struct FioOutput {
     pub(super) notes: Vec<String>,
 }
 
-/// Reads fio's JSON: all runs in the file. `file` is its name in errors.
+/// Reads all runs in a file of fio's JSON. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if the file is not an output of fio, or if a figure in it is invalid.

@@ -23,7 +23,7 @@ use crate::partly::latency_warning;
 pub struct Imported {
     /// Result of the run. Its provenance contains neither times nor a command.
     pub result: RunResult,
-    /// The files that it was made from.
+    /// The files from which it was made.
     pub files: Vec<String>,
     /// Time at which fio began, in seconds since 1970, if a file states it.
     pub timestamp: Option<u64>,
@@ -146,7 +146,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         &mut notes,
         "not all options are known, so the test is described by only a few of them",
     );
-    let begun = "latencies begin when a request is submitted, which took up to";
+    let begun = "latencies begin when a request is submitted; submission took up to";
     submitted.note(&mut notes, &format!("{begun} {:.1} us more on average", submission_ns / 1e3));
     let of_size = match span {
         Some(_) => format!("assumed to be {size}, as --span states"),
@@ -186,8 +186,8 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
     Ok(Imported { result, files, timestamp, notes })
 }
 
-/// Returns the average of the headline figures: the average of Lanemark's export, or else the mean, which is the only
-/// average that fio prints.
+/// Returns the average that the headline figures use: the average that Lanemark's export names, or else the mean, which
+/// is the only average that fio prints.
 fn average(group: &[FioOutput]) -> Average {
     let own = group.iter().flat_map(|one| &one.drafts).find_map(|draft| draft.own.as_ref());
     own.map_or(Average::Mean, |own| own.average)
@@ -214,7 +214,7 @@ fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
 
 /// Returns the drafts of all files, each with a unique name and its file.
 fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
-    // Files by the names of their tests.
+    // Files, by the names of their tests.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
     for (place, one) in group.iter().enumerate() {
         for draft in &one.drafts {
@@ -240,7 +240,7 @@ fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
     all
 }
 
-/// The tests that one note is about.
+/// The tests to which one note applies.
 #[derive(Default)]
 struct NotedTests {
     first: String,

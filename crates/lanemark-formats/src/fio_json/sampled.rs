@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Counts beyond this are not counts of requests.
 const COUNT_MAX: u64 = 1 << 53;
-/// An exbibyte: the sum of reads and writes still fits in a number of bytes.
+/// One exbibyte, so that the sum of reads and writes does not overflow.
 const BYTES_MAX: u64 = 1 << 60;
 
 /// A direction as read.
@@ -154,7 +154,7 @@ struct Latency {
 }
 
 fn latency(value: &Value, count: u64) -> Result<Latency, String> {
-    // The key, its unit in ns, and whether it begins with the submission.
+    // The key, its unit in ns, and whether its time begins at the submission.
     let kinds =
         [("lat_ns", 1.0, true), ("lat", 1e3, true), ("clat_ns", 1.0, false), ("clat", 1e3, false)];
     let has = |(key, ..): &(&str, f64, bool), part: &str| {

@@ -1,10 +1,10 @@
 //! A result as fio would have printed it with `--output-format=json+`.
 //!
 //! One entry of `jobs` is one test with all its repeats: data, requests and latencies are summed, the time is the sum
-//! of their times, and so `bw` and `iops` are the means over all of it. `iops_mean` and related keys are over the
+//! of their times, so `bw` and `iops` are means over the whole test. `iops_mean` and related keys are over the
 //! intervals of a series if there is one, or else over the repeats. Latency counts from submission, as in fio's
-//! `lat_ns`. The part up to the end of the submission is unknown, so `clat_ns` is the same, with percentiles and bins,
-//! and `slat_ns` is empty. `iodepth_level` contains the requested depth.
+//! `lat_ns`. The time of the submission is unknown, so `clat_ns` has the same values, with percentiles and bins, and
+//! `slat_ns` is empty. `iodepth_level` contains the requested depth.
 //!
 //! The key `lanemark` of an entry contains the repeats and names the statistic (see `own`).
 //!
@@ -140,7 +140,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     if merged.unified.latency.count() > 0 {
         pairs.push(("mixed", direction(&merged.unified, |sample| &sample.unified)));
     }
-    // fio prints these only if a job continues after errors.
+    // fio prints the following keys only if a job continues after errors.
     if !errors.is_empty() {
         pairs.push(("total_err", Integer(errors.total())));
         pairs.push(("first_error", Integer(first)));
@@ -210,7 +210,7 @@ fn direction(
     ])
 }
 
-/// Returns KiB a second and requests a second over the repeats that have any.
+/// Returns KiB a second and requests a second over the repeats that have requests.
 fn over_time(
     result: &TestResult,
     per: fn(&Sample) -> &Option<DirectionResult>,

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt=  6981msec`, and its KB are 1024 bytes. The
-//! numbers of requests are in the line `issued`, and the bytes follow from them if all requests have one size.
-//! With `--status-interval` the figures are repeated, and the last ones are the result.
+//! line `issued` contains the numbers of requests, and the bytes follow from these if all requests have one size. With
+//! `--status-interval` the figures are repeated, and the last figures are the result.
 //!
 //! Not stated: the path and size of the target, whether the page cache was bypassed, and the kind of random offsets,
 //! which are taken as independent.
@@ -30,12 +30,12 @@ use crate::words::{number, size, suffixed, whole};
 
 /// Maximum number of jobs of a run, with their clones.
 const JOBS_MAX: usize = 100_000;
-/// The place of reads and writes together among an entry's directions.
+/// The index of reads and writes together among an entry's directions.
 const MIXED: usize = 3;
-/// Difference between the bytes of all requests and the rounded size in the text that rounding explains.
+/// Difference between the bytes of all requests and the size in the text that rounding can explain.
 const ROUNDED: f64 = 0.02;
 
-/// A direction as printed, before its requests are known.
+/// A direction as printed, before the number of its requests is known.
 #[derive(Clone, Debug, Default)]
 struct Side {
     bytes: f64,
@@ -45,7 +45,7 @@ struct Side {
     whole: Latencies,
 }
 
-/// The kinds of latencies that a line of percentiles belongs to.
+/// The kinds of latencies to which a line of percentiles belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LatencyKind {
     Submission,
@@ -76,7 +76,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().any(|line| entry(line, 1).is_some())
 }
 
-/// Reads the text. `file` is its name in errors.
+/// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if a figure cannot be read, with its line.
@@ -120,7 +120,7 @@ struct Reader {
     /// Kind and unit in ns of the percentiles that follow.
     percentiles: Option<(LatencyKind, f64)>,
     in_flushes: bool,
-    /// Whether the figures of the run have ended once.
+    /// Whether the figures of the run have already ended once.
     ended: bool,
     snapshots: usize,
     date: String,
@@ -196,7 +196,7 @@ impl Reader {
         (self.side, self.percentiles, self.in_flushes) = (None, None, false);
     }
 
-    /// Makes tests of the entries, and forgets them with their options.
+    /// Converts the entries to tests, and discards the entries and their options.
     fn end_run(&mut self, run: &mut StatedRun) -> Result<(), Wrong> {
         self.end_entry();
         let entries = std::mem::take(&mut self.entries);
@@ -302,8 +302,8 @@ impl Entry {
 }
 
 impl Side {
-    /// Returns bytes and number of requests: of the issued requests if they agree with the rounded size, or else of the
-    /// rounded size and the requests a second.
+    /// Returns the bytes and the number of requests. They come from the issued requests if these agree with the rounded
+    /// size, or else from the rounded size and the requests a second.
     fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
         let by_rate = self.iops * self.elapsed.as_seconds();
         let near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
@@ -452,7 +452,7 @@ mod tests {
             ..Side::default()
         };
         assert_eq!(side.counts(Some(100_000.0), Some(4096.0)), (409_600_000.0, 100_000.0));
-        // A ramp: more was issued than counted.
+        // With a ramp, more requests were issued than counted.
         let (bytes, count) = side.counts(Some(150_000.0), Some(4096.0));
         assert_eq!((bytes, count), (side.bytes, 100_096.0));
         assert_eq!(side.counts(None, None), (side.bytes, 99_990.0));

@@ -45,7 +45,7 @@ impl Options {
         })
     }
 
-    /// Returns whether two jobs request the same.
+    /// Returns whether two jobs make the same requests.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         (&self.rw, self.blocks, &self.engine, self.depth)
             == (&other.rw, other.blocks, &other.engine, other.depth)
@@ -68,10 +68,10 @@ impl Options {
     pub(super) fn contradiction(&self, sample: &Sample) -> Option<String> {
         let has = |side: &Option<DirectionResult>| side.is_some();
         if has(&sample.reads) && !self.reads() {
-            return Some(format!("rw={}, and reads were counted", shown(&self.rw)));
+            return Some(format!("rw={}, but reads were counted", shown(&self.rw)));
         }
         if has(&sample.writes) && !self.writes() {
-            return Some(format!("rw={}, and writes were counted", shown(&self.rw)));
+            return Some(format!("rw={}, but writes were counted", shown(&self.rw)));
         }
         None
     }

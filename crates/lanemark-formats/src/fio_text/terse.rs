@@ -1,7 +1,7 @@
 //! fio's terse output: a line of values between semicolons for each job.
 //!
-//! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also have the trims, and version 5
-//! the number of samples of the bandwidth, and the requests a second. Sizes are in KiB, times of requests in us.
+//! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also contain the trims. Version 5
+//! also contains the requests a second and the number of bandwidth samples. Sizes are in KiB, times of requests in us.
 //!
 //! The number of requests is not printed. It follows from the requests a second, which are truncated to a whole number,
 //! and from the time. If the range that the truncation permits contains a power of two, it is taken as the request
@@ -16,7 +16,7 @@ use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
 
 /// The number of values of a direction, in versions 3 and 4.
 const DIRECTION: usize = 41;
-/// The further values of a direction in version 5.
+/// The additional values of a direction in version 5.
 const MORE: usize = 6;
 /// The number of percentiles of a direction.
 const PERCENTILES: usize = 20;
@@ -28,7 +28,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
 
-/// Returns whether the text is of the terse version 2, which lacks fio's version.
+/// Returns whether the text is terse output of version 2, which lacks fio's version.
 pub(crate) fn is_terse_2(text: &str) -> bool {
     let is_whole = |line: &str| line.starts_with("2;") && line.matches(';').count() > 80;
     text.lines().any(is_whole)
@@ -40,7 +40,7 @@ fn version(line: &str) -> Option<u32> {
     ((3..=5).contains(&version) && rest.starts_with("fio-")).then_some(version)
 }
 
-/// Reads the text. `file` is its name in errors.
+/// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if a line is cut short or has an impossible value, with its number.
@@ -69,7 +69,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         }
         last = Some((name.0.to_owned(), name.1.to_owned()));
     }
-    let mut run = run.ok_or_else(|| FormatError::file(file, "has no terse output of fio"))?;
+    let mut run = run.ok_or_else(|| FormatError::file(file, "contains no terse output of fio"))?;
     if are_counted {
         run.note("numbers of requests are computed: terse output states rates and times only");
     }
@@ -175,7 +175,7 @@ impl Job<'_> {
     }
 }
 
-/// Returns the number of requests of `bytes` at `iops` requests a second, which were cut to a whole number.
+/// Returns the number of requests of `bytes` at `iops` requests a second, which were truncated to a whole number.
 fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_seconds();
     let (least, most) = ((iops * seconds).max(1.0), ((iops + 1.0) * seconds).max(1.0));

@@ -41,7 +41,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().any(|line| line.trim_start_matches('\u{feff}').starts_with(HEAD))
 }
 
-/// Reads the text. `file` is its name in errors.
+/// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
 /// Returns an error if a row lacks its figures, with its line.
@@ -78,7 +78,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             "lines" => {
                 let Some(name) = name else { continue };
                 let own = specification(line);
-                // A specification of several lines is a mix that is not kept.
+                // A specification of several lines is a mix, which is not supported.
                 let one = |known: &mut Option<Specification>| *known = None;
                 specifications.entry(name).and_modify(one).or_insert(own);
             }

@@ -1,8 +1,8 @@
 //! Iometer's settings, `.icf`, as a workload.
 //!
 //! A line that begins with `'` names the contents of the lines below it. Each assigned access specification is a test.
-//! Equal workers that have it at the same time are its threads, and other workers are parallel tests. If the
-//! outstanding requests are cycled, each specification is a test for every depth.
+//! Equal workers to which it is assigned at the same time become its threads, and other workers become parallel tests.
+//! If the number of outstanding requests is cycled, each specification becomes a test at every depth.
 //!
 //! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are partly
 //! random, and old versions whose specifications lack names. Each of them is an error; settings of the display are

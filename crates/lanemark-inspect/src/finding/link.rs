@@ -6,7 +6,7 @@ use lanemark_schema::result::{
 
 use super::device_kind::role;
 
-/// A slower USB device is on a port or cable of USB 2.
+/// A slower USB device is connected through a USB 2 port or cable.
 const USB_FAST: u64 = 5_000_000_000;
 
 /// Finds the limits of the `link` from `above` to `hop`.

@@ -1,14 +1,14 @@
 //! The trees of `lspci -t` and `-tv`.
 //!
 //! The column of a branch identifies its bus, so that a tree needs its line breaks and its indentation. A branch whose
-//! column matches no line above it, or is in the middle of a name, shows that they were lost. Such a tree is refused,
-//! since its functions would be placed below the wrong bridges.
+//! column matches no line above it, or that is in the middle of a name, shows that the line breaks or indentation were
+//! lost. Such a tree is refused, because its functions would be placed below the wrong bridges.
 
 use std::collections::BTreeMap;
 
 use super::function::{Address, FUNCTIONS_MAX, Function, LINES_MAX, hexadecimal, slot};
 
-/// Maximum number of characters that are read of a line.
+/// Maximum number of characters that are read from a line.
 const LINE_MAX: usize = 4096;
 
 /// The error for a tree that has lost its line breaks or its indentation.

@@ -1,4 +1,4 @@
-//! A PCI function of a text, its address, and the bounds of both.
+//! A PCI function in a text, its address, and the bounds of both.
 
 /// Maximum number of lines that are read.
 pub(super) const LINES_MAX: usize = 200_000;
@@ -19,8 +19,8 @@ pub(super) struct Function {
     pub(super) below: Option<u8>,
     pub(super) capable: Option<(String, String)>,
     pub(super) trained: Option<(String, String)>,
-    /// Kind of port as the PCI Express capability numbers it. Payloads and read requests are codes of 128 B shifted
-    /// left.
+    /// Kind of port as the PCI Express capability numbers it. Payloads and read requests are stored as codes: 128 B
+    /// shifted left by the code.
     pub(super) port_type: Option<u8>,
     pub(super) payload_capable: Option<u16>,
     pub(super) payload: Option<u16>,

@@ -1,11 +1,12 @@
 //! The texts of `lspci -vvv` and `lspci -tv` (pciutils), limited to the parts that concern storage.
 //!
-//! The text is converted to a sysfs tree of its functions, and the tree is inspected. `pasted` removes the surroundings
-//! of a pasted text. `verbose` reads from `-vvv` bridges with the buses below them, classes, drivers, the links'
-//! capabilities and states (`LnkCap`, `LnkSta`) and payload sizes (`DevCap`, `DevCtl`). `bus_tree` reads from `-tv` the
-//! position and name of each function. Neither format names drives: an NVMe function counts as one drive with one
-//! namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one device that is named after the
-//! controller. A text may contain any part of a machine: a missing port leaves its end of a link unknown.
+//! The text is converted to a sysfs tree of its functions, and the tree is inspected. `pasted` removes the characters
+//! that were added around a pasted text. `verbose` reads from `-vvv` output the bridges with the buses below them,
+//! classes, drivers, the links' capabilities and states (`LnkCap`, `LnkSta`) and payload sizes (`DevCap`, `DevCtl`).
+//! `bus_tree` reads from `-tv` output the position and name of each function. Neither format names drives: an NVMe
+//! function counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one
+//! device that is named after the controller. A text may contain any part of a machine: if a port is missing, its end
+//! of a link is unknown.
 //!
 //! Not read: `-x` dumps, `-vmm`, and trees of other options.
 
@@ -171,7 +172,7 @@ impl Function {
         config[0x40] = 0x10;
         config[0x42] = self.port_type? << 4 | 2;
         config[0x44..0x46].copy_from_slice(&capable.to_le_bytes());
-        // A code that is not in the text is one of the reserved codes.
+        // If the text lacks a code, a reserved code takes its place.
         let control = set << 5 | self.read_request.unwrap_or(7) << 12;
         config[0x48..0x4a].copy_from_slice(&control.to_le_bytes());
         Some(config)

@@ -60,7 +60,8 @@ const KEYS: [&str; 35] = [
     "Kernel modules:",
 ];
 
-/// Reads the functions of `text`. A function that appears twice, as in a list and in detail, is read as one.
+/// Reads the functions of `text`. A function that appears twice, for example in a list and in detail, is read as one
+/// function.
 pub(super) fn read(text: &str) -> BTreeMap<Address, Function> {
     let mut functions: BTreeMap<Address, Function> = BTreeMap::new();
     let mut heads = heads(text).peekable();
@@ -80,7 +81,7 @@ pub(super) fn read(text: &str) -> BTreeMap<Address, Function> {
     functions
 }
 
-/// Returns whether a text has lines of links, which belong to a function.
+/// Returns whether a text contains lines about links, which belong to a function.
 pub(super) fn has_links(text: &str) -> bool {
     text.contains("LnkCap:") || text.contains("LnkSta:")
 }
@@ -164,7 +165,7 @@ impl Function {
         self.driver = (plain && !driver.is_empty()).then(|| driver.to_owned());
     }
 
-    /// Adds the values that another text of the same function contains and this one lacks.
+    /// Adds the values that another text about the same function contains and this text lacks.
     pub(super) fn complete(&mut self, other: Self) {
         if self.name.is_empty() {
             self.name = other.name;
@@ -241,8 +242,8 @@ fn address(text: &str) -> Option<Address> {
     Some((hexadecimal(domain, 8)?, bus, slot(device)?))
 }
 
-/// Returns the word after `key` in `text` without the first of `ends` that it contains: for `Speed 8GT/s` and `GT/s` it
-/// is 8.
+/// Returns the word after `key` in `text`, up to the first of `ends` that it contains: `8` for `Speed 8GT/s` with the
+/// end `GT/s`.
 fn after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
     let word = text.split_once(key)?.1;
     let word = word.split([',', ' ', '(', ';']).next()?;

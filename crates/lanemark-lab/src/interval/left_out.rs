@@ -19,14 +19,14 @@ pub(super) struct UnmodelledFactors {
 
 /// A link that is busy for this share of the time is the limit.
 const FULL: f64 = 0.95;
-/// A prediction below this share of a short test's rate is for a later state of the drive.
+/// A prediction below this share of a short test's rate describes a later state of the drive.
 const LATER: f64 = 0.7;
 
-/// The factor of a drive whose file was made for it.
+/// The factor of a drive whose file was written for that drive.
 pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 
 const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
-/// Factors of rated drives that are rated to fill their link. Some of them do not fill it.
+/// Factors of rated drives whose ratings fill their link. Some of them do not fill it.
 const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 };
 const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
 const FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
@@ -41,7 +41,7 @@ impl UnmodelledFactors {
         Self { low: 1.0 / factor, high: factor }
     }
 
-    /// Returns the factors of a prediction of `rate` requests a second, from a short version of its test.
+    /// Returns the factors for a prediction of `rate` requests a second, given a short version of its test.
     pub(super) fn of(system: &System, test: &Test, sample: &Sample, rate: f64) -> Self {
         let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
         let is_link = |id: &HopId| matches!(id, HopId::Link(_) | HopId::SecondLink(_));
@@ -77,7 +77,7 @@ fn has_flushes(test: &Test) -> bool {
     test.requests().is_some_and(|requests| requests.mix.flush_every.is_some())
 }
 
-/// Returns whether a drive has a pseudo-SLC cache, which fills.
+/// Returns whether a drive has a pseudo-SLC cache, which can become full.
 fn has_cache(spec: &SystemSpec) -> bool {
     match &spec.first().drive.media {
         MediaSpec::Flash(flash) => flash.translation.pseudo_slc.is_some(),

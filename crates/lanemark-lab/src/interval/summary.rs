@@ -41,9 +41,9 @@ pub(super) fn summary(
     PredictionInterval { low_ratio, high_ratio, widest }
 }
 
-/// Returns the value that `share` of all further draws stay below on average, given `sorted` draws: at rank `share (n +
-/// 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4),
-/// 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too narrow.
+/// Returns the value below which, on average, `share` of all further draws lie, given `sorted` draws: at rank `share (n
+/// + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician
+/// 50(4), 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too narrow.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1) as f64;
     let at = (share * (sorted.len() as f64 + 1.0) - 1.0).clamp(0.0, last);
@@ -116,12 +116,14 @@ mod tests {
 
     #[test]
     fn intervals_of_predictions_hold_eight_of_ten_truths() {
-        // Only uncertain values, only unmodelled effects, and both; with all draws, and with half of them.
+        // The cases are only uncertain values, only unmodelled effects, and both, each with all draws and with half of
+        // them.
         for count in [DRAWS, DRAWS / 2] {
             for spread in [[0.3, 0.1, 0.0], [0.0, 0.0, 0.2], [0.1, 0.1, 0.15]] {
                 let [below, above] = missed(count, spread);
                 let held = 1.0 - below - above;
-                // With sixteen draws, the ends are between the first two of eight pairs, and cover slightly more.
+                // With sixteen draws, the ends of the interval are between the first two of eight pairs, so the
+                // interval covers slightly more.
                 let most = if count == DRAWS { 0.83 } else { 0.85 };
                 assert!((0.775..=most).contains(&held), "{count} draws, {spread:?}: {held}");
                 for end in [below, above] {

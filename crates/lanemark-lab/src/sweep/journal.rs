@@ -100,7 +100,7 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
         let message = format!("{}: is not a regular file", path.display());
         return Err(LabError::input(message).hint("give another --out"));
     }
-    // If a pipe took the file's name, opening it would wait.
+    // If a pipe has taken the file's name, opening it would wait.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
@@ -170,7 +170,7 @@ mod tests {
             let refused = open_locked(&path).unwrap_err().to_string();
             assert!(refused.contains("another sweep is writing it"), "{refused}");
         }
-        // A file that replaces it is another file, as at the end of a sweep.
+        // The file that replaces it at the end of a sweep is a different file.
         let other = folder.path().join("new/other.csv");
         std::fs::write(&other, "rows").unwrap();
         std::fs::rename(&other, &path).unwrap();

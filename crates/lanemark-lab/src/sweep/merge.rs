@@ -1,7 +1,7 @@
 //! The merge of the parts of a sweep.
 //!
-//! The provenance file of a part identifies the sweep and states its number of points. The key of each row follows from
-//! both. The merge needs no other input to check that every point of this sweep is there exactly once.
+//! The provenance file of a part identifies the sweep and states its number of points. Both determine the key of each
+//! row. The merge needs no other input to check that every point of this sweep is present exactly once.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl<'p> SweepPart<'p> {
                 )
             })?;
         if rows::header(&beside.axes) != head {
-            let message = format!("{name}:1: has other axes than {} states", noted.display());
+            let message = format!("{name}:1: its axes differ from the axes in {}", noted.display());
             return Err(LabError::input(message).hint("run the part again, into another file"));
         }
         Ok(Self { path, text, beside })

@@ -1,4 +1,4 @@
-//! A what-if question as text: the present system or a result, and the changes.
+//! A what-if request as text: the current system or a result, and the changes.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const HOST_SPREAD: f64 = 1.4;
 /// A what-if question.
 #[derive(Clone, Copy, Debug)]
 pub struct WhatIfQuestion<'a> {
-    /// The present system, `drive@platform:port`, or a saved result.
+    /// The current system, `drive@platform:port`, or a saved result.
     pub from: &'a str,
     /// The model that represents the drive of a measured result.
     pub model: Option<&'a str>,
@@ -108,7 +108,7 @@ impl Lab {
             others.extend(driver_times(&other.system));
         }
         let named = other.name.clone();
-        // The fit belongs to the other system's drive, and to the present drive if it is the same.
+        // The fit belongs to the other system's drive, and to the current drive if it is the same drive.
         let same = drive_of(&from.system) == drive_of(&named);
         let of_present = if same { ranges.as_slice() } else { &[] };
         let subject = |name, settings, ranges| DrawnSystem { library, name, settings, ranges };
@@ -128,8 +128,8 @@ impl Lab {
     }
 }
 
-/// Returns the times of drivers on a host without measurements. A platform has them from one published machine. On
-/// another processor they are as uncertain as its other times.
+/// Returns the times of drivers on a host without measurements. A platform takes these times from one published
+/// machine. On another processor they are as uncertain as its other times.
 fn driver_times(system: &System) -> Vec<UncertainValue> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
@@ -164,7 +164,7 @@ fn with_fitted_host(
     Ok((assemble(library, name, &all)?, all))
 }
 
-/// The present system, and its result if there is one.
+/// The current system, and its result if there is one.
 struct PresentSystem {
     system: String,
     run: Option<RunResult>,
@@ -203,7 +203,7 @@ impl PresentSystem {
     }
 }
 
-/// Returns the differences of the other system, each with the present value.
+/// Returns the differences of the other system, each with the current value.
 fn changed(
     args: &WhatIfQuestion<'_>,
     present: &str,
@@ -256,7 +256,7 @@ fn other(
     let unchanged =
         args.drive.is_none() && args.platform.is_none() && args.port.is_none() && set.is_empty();
     if unchanged && args.queue_depth.is_none() {
-        return Err(LabError::input("there is no other system to compare with")
+        return Err(LabError::input("there is no other system for a comparison")
             .hint("give --port, --platform, --drive, --queue-depth or --set"));
     }
     Ok((format!("{drive}@{platform}:{port}"), set))

@@ -1,13 +1,13 @@
-//! The deviation of a measurement from the model of the present system, as it is carried over to the other system.
+//! The deviation of a measurement from the model of the current system, as it is carried over to the other system.
 //!
-//! The deviation of a test consists of the model's error, which is carried over, and chance, which is not. In a
+//! The deviation of a test consists of the model's error, which is carried over, and random error, which is not. In a
 //! measured grid, requests of one kind with the same limiting part of the path share the model's error, and nearly so
 //! at similar depths and threads. The carried deviation is therefore a mean over these tests, weighted by a normal
 //! kernel over the doublings of depth and threads (Nadaraya 1964, Watson 1964). The bandwidth is chosen by
-//! leave-one-out cross-validation, and the remaining error is the chance in a figure.
+//! leave-one-out cross-validation, and the remaining error is the random error of a figure.
 //!
 //! The limiting part is the limit of the *other* system. If the limit moves from a link to the drive, the deviation
-//! comes from the tests that the drive limits on the present system too. Without such tests there is no evidence, and
+//! comes from the tests that the drive limits on the current system too. Without such tests there is no evidence, and
 //! the model is used without a correction.
 
 use lanemark_schema::result::{PathPart, student};
@@ -15,16 +15,18 @@ use lanemark_schema::workload::{Requests, Test};
 
 use crate::interval::SIDES;
 
-/// The bandwidths to try, in doublings. The widest, effectively a plain mean, is first, and is chosen among equals.
+/// The bandwidths to try, in doublings. The widest bandwidth, effectively a plain mean, comes first, and is chosen if
+/// several are equally good.
 const BANDWIDTHS: [f64; 5] = [100.0, 2.8, 1.4, 0.7, 0.35];
-/// The number of tests of one kind and limit from which on they are averaged. With fewer, each keeps its own deviation.
+/// The minimum number of tests with the same kind and limit that are averaged. If there are fewer, each keeps its own
+/// deviation.
 const ENOUGH: usize = 5;
 
 /// A measured test with its deviation.
 #[derive(Clone, Debug)]
 pub(super) struct MeasuredDeviation<'t> {
     pub(super) test: &'t Test,
-    /// The part that limits the model of the present system.
+    /// The part that limits the model of the current system.
     pub(super) limit: Option<PathPart>,
     /// The logarithm of measured over modelled throughput.
     pub(super) log: f64,
@@ -35,8 +37,8 @@ pub(super) struct MeasuredDeviation<'t> {
 pub(super) struct Deviation {
     /// The logarithm of measured over modelled throughput.
     pub(super) log: f64,
-    /// The standard deviation by chance of a figure's logarithm, with Student's factor for an 80% interval; `None` if
-    /// there are too few tests to estimate it.
+    /// The standard deviation of the random error of a figure's logarithm, with Student's factor for an 80% interval;
+    /// `None` if there are too few tests to estimate it.
     pub(super) chance: Option<f64>,
 }
 
@@ -59,7 +61,8 @@ pub(super) fn carried(
     let judged = BANDWIDTHS.map(|bandwidth| (left_out_squares(&alike, bandwidth), bandwidth));
     let (squares, bandwidth) = judged.into_iter().min_by(|one, two| one.0.total_cmp(&two.0))?;
     let log = mean(&alike, own.test, bandwidth, None)?;
-    // The mean and the choice of bandwidth each take a degree of freedom, and an estimate from few tests is uncertain.
+    // The mean and the choice of bandwidth each use up a degree of freedom, and an estimate from few tests is
+    // uncertain.
     let freedom = alike.len() - 2;
     let chance = (squares / freedom as f64).sqrt() * student(SIDES, freedom) / SIDES;
     Some(Deviation { log, chance: Some(chance) })
@@ -81,7 +84,7 @@ fn left_out_squares(alike: &[&MeasuredDeviation<'_>], bandwidth: f64) -> f64 {
     errors.sum::<f64>()
 }
 
-/// Returns the mean deviation of `alike` at the depth and threads of `test`, without the test number `without`.
+/// Returns the mean deviation of `alike` at the depth and threads of `test`, excluding the test number `without`.
 fn mean(
     alike: &[&MeasuredDeviation<'_>],
     test: &Test,
@@ -96,7 +99,7 @@ fn mean(
     let others = alike.iter().enumerate().filter(|(at, _)| Some(*at) != without);
     let others: Vec<(f64, f64)> =
         others.map(|(_, other)| (square(other.test), other.log)).collect();
-    // Weights are relative to the nearest test, so that the nearest one counts at any distance.
+    // Weights are relative to the nearest test, so that the nearest test counts at any distance.
     let nearest = others.iter().map(|(square, _)| *square).min_by(f64::total_cmp)?;
     let weight = |square: f64| (-0.5 * (square - nearest) / bandwidth.powi(2)).exp();
     let weights: f64 = others.iter().map(|(square, _)| weight(*square)).sum();
@@ -135,7 +138,7 @@ mod tests {
     #[test]
     fn what_tests_have_in_common_goes_over_and_chance_does_not() {
         let tests = grid();
-        // Every test is a tenth below the model, with 3% of chance in either direction.
+        // Every test is a tenth below the model, with a random error of 3% in either direction.
         let chance = |at: usize| if (at * 7 + at / 6).is_multiple_of(2) { 0.03 } else { -0.03 };
         let all = seen(&tests, |at, _| -0.1 + chance(at));
         for at in 0..tests.len() {
@@ -185,7 +188,8 @@ mod tests {
         let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let (mut below, mut above, mut all) = (0.0, 0.0, 0.0);
         for _ in 0..60 {
-            // The tests of one limit share the carried error. Each figure has its own chance of 4% on either system.
+            // Tests with the same limit share the error that is carried over. Each figure has its own random error of
+            // 4% on either system.
             let common = 0.3 * normal();
             let all_seen = tests.iter().map(|test| {
                 let limit = (test.queue_depth() > 4).then_some(PathPart::Drive);

@@ -1,4 +1,4 @@
-//! The interface of an engine to a thread's loop, and the transfers that pass it.
+//! The interface between an engine and a thread's loop, and the transfers that pass through it.
 
 use std::io;
 
@@ -17,12 +17,12 @@ pub struct Transfer {
     pub length: u32,
 }
 
-/// The interface of an engine to a thread's loop.
+/// The interface between an engine and a thread's loop.
 pub trait Engine {
     /// Returns the reason why a requested registration is missing.
     fn refusal(&self) -> Option<&str>;
 
-    /// Returns the number of pushed requests whose completion was not taken yet.
+    /// Returns the number of pushed requests whose completion has not yet been taken.
     fn outstanding(&self) -> u32;
 
     /// Returns the buffer of a slot that is not in flight.

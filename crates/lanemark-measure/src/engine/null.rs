@@ -6,7 +6,7 @@ use std::io;
 use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
-/// Buffers, and requests that are never executed.
+/// Buffers, and the requests that are queued but never executed.
 pub struct Null {
     arena: Arena,
     pushed: VecDeque<(u32, i32)>,

@@ -6,8 +6,8 @@
 //! otherwise plain requests are used and [`Ring::refusal`] states the reason.
 //!
 //! The ring is set up with `SINGLE_ISSUER | DEFER_TASKRUN` (io_uring_setup(2), Linux 6.1): completions are posted only
-//! while this thread waits for them, so posting never interrupts the thread. Older kernels get `COOP_TASKRUN`, then no
-//! flags.
+//! while this thread waits for them, so posting never interrupts the thread. Older kernels get `COOP_TASKRUN`, and the
+//! oldest kernels get no flags.
 //!
 //! Two options use other kernel paths than an ordinary program and are therefore off by default: with `SQPOLL`, a
 //! kernel thread takes requests without a system call; with `IOPOLL`, completions are polled for instead of announced
@@ -24,7 +24,7 @@ use lanemark_schema::workload::Operation;
 use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
-/// The largest buffer that can be registered as one, by `io_sqe_buffer_register` in the kernel.
+/// The largest buffer that can be registered as one buffer, according to `io_sqe_buffer_register` in the kernel.
 const REGISTERED_MAX: usize = 1 << 30;
 
 /// A ring with its buffers.
@@ -49,7 +49,7 @@ pub struct RingOptions {
     pub register: bool,
     /// Whether a kernel thread takes requests.
     pub submission_polled: bool,
-    /// Whether completions are polled for.
+    /// Whether the kernel polls for completions.
     pub completion_polled: bool,
 }
 
@@ -119,7 +119,7 @@ impl<'u> Ring<'u> {
     }
 
     fn register(&mut self) {
-        // A failure only costs a descriptor lookup per call, so it raises no warning.
+        // A failure costs only a descriptor lookup per call, so it raises no warning.
         let _ = self.submitter.register_ring_fd();
         match self.submitter.register_files(&[self.file.as_raw_fd()]) {
             Ok(()) => self.file_registered = true,
@@ -236,8 +236,8 @@ impl Engine for Ring<'_> {
     }
 }
 
-/// Treats errors that only require another call as success: a timeout, a signal, a shortage of memory, or completions
-/// that must be taken first.
+/// Treats as success the errors that only require another call: a timeout, a signal, a shortage of memory, or
+/// completions that must be taken first.
 fn in_order(answer: io::Result<usize>) -> io::Result<()> {
     match answer {
         Ok(_) => Ok(()),

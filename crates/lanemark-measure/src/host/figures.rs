@@ -8,9 +8,10 @@ use super::target::ProtocolName;
 /// The first line of a host file that this program wrote.
 pub const MARK: &str = "# A measured host,";
 
-/// Minimum distance of the ends of a range from the value. Slices of one run vary less than runs of one machine.
+/// Minimum distance between the value and the ends of a range. The slices of one run vary less than different runs on
+/// one machine.
 const APART: f64 = 1.3;
-/// The growth in percent from which a file states its range.
+/// The minimum growth, in percent, for which a file states a range.
 const GROWTH_LEAST: f64 = 0.5;
 /// The shortest time that a file states, in nanoseconds.
 const SHORTEST_NS: f64 = 50.0;
@@ -48,12 +49,12 @@ pub struct HostFigures {
     pub wake: Spread,
     /// The cost of the target's driver, if there was a target.
     pub driver: Option<Driver>,
-    /// Processor time of a request by the number of threads at once.
+    /// Processor time of a request, by the number of concurrent threads.
     pub by_threads: Vec<(u32, f64)>,
 }
 
 impl Spread {
-    /// Returns the median of `values` with the tenth and ninetieth percentile, at least a factor of `APART` away.
+    /// Returns the median of `values`, and the tenth and ninetieth percentile, each at least a factor of `APART` away.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -74,7 +75,7 @@ impl Spread {
 }
 
 impl Driver {
-    /// Returns the driver's cost: the cost of reads of a target, less the cost of reads of /dev/zero.
+    /// Returns the driver's cost: the cost of reading a target minus the cost of reading /dev/zero.
     pub(super) fn of(protocol: ProtocolName, zeros: &[Slice], target: &[Slice]) -> Self {
         let of = |slices: &[Slice], time: fn(&Slice) -> f64| {
             Spread::of(slices.iter().map(time).collect()).value
@@ -119,7 +120,7 @@ impl HostFigures {
         ((last / first).powf(1.0 / doublings) - 1.0).clamp(0.0, 1.0)
     }
 
-    /// Returns a host file. `name` is the host's name for people, and `machine` describes the machine.
+    /// Returns a host file. `name` is the host's display name, and `machine` describes the machine.
     pub fn text(&self, name: &str, machine: &str) -> String {
         let quoted = |text: &str| text.replace(['"', '\\'], "'").replace(char::is_control, " ");
         let mut text = format!(
@@ -206,7 +207,7 @@ mod tests {
             Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(1400.0, 600.0)]);
         assert!((driver.time.value - 1200.0).abs() < 1e-9);
         assert!((driver.submit_share - 0.75).abs() < 1e-9);
-        // A target that is as cheap as zeros has a driver of the shortest time.
+        // If a target is as cheap as zeros, its driver takes the shortest time.
         let none = Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)]);
         assert_eq!((none.time.value, none.submit_share), (SHORTEST_NS, 0.5));
     }

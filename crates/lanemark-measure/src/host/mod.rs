@@ -1,16 +1,16 @@
 //! The costs of a request on this machine's processors: the values of a host file.
 //!
-//! Three parts are measured, each several times, so that every value has a range:
+//! Three parts are measured, each of them several times, so that every value has a range:
 //!
 //! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
 //!   memory. It becomes the host's `request_submit` and `request_complete`.
 //! - *Target*: random reads of a block device, or of a file on a file system, without the page cache. Their additional
 //!   processor time is the cost of the file system, the block layer and the driver. It becomes the `driver_time` of the
 //!   target's protocol. A block device is opened for reading only.
-//! - *Wake*: the time from an interrupt of a timer to the thread that slept until then. It becomes `wake`.
+//! - *Wake*: the time from a timer interrupt until the sleeping thread runs. It becomes `wake`.
 //!
-//! Several threads at once show the growth of the processor time. Processor time is read from the clock of each thread
-//! (`CLOCK_THREAD_CPUTIME_ID`), so that the time of the device is not included.
+//! Concurrent threads show the growth of the processor time. Processor time is read from each thread's clock
+//! (`CLOCK_THREAD_CPUTIME_ID`), so that the device's time is not included.
 
 mod figures;
 mod reads;
@@ -32,7 +32,7 @@ use target::HostTarget;
 const SLICES: u32 = 5;
 /// Shares of the duration: reads of zeros, reads of the target, threads, wakes.
 const SHARES: [f64; 4] = [0.3, 0.3, 0.25, 0.15];
-/// Maximum number of threads at once.
+/// Maximum number of concurrent threads.
 const THREADS_MAX: usize = 16;
 
 /// A measurement of this machine as a host.

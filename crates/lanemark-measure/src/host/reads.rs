@@ -16,7 +16,7 @@ use crate::kernel_threads::KernelThreads;
 
 /// Outstanding requests.
 const DEPTH: u32 = 32;
-/// Time at the start of a slice that does not count, as its share.
+/// Share of a slice, at its start, that does not count.
 const RAMP: u32 = 10;
 /// Pairs of clock readings from which the clock's own time is computed.
 const READINGS: u32 = 2_000;
@@ -136,7 +136,7 @@ fn thread_ns() -> f64 {
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Returns the part of a clock reading between two other readings.
+/// Returns how much of a clock reading falls between two other readings.
 fn clock_time() -> f64 {
     let begun = thread_ns();
     for _ in 1..READINGS {

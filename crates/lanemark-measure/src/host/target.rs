@@ -17,12 +17,12 @@ const FILE_SIZE: u64 = 64 << 20;
 pub(super) struct HostTarget {
     pub path: PathBuf,
     pub file: File,
-    /// Bytes that are read from.
+    /// The part that is read, in bytes.
     pub size: u64,
     pub protocol: ProtocolName,
 }
 
-/// The protocol of a target's drive, as the tables of host files are called.
+/// The protocol of a target's drive, by the names of the tables in host files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolName {
     /// NVM Express.
@@ -75,7 +75,7 @@ impl ProtocolName {
 }
 
 impl HostTarget {
-    /// Opens the target without a device: the kernel's zeros. Files of a RAM file system are not suitable, since
+    /// Opens the target without a device: the kernel's zeros. Files of a RAM file system are not suitable, because
     /// io_uring passes their requests to other threads.
     pub(super) fn zeros() -> Result<Self, MeasureError> {
         let path = PathBuf::from("/dev/zero");
@@ -85,7 +85,8 @@ impl HostTarget {
         Ok(Self { path, file, size: FILE_SIZE, protocol: ProtocolName::Other })
     }
 
-    /// Opens a block device for reading, or creates a file in a folder. The file has no name, so it ends with the run.
+    /// Opens a block device for reading, or creates a file in a folder. The file has no name, so it disappears with the
+    /// run.
     pub(super) fn open(path: &Path) -> Result<Self, MeasureError> {
         let failed = |action: &'static str| {
             move |source: io::Error| match source.kind() {

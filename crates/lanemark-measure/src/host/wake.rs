@@ -1,4 +1,4 @@
-//! The time from an interrupt of a timer until the thread that slept runs.
+//! The time from a timer interrupt until the sleeping thread runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Sleeps until an instant of the monotonic clock. A signal ends the sleep early, which results in a delay of zero.
+/// Sleeps until an instant of the monotonic clock. A signal ends the sleep early, and the delay is then zero.
 fn sleep_until(at_ns: u64) {
     let at =
         Timespec { tv_sec: (at_ns / 1_000_000_000) as _, tv_nsec: (at_ns % 1_000_000_000) as _ };

@@ -3,7 +3,7 @@
 use super::*;
 
 impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
-    /// Takes the available completions and counts the completions in the window.
+    /// Takes the available completions, and counts those in the window.
     pub(super) fn reap(&mut self, now: u64) {
         self.settle(now);
         while let Some((slot, result)) = self.engine.next_completion() {

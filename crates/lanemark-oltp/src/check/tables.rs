@@ -25,7 +25,7 @@ fn at_least(column: &str, low: i64) -> String {
     format!("{column} >= {low} AND ROUND({column}) = {column}")
 }
 
-/// Returns the condition for a text of `low` to `high` characters.
+/// Returns the condition for a string of `low` to `high` characters.
 fn long(column: &str, low: i64, high: i64) -> String {
     format!("LENGTH({column}) BETWEEN {low} AND {high}")
 }
@@ -35,7 +35,7 @@ fn absent_or(column: &str, low: i64, high: i64) -> String {
     format!("({column} IS NULL OR ({}))", whole(column, low, high))
 }
 
-/// Returns the columns that identify a row of the scale, with their maximum; the minimum is 1.
+/// Returns the columns that identify a row, each with its maximum at this scale; the minimum is 1.
 fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
     let (w, d, c) = (scale.warehouses, DISTRICTS, scale.customers());
     match table {
@@ -156,11 +156,11 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
                 "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
                 table.name()
             );
-            rules.push(Rule { table, text: "has each row of its scale, and no other", sql });
+            rules.push(Rule { table, text: "has exactly the rows of its scale", sql });
         }
         let all = [vec![keys], values(table, scale)].concat().join(" AND ");
         let sql = bad_rows(table.name(), &all);
-        rules.push(Rule { table, text: "has values that can be", sql });
+        rules.push(Rule { table, text: "has only valid values", sql });
     }
     rules.extend(together(scale));
     rules
@@ -210,7 +210,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::Orders,
-            text: "has each order of a district up to its next",
+            text: "has every order of a district below its next order",
             sql: bad_rows(
                 "district LEFT JOIN (SELECT o_w_id, o_d_id, COUNT(*) AS seen, MIN(o_id) AS low_id, \
                  MAX(o_id) AS high_id FROM orders GROUP BY o_w_id, o_d_id) AS o \
@@ -233,7 +233,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::OrderLine,
-            text: "has a price that is the item's",
+            text: "has the item's price",
             sql: bad_rows(
                 &format!(
                     "(SELECT ol_i_id, ol_quantity, ol_amount FROM order_line \

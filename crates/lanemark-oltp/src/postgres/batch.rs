@@ -11,8 +11,8 @@
 //! | Delivery | 3 | the open orders; their customers and amounts |
 //! | Stock-Level | 2 | the next order's number |
 //!
-//! An order can contain an item twice, and one update changes a row once: a second update of the same message processes
-//! the second line.
+//! An order can contain an item twice, but an update changes each row only once: a second update in the same message
+//! processes the second line.
 
 use std::collections::HashMap;
 
@@ -137,8 +137,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     Ok(NewOrderOutcome::Entered { order, total })
 }
 
-/// Returns the customer's number and the message for the next statements. The message begins the transaction unless a
-/// query for the last name has begun it.
+/// Returns the customer's number and the message for the next statements. The message begins the transaction, unless a
+/// query for the last name has already begun it.
 fn customer(
     postgres: &mut Postgres,
     warehouse: i64,
@@ -200,7 +200,7 @@ pub(super) fn order_status(
         let message =
             message.call("status_customer", &[&w, &d, &c]).call("last_order", &[&w, &d, &c]);
         let mut answers = postgres.send(&message)?;
-        answers.one("the customer of a question")?;
+        answers.one("the customer of an order-status query")?;
         let order = int(&answers.one("a customer's last order")?, 0)?;
         let message = Message::within().call("order_lines", &[&w, &d, &order]).commit();
         Ok(postgres.send(&message)?.rows().len())
@@ -253,7 +253,7 @@ pub(super) fn stock_level(postgres: &mut Postgres, input: &StockLevel) -> Result
     undone(postgres, |postgres| {
         let (w, d) = (input.warehouse, input.district);
         let message = Message::begin().call("next_order_number", &[&w, &d]);
-        let next = int(&postgres.send(&message)?.one("the district of a question")?, 0)?;
+        let next = int(&postgres.send(&message)?.one("the district of a stock-level query")?, 0)?;
         let given: [&dyn super::message::Argument; 5] =
             [&w, &d, &(next - 20), &next, &input.threshold];
         let message = Message::within().call("low_items", &given).commit();

@@ -90,7 +90,7 @@ impl Backend for PostgresDatabase {
             WHERE relnamespace = 'lanemark_oltp'::regnamespace AND relkind = 'r'"
     }
 
-    /// Returns the server's data folder, if the account may know it and the server is on this machine.
+    /// Returns the server's data folder, if the account is permitted to know it and the server is on this machine.
     fn data_path(&self) -> Option<PathBuf> {
         let sql = "SELECT current_setting('data_directory')::text \
             WHERE inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr()";
@@ -102,7 +102,8 @@ impl Backend for PostgresDatabase {
         Footprint { items: 12_500_000, warehouse: 109_000_000 }
     }
 
-    /// All data pass through the log, and the server keeps as much log as its settings allow; all of it if unknown.
+    /// All data passes through the log, and the server keeps as much of the log as its settings allow; if the settings
+    /// are unknown, it is assumed to keep all of it.
     fn log(&self, _scale: &Scale, _missing: i64, data: u64) -> Result<u64, OltpError> {
         let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
         let told = self.connect()?.rows(sql).unwrap_or_default();

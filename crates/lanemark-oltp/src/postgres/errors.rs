@@ -30,7 +30,7 @@ pub(super) fn from_copy(error: &std::io::Error) -> OltpError {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 pub(super) fn from_postgres(error: postgres::Error) -> OltpError {
     classify(&error)
 }

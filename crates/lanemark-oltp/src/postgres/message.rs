@@ -60,8 +60,8 @@ impl Argument for Vec<&str> {
     }
 }
 
-/// Appends a text in quotes, which mean the same regardless of whether the server treats `\` in plain quotes as an
-/// escape.
+/// Appends a string in a form of quotes whose meaning does not depend on whether the server treats `\` in plain quotes
+/// as an escape.
 fn put_quoted(sql: &mut String, text: &str) {
     let escapes = text.contains('\\');
     sql.push_str(if escapes { " E'" } else { "'" });
@@ -83,7 +83,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// Creates a message with which a transaction begins.
+    /// Creates a message that begins a transaction.
     pub(super) fn begin() -> Self {
         Self { sql: "BEGIN".to_owned(), statements: 1, begins: true, ends: false }
     }
@@ -151,14 +151,14 @@ impl Answers {
     }
 }
 
-/// Returns a number of a row.
+/// Returns a number from a row.
 pub(super) fn int(row: &SimpleQueryRow, at: usize) -> Result<i64, OltpError> {
     let text = row.try_get(at).map_err(from_postgres)?;
     text.and_then(|text| text.parse().ok())
         .ok_or_else(|| OltpError::Damaged(format!("{text:?} instead of a number")))
 }
 
-/// Returns a text of a row; empty for NULL.
+/// Returns a string from a row; empty for NULL.
 pub(super) fn text(row: &SimpleQueryRow, at: usize) -> Result<&str, OltpError> {
     Ok(row.try_get(at).map_err(from_postgres)?.unwrap_or_default())
 }

@@ -19,7 +19,7 @@ impl Postgres {
             self.client.batch_execute(PREPARED).map_err(from_postgres)?;
             self.batched = true;
         }
-        // An error may occur before or after BEGIN; an unneeded rollback does no harm.
+        // An error may occur before or after BEGIN; an unnecessary rollback is harmless.
         self.open |= message.begins;
         self.ways += 1;
         self.statements += message.statements;

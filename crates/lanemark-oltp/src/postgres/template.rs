@@ -1,8 +1,8 @@
 //! Templates as databases, by CREATE DATABASE … TEMPLATE.
 //!
 //! A restoration replaces a database as a whole, so a database with more than our schema, or with separate rights or
-//! settings, is refused. From version 15 on the server copies files, which avoids writing all data to the log as well.
-//! From 18 on it shares blocks if the file system can.
+//! settings, is refused. From version 15 on, the server copies files, which avoids writing all data to the log as well.
+//! From version 18 on, it shares blocks if the file system supports this.
 
 use super::Postgres;
 use super::database::PostgresDatabase;
@@ -91,7 +91,7 @@ impl PostgresDatabase {
     }
 }
 
-/// Returns a database's comment: empty without a comment, `None` without the database.
+/// Returns a database's comment: empty if there is no comment, `None` if there is no such database.
 fn comment(server: &mut Postgres, name: &str) -> Result<Option<String>, OltpError> {
     let sql = "SELECT datname::TEXT, COALESCE(shobj_description(oid, 'pg_database'), '')::TEXT \
         FROM pg_database";

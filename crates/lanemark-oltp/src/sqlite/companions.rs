@@ -1,8 +1,8 @@
 //! The files that SQLite keeps next to a database, and a check that they are SQLite's.
 //!
 //! SQLite recognises its log and its journals by their first bytes, and treats a file that begins otherwise as an empty
-//! one: it overwrites or removes another program's `disk.db-wal` without a question. So this check compares each file
-//! first with SQLite's formats (SQLite, "Database File Format", sections 3 and 4.1; "WAL-mode File Format", section
+//! one: it overwrites or removes another program's `disk.db-wal` without asking. This check therefore first compares
+//! each file with SQLite's formats (SQLite, "Database File Format", sections 3 and 4.1; "WAL-mode File Format", section
 //! 2.1): the first bytes are a magic number, or zeroes until SQLite has synced the file.
 
 use std::fs::{self, File};
@@ -36,10 +36,10 @@ pub(super) fn check(path: &Path) -> Result<(), OltpError> {
         }
         let mut first = [0xff; 4];
         match File::open(&file).and_then(|mut open| open.read_exact(&mut first)) {
-            // Another connection has removed it meanwhile.
+            // Another connection has removed it in the meantime.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             _ if begins.contains(&first.as_slice()) => {}
-            _ => return Err(foreign("is not a file of SQLite")),
+            _ => return Err(foreign("is not an SQLite file")),
         }
     }
     Ok(())

@@ -84,7 +84,7 @@ impl Backend for SqliteFile {
     }
 
     fn log(&self, scale: &Scale, missing: i64, _data: u64) -> Result<u64, OltpError> {
-        // A part is one transaction, which the log contains before the file does.
+        // A part is one transaction, which is in the log before it is in the file.
         Ok(self.footprint().bytes(scale, missing.min(1), false))
     }
 

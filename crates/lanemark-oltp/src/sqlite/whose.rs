@@ -1,12 +1,12 @@
 //! Determines the owner of an SQLite file without changing the file, its log or the folder.
 //!
 //! A connection that may write changes files: it switches the journal, rolls back after a crash, and removes a log when
-//! it closes. So this check uses a read-only connection. The method depends on the files (SQLite, "Write-Ahead
+//! it closes. This check therefore uses a read-only connection. The method depends on the files (SQLite, "Write-Ahead
 //! Logging", section on read-only databases; "Uniform Resource Identifiers", `immutable` and `readonly_shm`):
 //!
 //! - a file with a rollback journal is opened read-only, with locks, which other programs expect;
 //! - a file with a write-ahead log in use is opened read-only together with the log's index;
-//! - a file whose log lacks an index, or whose journal waits for rollback, is read as it is, without log and journal.
+//! - a file whose log has no index, or whose journal needs a rollback, is read as it is, without log and journal.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -67,9 +67,9 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
         true => &["immutable=1"],
         false => &["mode=ro", "immutable=1"],
     };
-    // A log without an index is not read. It may contain tables, so the file does not count as empty.
+    // A log without an index is not read. The log may contain tables, so the file does not count as empty.
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
-    // A file that begins like SQLite's and cannot be read counts as foreign.
+    // A file that begins like an SQLite file but cannot be read counts as foreign.
     let Some((mut seen, ours)) = ways.iter().find_map(|way| look(path, way).ok()) else {
         return Ok(DatabaseContents::Foreign);
     };

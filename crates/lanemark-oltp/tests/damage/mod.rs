@@ -4,17 +4,17 @@ use lanemark_oltp::Database;
 use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::schema::Table;
 
-const ROWS: &str = "has each row of its scale, and no other";
-const VALUES: &str = "has values that can be";
+const ROWS: &str = "has exactly the rows of its scale";
+const VALUES: &str = "has only valid values";
 
-/// Each damage with the table and the rule that must detect it. They are applied in sequence, and no damage hides the
-/// next.
+/// Each kind of damage, with the table and the rule that must detect it. The kinds are applied in sequence, and no kind
+/// hides the next.
 const DAMAGE: &[(&str, Table, &str)] = &[
     ("UPDATE item SET i_price = 0 WHERE i_id = 1", Table::Item, VALUES),
     (
         "UPDATE item SET i_price = 1 + i_price WHERE i_id > 1",
         Table::OrderLine,
-        "has a price that is the item's",
+        "has the item's price",
     ),
     ("DELETE FROM item WHERE i_id = 7", Table::Item, ROWS),
     ("UPDATE warehouse SET w_tax = 20000 WHERE w_id = 1", Table::Warehouse, VALUES),
@@ -48,7 +48,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "DELETE FROM orders WHERE o_id = 3",
         Table::Orders,
-        "has each order of a district up to its next",
+        "has every order of a district below its next order",
     ),
     ("UPDATE new_order SET no_o_id = 1 WHERE no_o_id = 25", Table::NewOrder, VALUES),
     ("UPDATE order_line SET ol_quantity = 11 WHERE ol_o_id = 4", Table::OrderLine, VALUES),
@@ -66,7 +66,7 @@ pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 
-/// Panics unless each damage of a fresh database breaks its rule, which was satisfied before.
+/// Panics unless each kind of damage to a fresh database breaks its rule, which was satisfied before.
 pub(crate) fn assert_found(database: &Database) {
     // The items' prices are compared with lines that were ordered later.
     let order = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \

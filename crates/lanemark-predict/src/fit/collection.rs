@@ -16,15 +16,15 @@ use super::parameter::{COLLECTION, Parameter, flash};
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
-/// The gain of fit that justifies another value, as a difference of the sum of squares: 95% of a chi-square with one
-/// degree of freedom.
+/// The improvement of the fit that justifies another value, as a difference in the sum of squares: 95% of a chi-square
+/// with one degree of freedom.
 const WORTH: f64 = 3.84;
 /// The share of the sequential rate below which random writes are examined.
 const SLOWER: f64 = 0.7;
-/// The maximum believed factor over the template's time of a processor command or a program.
+/// The maximum plausible ratio of the time of a processor command or a program to the template's time.
 const PLAUSIBLE: f64 = 2.0;
 
-/// Tries whether collection explains the writes better than `fresh`, the fit without it. If so, the engine gets another
+/// Tests whether collection explains the writes better than `fresh`, the fit without it. If so, the engine gets another
 /// parameter at the end. If the writes do not decide, the engine gets the parameter, and the rejected times are fixed
 /// at the template's values.
 pub(super) fn explore(
@@ -69,7 +69,7 @@ pub(super) fn explore(
         let mut logs = fresh.logs.clone();
         logs.push(COLLECTION.log((100.0 * times * random / capable).clamp(2.0, 95.0)));
         places.iter().for_each(|&place| logs[place] = engine.priors[place]);
-        // The first search keeps those times fixed, since otherwise they follow their slopes.
+        // The first search keeps those times fixed, because otherwise they would follow their slopes.
         let found = search(engine, &logs, &without, trials, 1)?;
         if best.as_ref().is_none_or(|best| found.cost < best.cost) {
             best = Some(found);
@@ -89,9 +89,9 @@ pub(super) fn explore(
     Ok(fresh)
 }
 
-/// Returns whether collection during writes can be a value of the drive. The flash must not be written in place. It
-/// must lack a pseudo-SLC cache, which takes the writes of a short test. Collection must not be simulated in its
-/// condition.
+/// Returns whether collection during writes can be a value of the drive. The flash must not be written in place. The
+/// drive must not have a pseudo-SLC cache, because the cache takes the writes of a short test. The drive must not be in
+/// a condition in which collection is simulated.
 fn is_identifiable(drive: &DriveSpec) -> bool {
     flash(drive).is_some_and(|flash| {
         !flash.technology.in_place()
@@ -121,8 +121,8 @@ fn fastest(engine: &Engine, trials: &[usize], in_order: bool) -> f64 {
     those.map(Trial::throughput).fold(0.0, f64::max)
 }
 
-/// Returns the rate at which all dies program: with the program time of `logs` if the writes determine it, otherwise
-/// the template's.
+/// Returns the rate at which all dies program: with the program time in `logs` if the writes determine it, otherwise
+/// with the template's.
 fn rate_of_dies(drive: &DriveSpec, engine: &Engine, logs: &[f64], told: bool) -> f64 {
     let Some(flash) = flash(drive) else { return 0.0 };
     let program = match engine.place("drive.flash.program").filter(|_| told) {

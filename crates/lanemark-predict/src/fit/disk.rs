@@ -3,7 +3,8 @@
 //! A single random read takes the arm's seek, half a revolution and the firmware's time. The firmware's time adds to
 //! the seek, and only its effect on a cached answer distinguishes it. Queue depths determine the margin by which the
 //! firmware reorders. Writes determine the seek with a settling head, and sequential data the sectors of a track. The
-//! longest seek scales with the mean. The shortest, which is settling, stays, since the skew of tracks is made for it.
+//! longest seek scales with the mean. The shortest seek, which is the settling time, does not change, because the skew
+//! of tracks is designed for it.
 
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
@@ -79,7 +80,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         get: |drive| Some(disk(drive)?.write_seek.average.as_microseconds()),
         set: |drive, us| {
             change(drive, |disk| {
-                // A head needs no less time to settle for a write.
+                // A head needs at least as much time to settle for a write.
                 let least = disk.read_seek.track_to_track;
                 disk.write_seek = scaled(disk.write_seek, us.max(2.0 * least.as_microseconds()));
             });
@@ -87,7 +88,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
 ];
 
-/// Values of a disk that no workload of a few minutes determines, each with the missing measurement.
+/// Values of a disk that a workload of a few minutes cannot determine, each with the missing measurement.
 pub(super) const UNSEEN: [(&str, &str); 4] = [
     (
         "drive.disk.heads",
@@ -101,7 +102,7 @@ pub(super) const UNSEEN: [(&str, &str); 4] = [
     ("drive.buffer.capacity", "a burst of writes after an idle period, with --interval 1ms"),
 ];
 
-/// Returns the values that follow from the fitted ones, of `now` compared with `before`: name, value, the template's
+/// Returns the values that follow from the fitted values, by comparing `now` with `before`: name, value, template's
 /// value.
 pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, String, String)> {
     let (Some(now), Some(before)) = (disk(now), disk(before)) else { return Vec::new() };
@@ -193,7 +194,7 @@ mod tests {
     use lanemark_study::system::{NameLocations, SystemName};
     use lanemark_study::{Library, Location, System};
 
-    /// A search may reach any values within their bounds, and every combination must be a valid disk.
+    /// A search may reach any combination of values within the bounds, and each of them must be a valid disk.
     #[test]
     fn whatever_a_search_comes_to_is_a_disk() {
         let library = Library::built_in();

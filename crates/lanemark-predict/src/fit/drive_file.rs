@@ -1,8 +1,8 @@
 //! A fitted drive as a file of the library.
 //!
-//! The file is a copy of the template's, with the fitted values replaced. Each fitted value has its range and
-//! the results it was fitted to. All other values keep their origin. A value of the template that the measurements
-//! bound gets the remaining range, so that predictions have intervals from it.
+//! The file is a copy of the template's, with the fitted values replaced. Each fitted value states its range and the
+//! results to which it was fitted. All other values keep their origin. A value of the template that the measurements
+//! only bound gets the remaining range, so that predictions have intervals from it.
 
 use lanemark_schema::result::{Calibration, Determination, FittedDrive, FittedParameter};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
@@ -17,7 +17,7 @@ pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
 /// Returns the file of a drive with the name `name`, from the template's text and the settings of the fit.
 ///
 /// # Errors
-/// Returns an error if the template's text is not TOML, although it was when it was read.
+/// Returns an error if the template's text is no longer valid TOML.
 pub fn drive_file(
     fitted: &FittedDrive,
     name: &str,

@@ -1,7 +1,7 @@
 //! The engine of a fit: it simulates the figures of trials for values of the free parameters, on all cores.
 //!
-//! Every simulation of a trial draws from the same random stream (common random numbers), so that two sets of values
-//! differ by their effects and not by chance. The result does not depend on the number of threads.
+//! Every simulation of a trial draws from the same random stream (common random numbers), so that results for two sets
+//! of values differ because of the values and not by chance. The result does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ use super::measured::{Trial, figure};
 use super::parameter::{AffectedTests, PRIOR_SD, Parameter, flash};
 use crate::PredictError;
 
-/// The residual, in standard deviations, from which on its loss is linear instead of quadratic (Huber).
+/// The residual, in standard deviations, above which the loss is linear instead of quadratic (Huber).
 const HUBER: f64 = 3.0;
 /// The number of units of every die in a simulated buffer.
 const STRIPES: u64 = 4;
@@ -55,7 +55,7 @@ impl Engine {
             those.map(Trial::throughput).fold(1e7, f64::max) / 1e6
         };
         let prior = |parameter: &Parameter| {
-            // The prior of a limit that the template lacks is a value at which it limits no test.
+            // If the template lacks a limit, the limit's prior is a value at which it does not limit any test.
             let none = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
@@ -73,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// Returns the number of simulations until now.
+    /// Returns the number of simulations so far.
     pub(super) fn simulations(&self) -> u64 {
         self.simulations.load(Ordering::Relaxed)
     }
@@ -123,7 +123,7 @@ impl Engine {
             }
             short.duration = short.duration.map(|duration| duration * 8);
         }
-        // Too few requests ended even in this long time. The rate is taken as one request in this time.
+        // Too few requests ended even in this long time. The rate is assumed to be one request in this time.
         let seconds = short.duration.map_or(1.0, |duration| duration.as_seconds());
         let slowest = trial.test.block_mean() / seconds;
         Ok(trial
@@ -136,7 +136,7 @@ impl Engine {
             .collect())
     }
 
-    /// Returns the residuals of trial `trial` in standard deviations, with outliers drawn in.
+    /// Returns the residuals of trial `trial` in standard deviations, with reduced outliers.
     pub(super) fn residuals(&self, trial: usize, told: &ModelFigures) -> Vec<f64> {
         let figures = self.trials[trial].figures.iter().zip(told);
         figures
@@ -199,8 +199,8 @@ impl Engine {
 }
 
 /// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs long enough
-/// that the buffer, if it fills, is full for nearly all of the time. A short test must fill it in a short time. A disk
-/// needs its whole buffer, since the arm chooses among its contents.
+/// that the buffer, if it fills, is full for nearly all of the time. A short test must fill the buffer in a short time.
+/// A disk needs its whole buffer, because the arm chooses among the buffer's contents.
 pub(super) fn enough(drive: &DriveSpec) -> Bytes {
     let Some(flash) = flash(drive) else { return drive.buffer };
     let stripe = flash.unit() * flash.dies();

@@ -1,9 +1,9 @@
 //! The geometry of a drive: its number of dies, and the data that a die programs at once.
 //!
-//! Both are whole numbers, so a search by slopes does not apply. From the template's values, one of them is doubled or
-//! halved as long as the reads fit better by more than a coincidence would. The times are fitted at each step before it
-//! is judged. The number of channels stays unless there are fewer dies than channels, since a measurement sees only the
-//! number of channels times their rate.
+//! Both are whole numbers, so a search by slopes does not apply. Starting from the template's values, one of them is
+//! doubled or halved as long as the reads fit better by more than chance explains. The times are fitted at each step
+//! before it is judged. The number of channels does not change unless there are fewer dies than channels, because a
+//! measurement shows only the product of the number of channels and their rate.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use super::parameter::{change, flash};
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
-/// The minimum gain of fit that justifies a doubling, as a difference of the sum of squares.
+/// The minimum improvement of the fit that justifies a doubling, as a difference in the sum of squares.
 const WORTH: f64 = 3.0;
-/// The difference of the sum of squares up to which a fit is as good as the best: 95% of a chi-square with one degree
-/// of freedom.
+/// The difference in the sum of squares up to which a fit counts as equal to the best: 95% of a chi-square with one
+/// degree of freedom.
 const AS_GOOD: f64 = 3.84;
 /// The maximum number of dies to try; `UNIT_MAX` is the maximum unit, in slots.
 const DIES_MAX: u64 = 512;
@@ -151,7 +151,7 @@ pub(super) fn explore(
 }
 
 impl GeometrySearch {
-    /// Returns the smallest and largest number, of dies or of units, that fits as well as the best, with any value of
+    /// Returns the smallest and largest number, of dies or of units, that fits as well as the best, for any value of
     /// the other number.
     pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {
         let good = self.tried.iter().filter(|(_, cost)| *cost <= self.found.cost + AS_GOOD);

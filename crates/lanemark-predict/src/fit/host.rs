@@ -1,9 +1,9 @@
 //! The host's values from runs on it: processor time per request, and cores.
 //!
 //! A run reports the processor time of a request in the program and in the kernel. With many requests outstanding, this
-//! time limits a core, and scales the platform's three times (from the application to the driver, in the driver, and
-//! back). The excess of a single request is the time of sleeping and waking, and becomes the platform's `wake`. Neither
-//! contains the time of interrupts in other contexts.
+//! time limits a core, and scales all three of the platform's times (from the application to the driver, in the driver,
+//! and back). The additional time of a single request is spent sleeping and waking, and becomes the platform's `wake`.
+//! Neither contains the time of interrupts in other contexts.
 
 use lanemark_schema::result::Calibration;
 use lanemark_schema::units::Duration;
@@ -12,12 +12,12 @@ use lanemark_study::platform;
 
 use super::measured::MeasuredHost;
 
-/// The minimum and maximum believed ratio of a host's times to the platform's.
+/// The minimum and maximum plausible ratio of a host's times to the platform's.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
 /// The prefix of settings that take precedence over a measurement.
 const PREFIX: &str = "platform.";
 
-/// Sets in `system` the values that were `seen` of the host, and returns them. Values are not set if `settings` contain
+/// Sets the values that were `seen` of the host in `system`, and returns them. Values are not set if `settings` contain
 /// any value of the platform.
 pub(super) fn measured(
     system: &mut SystemSpec,
@@ -119,7 +119,7 @@ mod tests {
         let mut woken = system();
         measured(&mut woken, seen(Some(7_500.0), Some(4_000.0)), &[]);
         assert_eq!(woken.cpu.wake, Duration::from_nanoseconds(3_500));
-        // One request may cost less than many.
+        // A single request may cost less than each of many.
         let mut quick = system();
         measured(&mut quick, seen(Some(3_000.0), Some(4_000.0)), &[]);
         assert_eq!(quick.cpu.wake, Duration::ZERO);

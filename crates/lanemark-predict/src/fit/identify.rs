@@ -1,12 +1,12 @@
 //! The values that the measurements determine, and the values that they leave open.
 //!
-//! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian is the
-//! difference over a tenth to the side on which a value has less effect. Beyond a limit that another value hides, a
-//! value is without effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
+//! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian consists of
+//! differences over a tenth, to the side on which a value has less effect. Beyond a limit that another value hides, a
+//! value has no effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
 //! ratio, with Student's factor).
 //!
-//! A value is left open if its deviation is so large that 95% of it spans a factor of four, if it has an effect only to
-//! one side, or if it correlates with another value. An open value is fixed at the template's value, and the other
+//! A value is left open if its deviation is so large that 95% of it spans a factor of four, if it has an effect on one
+//! side only, or if it correlates with another value. An open value is fixed at the template's value, and the other
 //! values are fitted again. If that contradicts the measurements, the open value stays at the nearest value that does
 //! not.
 
@@ -18,23 +18,25 @@ use super::parameter::{COLLECTION, PRIOR_SD};
 use super::solve::{SearchResult, jacobian, search, weaker_side};
 use crate::PredictError;
 
-/// The deviation from which a value is open, in logarithms.
+/// The deviation, in logarithms, above which a value is open.
 const OPEN: f64 = 0.35;
-/// The ratio of a value's effects to both sides above which the value is open. Such a value is at the onset of another
-/// limit: the measurements bound it to one side, and its small effect to the other may be a difference in geometry.
+/// The ratio of a value's effects on both sides above which the value is open. Such a value is near the onset of
+/// another limit: the measurements bound it on one side, and its small effect on the other side may come from a
+/// difference in geometry.
 const BOUNDED: f64 = 5.0;
-/// The correlation from which on two values cannot be separated.
+/// The correlation above which two values cannot be separated.
 const ONE: f64 = 0.95;
-/// The maximum loss of fit at which the template's value is as good, as a difference of the sum of squares.
+/// The maximum deterioration of the fit at which the template's value counts as equally good, as a difference in the
+/// sum of squares.
 const AS_GOOD: f64 = 3.84;
 /// The deviations of a normal distribution that contain 95% on both sides.
 pub(super) const SIDES_95: f64 = 1.96;
 /// The deviations of a normal distribution that contain 80% on both sides.
 const SIDES_80: f64 = 1.2816;
-/// The loss of fit, as a difference of the sum of squares, that four of five values of such a
-/// parameter do not exceed.
+/// The deterioration of the fit, as a difference in the sum of squares, that four of five values of such a parameter do
+/// not exceed.
 const LIKELY: f64 = SIDES_80 * SIDES_80;
-/// Distances from a fixed value to try in both directions, in logarithms. The last contains 80% of the prior.
+/// Distances from a fixed value to try in both directions, in logarithms. The last distance contains 80% of the prior.
 const REACHES: [f64; 5] = [0.08, 0.2, 0.4, 0.7, SIDES_80 * PRIOR_SD];
 /// The number of rounds in which values are fixed and the rest is fitted again.
 const ROUNDS: usize = 5;
@@ -64,7 +66,7 @@ pub(super) enum ValueDetermination {
 struct Covariance {
     deviations: Vec<f64>,
     correlations: DMatrix<f64>,
-    /// The ratio of the effects of each value to both sides.
+    /// The ratio of the effects of each value on both sides.
     lopsided: Vec<f64>,
     scatter: f64,
 }
@@ -113,7 +115,8 @@ pub(super) fn identify(
         let places: Vec<usize> = open.iter().map(|&(place, _)| place).collect();
         let all = at_template(engine, &mut found, &free, &places, trials)?;
         for (place, with) in open {
-            // The template's values together may contradict the measurements although some of them do not.
+            // The template's values may contradict the measurements together although some of them do not by
+            // themselves.
             let at_template = all
                 || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
             held[place] = Some(ValueDetermination::Held { at_template, with });
@@ -124,8 +127,8 @@ pub(super) fn identify(
 /// Returns the distance of each value from its estimate at which the measurements begin to contradict it.
 ///
 /// The distance of an identified value follows from its deviation. A fixed value is moved, and the others compensate
-/// for it (to first order). Its distance is the farthest point up to which the fit is nearly as good. It is short on
-/// the side on which the measurements bound it, and never exceeds the prior's.
+/// for it (to first order). Its distance is the farthest point up to which the fit is nearly as good. The distance is
+/// short on the side on which the measurements bound the value, and never exceeds the prior's.
 fn reaches(
     engine: &Engine,
     logs: &[f64],
@@ -215,9 +218,9 @@ impl Covariance {
         Self { deviations, correlations, lopsided, scatter }
     }
 
-    /// Returns the indices, among the free values, of the open values, each with the value it correlates with. Of two
-    /// values that cannot be separated, it is the less certain one. Only one such pair is returned, since fixing it may
-    /// separate others.
+    /// Returns the indices, among the free values, of the open values, each with the value with which it correlates. If
+    /// two values cannot be separated, the less certain one is returned. Only one such pair is returned, because fixing
+    /// one value may separate other pairs.
     fn open(&self) -> Vec<(usize, Option<usize>)> {
         let wide = |&at: &usize| self.deviations[at] > OPEN || self.lopsided[at] > BOUNDED;
         let wide: Vec<_> = (0..self.deviations.len()).filter(wide).collect();
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn intervals_of_fitted_values_hold_the_truth_in_ninety_five_of_a_hundred_cases() {
-        // Residuals that scatter three times as much as their weights state, for few figures and for many.
+        // Residuals that scatter three times as much as their weights state, for few figures and for many figures.
         for (figures, noise) in [(8, 3.0), (20, 3.0), (80, 3.0), (80, 1.0)] {
             let [above, below] = missed(figures, noise);
             let held = 1.0 - above - below;

@@ -1,9 +1,9 @@
 //! The checked measurements as trials: each test with its figures, their uncertainty, and a short test that the
 //! simulator runs in its place.
 //!
-//! The weight of a figure has two parts. The first is its spread over the repeats, pooled half and half with the spread
-//! of all tests, since three repeats determine it poorly. The second is a floor, since no model is more accurate. In a
-//! closed loop, throughput and mean latency are one observation (Little's law), so each has half the weight.
+//! The weight of a figure has two parts. The first is its spread over the repeats, averaged with the spread of all
+//! tests, because three repeats determine the spread poorly. The second is a floor, because no model is more accurate.
+//! In a closed loop, throughput and mean latency are one observation (Little's law), so each has half the weight.
 
 use lanemark_schema::result::{FigureKind, FitWarning, RunResult, Sample, Target, TestResult};
 use lanemark_schema::units::{Bytes, Duration};
@@ -13,9 +13,10 @@ use crate::PredictError;
 
 /// The minimum assumed relative errors: of throughput and mean latency, of the median, and of the 99th percentile.
 const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
-/// The maximum number of tests that are simulated with all requested requests. In a larger fit, each test has fewer.
+/// The maximum number of tests that are simulated with all requested requests. In a larger fit, each test has fewer
+/// requests.
 const WHOLE_TESTS: u64 = 40;
-/// Each test of a large grid has the requested requests divided by this number, or more.
+/// Each test of a large grid has at least the requested number of requests divided by this number.
 const LEAST_SHARE: u64 = 8;
 /// Requests below which a measured 99th percentile is not used.
 const TAIL_MIN: u64 = 2000;
@@ -164,7 +165,7 @@ impl Measurements {
     /// from unwritten blocks or from a cache.
     ///
     /// # Errors
-    /// Returns an error if no test of small random requests is left.
+    /// Returns an error if no test of small random requests remains.
     pub(super) fn without_flash(&mut self, least: Duration) -> Result<(), PredictError> {
         let least_ns = least.as_seconds() * 1e9;
         let alone = |trial: &&Trial| trial.reads_alone();
@@ -258,7 +259,7 @@ fn outstanding(test: &Test) -> u64 {
     u64::from(test.queue_depth()) * u64::from(test.threads)
 }
 
-/// Returns the name of the drive that a result was measured on, or simulates.
+/// Returns the name of the drive that a result describes, measured or simulated.
 fn identity(run: &RunResult) -> String {
     match &run.target {
         Target::Simulated(target) => format!("{} in {}", target.drive, target.port),

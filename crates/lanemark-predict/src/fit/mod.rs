@@ -6,8 +6,8 @@
 //! fitted first, since writing does not affect them. The number of dies follows, then writes, then all together, and
 //! then the precision of each value.
 //!
-//! Not modelled: the correlation of the figures of one run on a real drive (heat, a neighbour). A fit to several runs
-//! has it in its spread.
+//! Not modelled: the correlation between the figures of one run on a real drive (caused by heat or by other programs).
+//! In a fit to several runs, the spread includes it.
 
 mod collection;
 mod disk;
@@ -46,7 +46,7 @@ use parameter::{AffectedTests, Parameter};
 pub struct Job<'j> {
     /// Results with their names.
     pub results: &'j [(String, RunResult)],
-    /// The platform that the drive was measured on.
+    /// The platform on which the drive was measured.
     pub platform: &'j str,
     /// Name of the port.
     pub port: &'j str,
@@ -54,7 +54,7 @@ pub struct Job<'j> {
     pub like: Option<&'j str>,
     /// Values that replace library values.
     pub settings: &'j [(Calibration, Location)],
-    /// The small requests of a simulated test; a larger number is more accurate and slower.
+    /// The number of small requests in a simulated test; a larger number is more accurate and slower.
     pub requests: u64,
     /// The threads that simulate.
     pub pool: Pool,
@@ -77,7 +77,7 @@ pub struct Fit {
     pub drive: FittedDrive,
     /// The text of the template's file.
     pub template: String,
-    /// The settings of the drive that the fit was made with.
+    /// The settings of the drive with which the fit was made.
     pub settings: Vec<Calibration>,
 }
 
@@ -231,7 +231,7 @@ fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictErro
     })
 }
 
-/// Returns whether the result's drive is driven as a SCSI disk, `sda` on Linux. In a PCIe port, it is one with AHCI.
+/// Returns whether the result's drive appears as a SCSI disk, `sda` on Linux. In a PCIe port, such a drive uses AHCI.
 fn is_scsi(run: &RunResult) -> bool {
     let Target::Measured(target) = &run.target else { return false };
     let path = target.path.strip_prefix("/dev/");
@@ -242,7 +242,7 @@ fn is_scsi(run: &RunResult) -> bool {
     })
 }
 
-/// Returns the names of the results that a drive was fitted to, as text.
+/// Returns the names of the results to which a drive was fitted, as text.
 fn measured_by(results: &[String]) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     match results {

@@ -1,9 +1,10 @@
 //! Times of the controller command engines that no measurement shows.
 //!
 //! A command occupies an engine for a time, and waits for a latency. One request at a time shows only their sum, which
-//! bounds the occupancy. More requests show it only if the engines limit their rate. If the links, the host or the
-//! flash are the limit, a drive without any occupancy and a longer latency has the same rates. The occupancy then keeps
-//! the template's value, or the largest value that the measured rates allow, and the range of its prior.
+//! bounds the occupancy. More outstanding requests show the occupancy only if the engines limit their rate. If the
+//! links, the host or the flash are the limit, a drive without any occupancy and a longer latency has the same rates.
+//! The occupancy then keeps the template's value, or the largest value that the measured rates allow, and the range of
+//! its prior.
 
 use lanemark_schema::result::FigureKind;
 
@@ -12,10 +13,10 @@ use super::measured::Trial;
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
-/// The gain of a rate without occupancy from which the measurements show the occupancy.
+/// The gain of a rate without occupancy above which the measurements show the occupancy.
 const SHOWN: f64 = 1.02;
-/// The share of the fastest rate from which a rate is near a limit. Below, queues of a few requests depend on both
-/// times.
+/// The share of the fastest rate above which a rate is near a limit. Below this share, queues of a few requests depend
+/// on both times.
 const NEAR: f64 = 0.8;
 /// The maximum block of requests whose rate a controller limits, in bytes.
 const SMALL: f64 = 16_384.0;
@@ -64,7 +65,7 @@ pub(super) fn fix(
     }
 }
 
-/// Returns the latency that contains all of an occupancy except `least`.
+/// Returns the latency to which all of an occupancy except `least` has been added.
 fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
     latency + (occupancy - least)
 }

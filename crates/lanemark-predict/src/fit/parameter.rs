@@ -5,8 +5,8 @@
 //! template's value. It states only that such drives differ by up to a factor of about five, and determines values that
 //! the measurements leave open.
 //!
-//! Not free: `front_end.engines`, since a measurement sees only the number of engines over their time, the buffer, and
-//! all values with effects only in the long run ([`UNSEEN`]).
+//! Not free: `front_end.engines`, because a measurement shows only the ratio of the number of engines to their time;
+//! the buffer; and all values that have an effect only in the long run ([`UNSEEN`]).
 
 use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
@@ -185,7 +185,7 @@ pub(super) const COLLECTION: Parameter = Parameter {
     },
 };
 
-/// Values that no workload of a few minutes determines, each with the missing measurement.
+/// Values that a workload of a few minutes cannot determine, each with the missing measurement.
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
         "drive.front_end.engines",
@@ -208,8 +208,8 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 ];
 
 impl Parameter {
-    /// Returns the values that short tests of a drive like `drive` can determine. If the flash has two times to read
-    /// and to program, only the cache's are free, since the cache contains the data just written.
+    /// Returns the values that short tests of a drive like `drive` can determine. If the flash has two read times and
+    /// two program times, only the cache's times are free, because the cache contains the data just written.
     pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
         if disk::disk(drive).is_some() {
             return disk::PARAMETERS.to_vec();
@@ -351,7 +351,7 @@ mod tests {
                 let (text, rounded) = (parameter.text(value), parameter.rounded(value));
                 let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
                 assert_eq!(number.parse(), Ok(rounded), "{}: {text}", parameter.name);
-                // Four digits, and no finer than a nanosecond or a whole one.
+                // Four digits, but no finer than a nanosecond or a whole number.
                 let step: f64 = if parameter.unit == Unit::Count { 0.5 } else { 5.1e-4 };
                 assert!((rounded - value).abs() <= step.max(value * 5.1e-4), "{text} for {value}");
             }

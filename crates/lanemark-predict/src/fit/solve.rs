@@ -1,8 +1,8 @@
 //! Levenberg and Marquardt's method over the free parameters (the MINPACK port of the crate `levenberg-marquardt`).
 //!
-//! Each unknown is a parameter's logarithm less its prior's middle, over the prior's deviation. The priors are further
-//! residuals next to the figures'. The Jacobian consists of differences over a few per cent, which is wide enough that
-//! the chance in a short simulation is negligible.
+//! Each unknown is a parameter's logarithm minus the middle of its prior, divided by the prior's deviation. The priors
+//! are additional residuals. The Jacobian consists of differences over a few per cent, which is wide enough that the
+//! random error of a short simulation is negligible.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub(super) struct SearchResult {
 }
 
 /// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. It takes up to `patience` steps
-/// for each parameter and one more.
+/// for each parameter, plus `patience` more.
 pub(super) fn search(
     engine: &Engine,
     logs: &[f64],
@@ -87,9 +87,9 @@ pub(super) fn jacobian(
     Ok(sides.swap_remove(0))
 }
 
-/// Computes the slopes to the side on which each parameter has less effect. If one limit hides another, a value has an
-/// effect only to one side, and the other side shows all that is known of it. Also returns for each parameter the ratio
-/// of the stronger to the weaker effect.
+/// Computes the slopes on the side on which each parameter has less effect. If one limit hides another, a value has an
+/// effect on one side only, and the other side shows all that is known about it. Also returns for each parameter the
+/// ratio of the stronger to the weaker effect.
 pub(super) fn weaker_side(
     engine: &Engine,
     logs: &[f64],

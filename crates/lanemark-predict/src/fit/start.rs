@@ -70,7 +70,7 @@ pub(super) fn writes(
     best(engine, guesses, free, trials)
 }
 
-/// Returns the maximum of a figure over the `wanted` ones of `trials`.
+/// Returns the maximum of a figure over the `wanted` trials.
 fn fastest(
     engine: &Engine,
     trials: &[usize],
@@ -94,8 +94,8 @@ fn combined(engine: &Engine, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f6
     guess.collect()
 }
 
-/// Sets a parameter to its bound if `taken`. Otherwise the parameter is only moved away from the bound if its prior
-/// contradicts it.
+/// Sets a parameter to its bound if `taken` is set. Otherwise moves the parameter away from the bound only if its prior
+/// contradicts the bound.
 fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     let Some(place) = engine.place(name) else { return };
     if !bound.is_finite() || bound <= 0.0 {
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn every_subset_of_bounds_is_a_guess() {
         let engine = engine("samsung-950-pro-512gb");
-        // The second is a rate, and the others are times.
+        // The second parameter is a rate, and the others are times.
         let bounds = [
             ("drive.front_end.write_time", 3.0),
             ("drive.data_path.write", 900.0),
@@ -219,7 +219,7 @@ mod tests {
                 let mut logs = engine.priors.clone();
                 logs[place] = before;
                 put(&engine, &mut logs, name, value, false);
-                // A time below its bound and a rate above it remain.
+                // A time below its bound and a rate above its bound remain.
                 let kept = if is_time { wanted == 0 } else { wanted == 2 };
                 let moved = if is_time { bound - 0.3 } else { bound + 0.3 };
                 let expected = if kept { before } else { moved };

@@ -13,9 +13,9 @@ use super::identify::{FittedValues, SIDES_95, ValueDetermination};
 use super::parameter::{UNSEEN, flash};
 use crate::PredictError;
 
-/// The error from which on a figure is reported.
+/// The error above which a figure is reported.
 const MISS: f64 = 0.10;
-/// The scatter from which on it is reported.
+/// The scatter above which it is reported.
 const SCATTER: f64 = 1.5;
 
 /// A fit that has ended.
@@ -68,7 +68,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Returns the values of a disk that change with the fitted ones.
+    /// Returns the values of a disk that change with the fitted values.
     fn followers(&self) -> impl Iterator<Item = FittedParameter> {
         let now = self.engine.system(&self.rounded());
         let found = disk::followers(&now.attachments[0].drive, &self.original.attachments[0].drive);
@@ -191,7 +191,7 @@ impl Outcome<'_> {
     }
 }
 
-/// Returns the values that stay the template's.
+/// Returns the values that remain the template's.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
     let all = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
         let one = |(parameter, needs): &(&str, &str)| UndeterminedValue {

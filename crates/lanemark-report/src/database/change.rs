@@ -5,7 +5,7 @@
 //! writes and of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
 //!
 //! A change is shown if the 95% intervals of both means do not overlap. The intervals are Student's; with two or three
-//! repeats they are wide because so few repeats give little evidence. A single repeat lacks a spread and shows no
+//! repeats they are wide, because few repeats give little evidence. A single repeat has no spread, so it shows no
 //! change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
 //! with the worse figure had more processor time taken by other programs.
 
@@ -46,7 +46,7 @@ impl Verdict {
         match self {
             Self::Shown => None,
             Self::NotShown => Some("no difference shown"),
-            Self::NoSpread => Some("no difference shown by one repeat"),
+            Self::NoSpread => Some("one repeat cannot show a difference"),
             Self::Others => Some("not shown: other programs used the processors"),
         }
     }
@@ -173,7 +173,7 @@ pub fn nodes_saved(
     nodes: u32,
 ) -> Result<Option<NodesSaved>, PlanError> {
     let (Some(a), Some(b)) = (per_minute(from), per_minute(to)) else {
-        let bound = "both runs need a repeat";
+        let bound = "both runs must have at least one repeat";
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
     // A rate below one transaction a minute cannot determine a number of servers.
@@ -203,11 +203,11 @@ pub fn nodes_saved(
 /// The servers that a faster run saves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodesSaved {
-    /// Plan by the mean tpm of both runs.
+    /// The plan from the mean tpm of both runs.
     pub plan: Plan,
-    /// Plan by the repeats that are most unfavourable to the second run.
+    /// The plan from the repeats that are most unfavourable to the second run.
     pub least: Plan,
-    /// Plan by the repeats that are most favourable to the second run.
+    /// The plan from the repeats that are most favourable to the second run.
     pub greatest: Plan,
 }
 

@@ -41,7 +41,9 @@ fn answer(from: &RunResult, to: &RunResult, changes: &[Change]) -> Option<String
     let of = |change: &&Change| change.name.starts_with("tpm");
     let product = &database.product;
     let Some(change) = changes.iter().find(of) else {
-        return Some(format!("A and B on {product}: transactions a minute are not known of both."));
+        return Some(format!(
+            "A and B on {product}: transactions a minute are not known for both runs."
+        ));
     };
     let [a, b] = [change.from.value, change.to.value].map(|rate| grouped(&fixed(rate, 0)));
     let by = percent_whole((change.to.value / change.from.value - 1.0).abs());
@@ -51,7 +53,9 @@ fn answer(from: &RunResult, to: &RunResult, changes: &[Change]) -> Option<String
             "B completes {by} {more} transactions a minute than A on {product}: {b} instead of {a}."
         ),
         Some(words) => {
-            format!("B completes {b} transactions a minute on {product}, A {a}: {words}.")
+            format!(
+                "B completes {b} transactions a minute on {product}, and A completes {a}: {words}."
+            )
         }
     })
 }

@@ -7,7 +7,7 @@ use lanemark_schema::result::{SessionTime, TestResult, TransactionsUse, WaitClas
 pub(crate) struct TimeSplit {
     /// The source of the parts: `by 400 samples of sessions`.
     pub(crate) source: String,
-    /// Measured time on a processor and ready for one, in ms, if the parts are from samples.
+    /// Measured times on a processor and ready to run on one, in ms, if the parts come from samples.
     pub(crate) measured: Option<(f64, f64)>,
     pub(crate) parts: Vec<TimePart>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct TimePart {
     pub(crate) note: String,
 }
 
-/// The class of a part that no wait class names.
+/// The class of a part that does not have a wait class.
 const READY: usize = WaitClass::ALL.len();
 const WAITING: usize = READY + 1;
 
@@ -71,7 +71,7 @@ impl TimeSplit {
             let note = format!("± {:.1} points", 100.0 * error);
             parts.push(part(place, class.name(), share * response_ms, note));
         }
-        Some(Self { source: format!("by {all:.0} samples of sessions"), measured, parts })
+        Some(Self { source: format!("from {all:.0} samples of sessions"), measured, parts })
     }
 
     /// Returns the sum of the parts in ms.

@@ -194,7 +194,7 @@ fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     let mut text = format!("time of a transaction, ms, {source}\n");
     if let Some((running, ready)) = measured {
         text += &format!(
-            "  measured: {running:.3} on a processor, {ready:.3} ready for one, which is in every class\n"
+            "  measured: {running:.3} on a processor, {ready:.3} ready for one (part of every class)\n"
         );
     }
     for TimePart { name, ms, share, note, .. } in parts {

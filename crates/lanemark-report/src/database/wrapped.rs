@@ -2,7 +2,7 @@
 
 use crate::terminal::lines_of;
 
-/// Minimum width of a terminal that the text fits, in columns.
+/// Minimum width, in columns, of a terminal into which the text fits.
 pub const WIDTH: usize = 60;
 
 /// Wraps a paragraph into lines of up to [`WIDTH`] columns; lines after the first are indented by `indent`. A word that

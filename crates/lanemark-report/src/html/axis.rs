@@ -1,6 +1,6 @@
 //! A linear axis from zero, with ticks at 1, 2 or 5 times a power of ten.
 //!
-//! The axis is never logarithmic and never starts elsewhere: a bar's length is its value.
+//! The axis is never logarithmic and always starts at zero, because the length of a bar represents its value.
 
 use maud::{Markup, html};
 

@@ -15,10 +15,10 @@ use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, signi
 use crate::palette;
 use crate::table::{Cell, Column, Table};
 
-/// Bars of a panel that fit on a sheet of paper.
+/// Maximum number of bars in a panel, so that the panel fits on a sheet of paper.
 const BARS_MOST: usize = 20;
-/// Maximum number of bars in all panels whose parts show their numbers to a pointer; beyond it only the table shows
-/// them.
+/// Maximum number of bars, in all panels together, whose parts show their numbers under the pointer; if there are more,
+/// only the table shows the numbers.
 const POINTED: usize = 96;
 const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
@@ -44,12 +44,14 @@ pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
         let picture = drawn(&shown);
         html! {
             p class="soft" {
-                "Mean latency of a request, along the hops of its path. Pale colour is the wait for a hop, full colour is its service. Each panel has its own scale from zero."
+                "Mean latency of a request, along the hops of its path. Pale colours show the wait \
+                 for a hop, and full colours its service. Each panel has its own scale from zero."
             }
             (picture.legend())
             (picture.panels("panels wide"))
             @if folded > 0 {
-                p class="soft" { (folded) " more tests have the budgets of a test above; their numbers are in the table." }
+                p class="soft" { (folded) " more tests share the budgets of a test above; their \
+                                           numbers are in the table." }
             }
             details {
                 summary { "Time budgets as numbers" }
@@ -77,7 +79,7 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
 /// Relative difference up to which two times are drawn with the same length.
 const SAME: f64 = 0.01;
 
-/// Returns the panels without repetitions of the bars of an earlier panel.
+/// Returns the panels, except those with the same bars as an earlier panel.
 fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
     let mut shown: Vec<Panel<'a>> = Vec::new();
     for panel in panels {
@@ -94,7 +96,7 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
 }
 
 fn drawn(panels: &[Panel<'_>]) -> Picture {
-    // Hops of the same colour, such as the first link of each system, share an entry.
+    // Hops with the same colour, such as the first link of each system, share a legend entry.
     let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
         let (colour, name) = (colour(hop), hop.label());
@@ -339,7 +341,7 @@ fn told(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit)
 fn table(panels: &[Panel<'_>]) -> Table {
     let bars = || panels.iter().flat_map(|panel| &panel.bars);
     let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
-    // In a long table the reader can add the two columns before.
+    // In a long table the reader can add the two previous columns.
     let both = is_pointed(panels).then(|| Column::number("both", unit.name()));
     let mut columns = vec![
         Column::name("test"),

@@ -30,7 +30,7 @@ const VALUES: f64 = 100.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
 const BAR: f64 = 11.0;
-/// Bars of a panel that fit on a sheet of paper.
+/// Maximum number of bars in a panel, so that the panel fits on a sheet of paper.
 const GROUPS_MOST: usize = 25;
 const BAR_GAP: f64 = 3.0;
 const GROUP_GAP: f64 = 6.0;
@@ -95,7 +95,7 @@ pub(super) fn study_pictures(
     (lines, bars_of(&panels, metric, &kinds))
 }
 
-/// Returns the panels of the tests of a study that are in no family.
+/// Returns the panels of a study's tests that do not belong to a family.
 fn study_panels(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
@@ -150,7 +150,7 @@ pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture)
     (lines, bars_of(&runs_panels(runs, &families), Metric::Throughput, &[]))
 }
 
-/// Returns the panels of the tests of runs that are in no family.
+/// Returns the panels of the runs' tests that do not belong to a family.
 fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Panel> {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {

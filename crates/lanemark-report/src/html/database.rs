@@ -51,7 +51,7 @@ fn of_group(
     FIGURES.iter().filter(|figure| figure.drawn).filter_map(panel).collect()
 }
 
-/// States which of the runs are real, and the consequence for their figures.
+/// States which runs are real, and the consequence for their figures.
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let asked = runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
     let (mut real, mut simulated) = (Vec::new(), Vec::new());

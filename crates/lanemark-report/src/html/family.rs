@@ -57,7 +57,7 @@ impl Axis {
         test
     }
 
-    /// Returns the scale for the values of a family, with a tick at each.
+    /// Returns the scale for the values of a family, with a tick at each value.
     pub(super) fn scale(self, values: impl Iterator<Item = f64>) -> Scale {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
@@ -83,7 +83,7 @@ impl Axis {
 }
 
 impl<'t> Family<'t> {
-    /// Returns the families among `tests`; each test is in one or in no family.
+    /// Returns the families among `tests`; each test is in at most one family.
     pub(super) fn all(tests: &[&'t Test]) -> Vec<Self> {
         let mut families: Vec<Self> = Vec::new();
         let mut left: Vec<&Test> = tests.to_vec();

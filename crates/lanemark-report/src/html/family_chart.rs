@@ -119,7 +119,7 @@ fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Pictur
     Picture { entries: entries(named), figures: charts.iter().map(Chart::figure).collect() }
 }
 
-/// Draws families on a page; nothing without families.
+/// Draws families on a page; draws nothing if there are no families.
 pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     html! {
         @if !families.figures.is_empty() {

@@ -1,7 +1,7 @@
 //! A [`Table`] as an HTML table that scrolls separately if the page is narrow.
 //!
-//! Numbers are aligned at their points with figure spaces, which are as wide as a digit. All columns are shown; names
-//! are not shortened.
+//! Numbers are aligned at their decimal points with figure spaces, which are as wide as a digit. All columns are shown;
+//! names are not shortened.
 
 use maud::{Markup, html};
 
@@ -83,8 +83,8 @@ fn body_row(
     }
 }
 
-/// Returns the class by which a table marks a column, counted from the last, as text, so that its cells need no class.
-/// Returns `None` if cells after the column are omitted, because it cannot be counted then.
+/// Returns the class with which a table marks a column as text, so that the column's cells need no class. Columns are
+/// counted from the last. Returns `None` if cells after the column are omitted, because it cannot be counted then.
 fn text_class(table: &Table, column: usize) -> Option<String> {
     let left = table.columns.len() - column;
     let whole = |row: &Row| row.cells[column + 1..].iter().all(|cell| !cell.repeated);
@@ -114,7 +114,7 @@ fn span(table: &Table, index: usize, column: usize) -> usize {
     1 + table.rows[index + 1..].iter().take_while(|row| row.cells[column].repeated).count()
 }
 
-/// Returns the longest part from the point on of any number in the column.
+/// Returns the longest fractional part, including the point, of any number in the column.
 fn tail(table: &Table, column: usize) -> String {
     let tails =
         table.rows.iter().map(|row| &row.cells[column].text).map(|text| &text[point(text)..]);
@@ -128,7 +128,7 @@ fn aligned(text: &str, longest: &str) -> String {
         '.' => PUNCTUATION_SPACE,
         _ => FIGURE_SPACE,
     });
-    // A number without a point also lacks the column's point, which is narrower than a digit.
+    // A number without a point must also be padded for the point, which is narrower than a digit.
     let padding: String = if own == 0 && longest.starts_with('.') {
         std::iter::once(PUNCTUATION_SPACE)
             .chain(longest.chars().skip(1).map(|_| FIGURE_SPACE))

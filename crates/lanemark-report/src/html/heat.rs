@@ -1,7 +1,7 @@
-//! Latency over time as a heat map: the number of requests of an interval in each step of latency.
+//! Latency over time as a heat map: the number of an interval's requests in each step of latency.
 //!
-//! Rows are steps of latency, two to each doubling, so that the axis is logarithmic. A cell's colour is its share of
-//! the requests of its column, in five classes: an interval with few requests shows as clearly as one with many.
+//! Rows are steps of latency, two for each doubling, so the axis is logarithmic. A cell's colour is its share of
+//! the requests of its column, in five classes: an interval with few requests is as visible as an interval with many.
 
 use lanemark_schema::result::{LatencySteps, Series};
 use lanemark_schema::units::Duration;

@@ -24,8 +24,8 @@ use super::{family_chart, labelled, latency};
 const LOADER: &str = include_str!("unpack.js");
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
-/// Digits of a value in the data, and digits of the nines of a percentile. A few nines need many digits of the
-/// percentile.
+/// Digits of a value in the data, and digits of the number of nines in a percentile. A percentile with several nines
+/// needs many digits.
 const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
 

@@ -1,8 +1,8 @@
 //! Distributions of latency: percentiles up to the last that enough requests support, and the cumulative share.
 //!
-//! The horizontal axis of the percentile ladder is logarithmic in the share of slower requests, so that each nine is as
-//! wide as the previous one. Its whiskers reach from the smallest to the largest repeat. Both pictures cover all
-//! repeats together.
+//! The horizontal axis of the percentile ladder is logarithmic in the share of slower requests, so that each further
+//! nine takes the same width. Its whiskers reach from the smallest to the largest repeat. Both pictures combine all
+//! repeats.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
@@ -28,7 +28,7 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
         html! {
             p class="soft" {
                 "All repeats together. Left: the latency that a share of the requests did not \
-                 exceed, up to the last percentile that requests support; whiskers from the \
+                 exceed, up to the last percentile that enough requests support; whiskers from the \
                  minimum to the maximum repeat. Right: the share of requests that took no longer."
             }
             @if runs.len() > LOOKS {
@@ -59,7 +59,7 @@ type OfTest = (Vec<Chart>, Difference);
 /// The difference that the panels of a test show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Difference {
-    /// Between systems, or not expected because there is only one system.
+    /// The systems differ, or there is only one system, so that no difference is expected.
     Shown,
     /// All requests of a system take the same time.
     Flat,
@@ -239,7 +239,7 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             let before = points.last().map_or(0.0, |point| point.1);
             let far = share - before >= 100.0 / steps as f64;
             if index == 0 || index + 1 == bins.len() || far {
-                // A step: no request had a latency between two observed ones.
+                // The line is a step, because no request had a latency between two observed latencies.
                 points.extend([(ns as f64, before), (ns as f64, share)]);
             }
         }

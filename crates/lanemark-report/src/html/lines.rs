@@ -91,7 +91,7 @@ pub(crate) fn style(index: usize) -> String {
     format!("c{} d{}", index % COLOURS, index / COLOURS % DASHES)
 }
 
-/// Returns whether two series have the same points, but for differences that no reader would see.
+/// Returns whether two series have the same points, except for differences that a reader would not see.
 fn same_points(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
     let same = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))

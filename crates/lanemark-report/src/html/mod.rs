@@ -236,7 +236,7 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
             (grid::grid(&figure_table::table(study, metric, runs), &heading))
         }
         p class="soft" {
-            @if !study.figures.is_empty() { "Errors in parentheses are of calibrated figures." }
+            @if !study.figures.is_empty() { "Errors in parentheses belong to calibrated figures." }
             @if !predicted { " Spread is half the range over repeats." }
             @if !runs.is_empty() { " Results measured here are from other hardware and have no error." }
         }
@@ -255,7 +255,8 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = energy::by_test(runs)?;
     Some(markup! {
         p class="soft" {
-            "Simulated: power times time of each state and operation. Drives without published power figures are not shown."
+            "Simulated: the power of each state and operation, multiplied by its time. Drives \
+             without published power figures are not shown."
         }
         (grid::grid(&table, "Power"))
     })
@@ -267,7 +268,8 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = trial::table(&runs)?;
     Some(markup! {
         p class="soft" {
-            "A program on each served system in turn. Waiting is the share of its time in which the system had requests; ratios are to the first system."
+            "A program on each served system in turn. Waiting is the share of the program's time \
+             in which the system had requests; ratios are to the first system."
         }
         (grid::grid(&table, "Trial"))
     })
@@ -278,7 +280,8 @@ fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
         p class="soft" {
-            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are latencies of the drives, the response is the transaction's."
+            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are \
+             latencies of the drives; the response is the transaction's."
         }
         (grid::grid(&table, "Transactions"))
     })

@@ -71,7 +71,7 @@ pub struct PlotStyle {
 /// A drawing of results with its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// The drawing as a file of SVG.
+    /// The drawing as an SVG file.
     pub svg: String,
     /// Width in pixels.
     pub width: f64,

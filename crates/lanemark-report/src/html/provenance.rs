@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::number::ABSENT;
 
-/// Maximum number of results whose provenance is shown in full; further ones are collapsed under their names.
+/// Maximum number of results whose provenance is shown in full; further results are collapsed under their names.
 const SHOWN: usize = 4;
 /// The heading of files.
 const FILES: &str = "Library and study files with their SHA-256";

@@ -1,8 +1,8 @@
-//! Tests over time: requests or data a second, with write amplification below on the same axis of time.
+//! Tests over time: requests or data a second, with write amplification below them on the same time axis.
 //!
-//! Latency follows below as a heat map. The panels of rates begin at zero. Time is linear: the width of a stretch is
-//! its duration. Shaded areas come from the data: the time in which the drive moved nothing, and the time after which
-//! the figures are steady by SNIA's rule, or the rounds whose figures a test of rounds reports.
+//! Latency follows below as a heat map. The panels of rates begin at zero. Time is linear: the width of a period is
+//! proportional to its duration. Shaded areas come from the data: the time in which the drive moved no data, and the
+//! time after which the figures are steady by SNIA's rule, or the rounds whose figures a test of rounds reports.
 
 use lanemark_schema::result::{DriveUse, Phases, RunResult, Sample, Series};
 use lanemark_schema::units::{Bytes, Duration};
@@ -23,18 +23,18 @@ mod small;
 /// Room for the labels of the vertical axes, and to the right of the plots.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 24.0;
-/// Heights of the line above a plot, and of the axis of time.
+/// Heights of the line above a plot, and of the time axis.
 const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
 /// Room for the lowest label of a plot.
 const BELOW: f64 = 4.0;
-/// Ticks of time of a drawing as wide as a page.
+/// Number of time ticks in a drawing as wide as a page.
 const TICKS: f64 = 12.0;
 /// Maximum number of drawings that a page shows in full size; with more, it shows small ones, test by test.
 const WHOLE_MOST: usize = 24;
-/// Steps of the lines of a page of small drawings, and columns of its heat maps.
+/// Number of steps in the lines on a page of small drawings, and of columns in its heat maps.
 const STEPS_PAGE: usize = 20_000;
 const COLUMNS_PAGE: usize = 8_000;
 /// Minimum request size from which rates are shown as data rather than requests.
@@ -49,7 +49,7 @@ struct Size {
     amplification: f64,
     /// Height of a row of a heat map.
     row: f64,
-    /// Height between the ticks of a plot, and decimals of heights.
+    /// Distance between the ticks of a plot, and number of decimals in heights.
     tick_height: f64,
     decimals: i32,
     /// Maximum number of steps of a line, and of columns of a heat map.
@@ -92,7 +92,7 @@ impl Size {
     }
 }
 
-/// A stretch of time with its description.
+/// A period of time with its description.
 struct Span {
     from: Duration,
     to: Duration,
@@ -417,7 +417,7 @@ fn shading(
             @let (from, to) = (place(span.from), place(span.to));
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
-                // The name is above the plot, clear of all lines, and moves to the left if there is no room.
+                // The name is above the plot, away from all lines, and moves to the left if there is no room.
                 @if named && text_width(span.name) <= to.max(0.0) {
                     @let fits = text_width(span.name) <= to - from;
                     text class="soft" x=(num(if fits { f64::midpoint(from, to) } else { to }))
@@ -526,7 +526,7 @@ mod tests {
         assert_eq!(rates(second, &points), [Some(100.0); 3]);
         assert_eq!(rates(second / 2, &points), [Some(100.0), Some(100.0), Some(200.0)]);
         assert_eq!(rates(second / 5, &points), [Some(100.0), Some(100.0), None]);
-        // A series of one interval lacks another rate.
+        // A series of one interval does not have a second rate.
         assert_eq!(rates(second / 5, &points[..1]), [Some(500.0)]);
     }
 

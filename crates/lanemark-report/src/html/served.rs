@@ -1,6 +1,6 @@
 //! Modelled latencies of served systems, compared with the delivered latencies.
 //!
-//! Both are drawn by the wall clock: modelled latencies are multiplied by the time scale. The gap between two lines of
+//! Both are drawn in wall-clock time: modelled latencies are multiplied by the time scale. The gap between two lines of
 //! a colour is the lateness of the server.
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, RunResult, Sample};
@@ -25,9 +25,10 @@ pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!charts.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "The modelled time of a request, times the time scale, and its time from arrival \
-                 at the server to the answer: the latency that a share of the requests did not \
-                 exceed, up to the last percentile that requests support."
+                "The modelled time of a request, multiplied by the time scale, and its time from \
+                 arrival at the server to the answer. Each curve shows the latency that a share of \
+                 the requests did not exceed, up to the last percentile that enough requests \
+                 support."
             }
             (legend(LINES.iter().map(|(style, name)| (*style, *name))))
             div class="panels pairs" {

@@ -1,7 +1,7 @@
 //! Removes the end tags that HTML lets a writer omit, which are a tenth of a page with many tables and drawings.
 //!
 //! Table cells, rows and list entries end at the beginning of the next one. Empty SVG elements become self-closing.
-//! Text is escaped before, so that text that looks like an end tag is always an end tag.
+//! Text has been escaped before, so anything that looks like an end tag is an end tag.
 
 /// End tags that the next element or the end of the parent implies. The page has no text between them.
 const ENDS: [&str; 8] =

@@ -52,7 +52,8 @@ pub(crate) fn named(text: &str, width: f64) -> String {
     format!("{start}…{end}")
 }
 
-/// Maximum number of series or bars that a drawing's label describes; a reader who listens has the table for the rest.
+/// Maximum number of series or bars that a drawing's label describes; for the others, a reader who uses a screen reader
+/// has the table.
 const TOLD: usize = 8;
 
 /// Lists the first of `parts`, and states the number of the others.

@@ -1,9 +1,9 @@
-//! Missing information on the links to a device, which prevents a statement about limits there.
+//! Missing information about the links to a device, which prevents statements about limits there.
 //!
-//! A link limits nothing only if it runs at the full capability of both its ends. A link is a gap if its rate or one of
-//! its ends is not known. A part of the path that shows no link at all is also a gap: a network, the drives' side of a
-//! controller, or USB, whose ends report no capability. Links inside a chipset have no ends and are not counted as
-//! gaps.
+//! A link is known not to be a limit only if it runs at the full capability of both its ends. A link is a gap if its
+//! rate or one of its ends is not known. A part of the path that shows no link at all is also a gap: a network, the
+//! drives' side of a controller, or USB, whose ends report no capability. Links inside a chipset have no ends and are
+//! not counted as gaps.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,11 @@ pub(super) enum Gap {
     },
     /// Rate of the PCIe link to a hop.
     Rate(String),
-    /// Capability of a hop on PCIe.
+    /// Capability of a PCIe hop.
     Device(String),
-    /// Capability of the port that contains a hop on PCIe; the text is the current speed of the link.
+    /// Capability of the port that contains a PCIe hop; the string is the current speed of the link.
     Port(String, Option<String>),
-    /// Ends of a link of another type.
+    /// The ends of a link of another type.
     Ends(String),
     /// The links downstream of a controller.
     Behind(String),
@@ -146,7 +146,8 @@ impl Gap {
             Self::AllLinks { on_pci } => {
                 let how = match on_pci {
                     true => {
-                        " `sudo lspci -vvv` shows the links of PCI Express, and `lanemark inspect` on the machine itself shows all links."
+                        " `sudo lspci -vvv` shows the PCI Express links, and `lanemark inspect` on \
+                         the machine itself shows all links."
                     }
                     false => "",
                 };
@@ -172,7 +173,7 @@ impl Gap {
             }
             Self::Behind(hop) => format!(
                 "{devices}: the rates of the links behind {hop} are not known. `lanemark inspect` \
-                 on the machine itself shows the links of SATA, SAS and USB."
+                 on the machine itself shows the SATA, SAS and USB links."
             ),
             Self::Network(hop) => {
                 format!("{devices}: the rate of the network to {hop} is not known.")

@@ -1,7 +1,7 @@
 //! The storage paths of a real machine: a block of text for each device, their limits, and the files that were not
 //! read.
 //!
-//! The drawing shows the paths of all devices as one tree, since devices share hops. Rates are rates of links by the
+//! The drawing shows the paths of all devices as one tree, because devices share hops. Rates are rates of links by the
 //! simulator's formulas; a rate is marked *raw* if only the line code is subtracted.
 
 mod diagram;
@@ -56,8 +56,8 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns the answer of an inspection: of a single drive its slowest link, of several their number; then the first
-/// limit that was found.
+/// Returns the answer of an inspection: for a single drive its slowest link, for several drives their number, and then
+/// the first limit that was found.
 fn answer(inspection: &Inspection) -> String {
     let drives: Vec<&InspectedDevice> =
         inspection.devices.iter().filter(|device| is_whole(device)).collect();
@@ -134,7 +134,7 @@ fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
     }
 }
 
-/// Returns whether links lead to a device, rather than to the devices that it consists of.
+/// Returns whether links lead to a device, rather than to its components.
 fn is_whole(device: &InspectedDevice) -> bool {
     device.below.is_empty() && has_hardware(device)
 }
@@ -186,14 +186,14 @@ fn reason(reason: &UnreadReason) -> String {
     match reason {
         UnreadReason::Permission => "No permission".to_owned(),
         UnreadReason::Partly { bytes } => {
-            format!("Only {bytes} bytes, as without privileges (payload sizes are missing)")
+            format!("Only {bytes} bytes, as read without privileges (payload sizes are missing)")
         }
         UnreadReason::TooLong => "Too long".to_owned(),
         UnreadReason::NotText => "Not text".to_owned(),
         UnreadReason::Meaningless { value } => format!("Not understood, `{value}`"),
-        UnreadReason::Outside => "A link that leaves the tree".to_owned(),
-        UnreadReason::LinkCycle => "Circular links".to_owned(),
-        UnreadReason::Dangling => "A link without a target".to_owned(),
+        UnreadReason::Outside => "A symbolic link that leads out of the tree".to_owned(),
+        UnreadReason::LinkCycle => "Circular symbolic links".to_owned(),
+        UnreadReason::Dangling => "A symbolic link without a target".to_owned(),
         UnreadReason::WrongKind => "Neither file nor folder".to_owned(),
         UnreadReason::TooMany => "Too many entries".to_owned(),
         UnreadReason::System { message } => message.clone(),

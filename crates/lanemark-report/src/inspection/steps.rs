@@ -1,4 +1,4 @@
-//! A path as it is shown: it has fewer steps than hops, since people regard some adjacent hops as one device.
+//! A path as it is shown: it has fewer steps than hops, because people regard some adjacent hops as one device.
 //!
 //! A controller is part of the step of its PCI function. A drive is part of the step of its block device, which is the
 //! last step.

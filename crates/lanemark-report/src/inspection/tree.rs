@@ -122,7 +122,7 @@ fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
 /// The components of a device, as they are drawn.
 struct Below<'a> {
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
-    /// Devices that were already followed: a device that contains itself would not end.
+    /// Devices that were already followed, because a device that contains itself would cause an endless loop.
     followed: BTreeSet<&'a str>,
     /// Number of lines that may still be drawn.
     lines: usize,

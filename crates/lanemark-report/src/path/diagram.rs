@@ -1,7 +1,7 @@
 //! The tree of a platform as one SVG file: line widths show the rates of links, and the system's path is highlighted.
 //!
 //! The SVG references no outside file and follows the reader's light or dark preference. Its style is scoped to its own
-//! class, so that it works as a file and inside a page. Widths show the rates of links, regardless of the test. The
+//! class, so that it works as a file and inside a page. The widths show the rates of links, regardless of the test. The
 //! highlighted link is the bottleneck of the test, if the bottleneck is a link, as in the table.
 
 use lanemark_schema::result::{PathView, TopologyNode};
@@ -172,10 +172,10 @@ fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<Stri
     if let Some(scale) = scale {
         let (least, most) = (scale.megabytes(THIN), scale.megabytes(WIDE));
         if rates().any(|rate| rate > most) {
-            notes.push(format!("Lines have the maximum width from {} MB/s.", significant(most)));
+            notes.push(format!("Lines have the maximum width above {} MB/s.", significant(most)));
         }
         if rates().any(|rate| rate < least) {
-            notes.push(format!("Lines have the minimum width up to {} MB/s.", significant(least)));
+            notes.push(format!("Lines have the minimum width below {} MB/s.", significant(least)));
         }
     }
     if links().any(|placed| placed.node.link_rate.is_none()) {

@@ -1,8 +1,8 @@
 //! The layout of a drawn tree: the positions of its boxes and links.
 //!
 //! Levels are columns from left to right. A box is as tall as everything below it in the tree, like a chip in a block
-//! diagram with its ports along one edge. So every link is a straight line, no links cross, and no boxes overlap. A
-//! link meets its node at the row of the node's child on the path: the whole path is one straight line.
+//! diagram with its ports along one edge. Every link is therefore a straight line, links do not cross, and boxes do not
+//! overlap. A link meets its node at the row of the node's child on the path: the whole path is one straight line.
 
 use lanemark_schema::result::TopologyNode;
 
@@ -21,7 +21,7 @@ const BOX: f64 = 34.0;
 const BOX_WIDTH: f64 = 64.0;
 /// Columns of text in a box before it continues in a second line.
 const BOX_TEXT: usize = 24;
-/// Ratio of the width of text on the path, which is bold, to other text.
+/// Ratio of the width of the bold text on the path to the width of other text.
 const BOLD: f64 = 1.15;
 /// Space on both sides of a text in a box, or of a label along a link.
 const PAD: f64 = 10.0;
@@ -77,7 +77,7 @@ struct Span {
     anchor: f64,
 }
 
-/// The boxes positioned until now.
+/// The boxes positioned so far.
 struct Placing<'a> {
     columns: Columns,
     scale: Option<Scale>,
@@ -187,7 +187,7 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// Replaces the characters of `text` that XML does not permit: control characters and two others.
+/// Replaces the characters in `text` that XML does not permit: control characters and two others.
 pub(super) fn printable(text: &str) -> String {
     plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
@@ -203,7 +203,7 @@ fn lines(node: &TopologyNode) -> Vec<String> {
     lines
 }
 
-/// Returns the name and the rate of the link to `node`, each empty if it is not known.
+/// Returns the name and the rate of the link to `node`; each is empty if it is not known.
 fn labels(node: &TopologyNode) -> (String, String) {
     let name = link_name(node).map(printable).unwrap_or_default();
     let rate = link_carries(node).unwrap_or_default();

@@ -1,9 +1,9 @@
 //! The path of a system: the platform as a tree, the hops with their ceilings, and the bottleneck.
 //!
-//! A ceiling is the throughput of a hop for one test by its own formula, as core computed it. A link's rate is its
-//! throughput in one direction, regardless of the test. The two are distinguished: hops are compared by ceiling, links
-//! by rate. Only ceilings decide which hop is the bottleneck, in tree, table and drawing alike: the link of a node in
-//! the tree knows its hop. Latencies are not summed, since hops may overlap.
+//! A ceiling is the throughput of a hop for one test by the hop's own formula, as the simulator computed it. A link's
+//! rate is its throughput in one direction, regardless of the test. The two are distinguished: hops are compared by
+//! ceiling, links by rate. Only ceilings decide which hop is the bottleneck, in tree, table and drawing alike: the link
+//! of a node in the tree knows its hop. Latencies are not summed, because hops may overlap.
 
 mod diagram;
 mod layout;
@@ -117,7 +117,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
         false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
     };
     let faster = match &loss.own {
-        Some(own) => format!("over {own}, which the drive has,"),
+        Some(own) => format!("over {own}, which the drive supports,"),
         None => format!("with that link {} times as fast", loss.times),
     };
     format!(

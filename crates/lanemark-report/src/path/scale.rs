@@ -1,8 +1,9 @@
 //! The width of a drawn link: proportional to its rate, within bounds that keep it visible and distinguishable.
 //!
 //! The slots of a platform may carry thirty times the rate of the path. The path therefore sets the scale: no link of
-//! the path is cut, and its slowest link is about three units wide if the widest link permits it. A link that is faster
-//! than the widest line is cut to that width; the legend states the rate from which links are cut.
+//! the path exceeds the maximum width, and its slowest link is about three units wide if the widest link permits this.
+//! A link that would be wider than the widest line is drawn at that width; the legend states the rate above which this
+//! applies.
 
 use lanemark_schema::result::TopologyNode;
 use lanemark_schema::units::BytesPerSecond;
@@ -50,7 +51,7 @@ impl Scale {
     }
 }
 
-/// Collects the rates in MB/s of all links below `node` that have one, and whether the path includes each.
+/// Collects, for all links below `node` with a known rate, the rate in MB/s and whether the path includes the link.
 fn collect(node: &TopologyNode, rates: &mut Vec<(f64, bool)>) {
     for child in &node.children {
         let rate = child.link_rate.map(BytesPerSecond::as_megabytes);
@@ -80,7 +81,7 @@ mod tests {
         let cases: [(&[(u64, bool)], f64); 5] = [
             // A width of 3 for 500 MB/s gives 167 MB/s for each unit, rounded up.
             (&[(8000, false), (2000, true), (500, true)], 200.0),
-            // The fastest link of the path would be cut at that scale: 15754 over 22 is 716.
+            // The fastest link of the path would exceed the maximum width at that scale: 15754 / 22 = 716.
             (&[(15754, true), (600, true)], 1000.0),
             // No link is faster than the path, so its fastest link has the maximum width.
             (&[(600, true)], 50.0),

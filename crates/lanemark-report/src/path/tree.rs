@@ -12,7 +12,7 @@ use crate::terminal::{Sheet, plain, shorten};
 
 /// Minimum width of a name.
 const NAME_MIN: usize = 3;
-/// Maximum column to which the links of one parent are extended, to align with the longest of them.
+/// Maximum column to which the links of one parent are extended, so that they align with the longest of them.
 const LINK_ALIGNED: usize = 32;
 
 /// A node's mark and the spaces around it.

@@ -3,10 +3,10 @@
 //!
 //! *The knee* of a curve over load (queue depth, threads, rate) is the point of maximum *power*, throughput over mean
 //! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
-//! communications", ICC 1979, 43.1). Below the knee more load raises throughput by a larger factor than latency, above
-//! it by a smaller factor. In a closed system that is saturated at N requests, with throughput proportional up to N and
-//! constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the true knee may be beyond
-//! it.
+//! communications", ICC 1979, 43.1). Below the knee, more load raises throughput by a larger factor than latency; above
+//! the knee, by a smaller factor. In a closed system that is saturated at N requests, with throughput proportional up
+//! to N and constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the true knee may
+//! be beyond it.
 
 use lanemark_schema::result::{Sweep, SweepFigures, SweepPoint};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
@@ -142,7 +142,8 @@ impl Curve {
         if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
             return None;
         }
-        // Among points of about the same power, the first is the knee: more load costs latency and adds no throughput.
+        // Among points of about the same power, the first is the knee: beyond it, more load adds latency but hardly any
+        // throughput.
         let most = powers.iter().copied().fold(0.0, f64::max);
         let at = powers.iter().position(|&power| power >= most * 0.999)?;
         Some(match at {
@@ -158,7 +159,7 @@ impl Curve {
     }
 }
 
-/// Returns the item that satisfies `is`; creates and adds it if it does not exist.
+/// Returns the item that satisfies `is`; creates and adds an item if it does not exist.
 fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
     let place = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());

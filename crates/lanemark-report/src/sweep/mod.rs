@@ -48,7 +48,7 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
             sheet.item("- ", sentence, Ink::Plain);
         }
         if told.len() > CURVES {
-            sheet.aside(&format!("{} curves more; --html draws all of them.", told.len() - CURVES));
+            sheet.aside(&format!("{} more curves; --html draws all of them.", told.len() - CURVES));
         }
     }
     failed(&mut sheet, sweep);
@@ -159,7 +159,7 @@ fn told(curves: &Curves, curve: &Curve) -> String {
         }
         Some(Knee::Beyond) => format!("no knee up to {} {}; {most}", curves.x, last(curve)),
         Some(Knee::Before) => {
-            format!("full from the first point on, {} {}; {most}", curves.x, first(curve))
+            format!("saturated from the first point on, {} {}; {most}", curves.x, first(curve))
         }
         None => most,
     }
@@ -217,7 +217,7 @@ fn failed(sheet: &mut Sheet, sweep: &Sweep) {
         sheet.item("! ", &counted(error, *points, sweep.points.len()), Ink::Warning);
     }
     if errors.len() > 5 {
-        sheet.aside(&format!("{} reasons more, in the file.", errors.len() - 5));
+        sheet.aside(&format!("{} more reasons in the file.", errors.len() - 5));
     }
 }
 

@@ -61,7 +61,7 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
                         @if curves.over_load() { (over_rate(curves, panel)) }
                     }
                     @if curves.panels.len() > PANELS {
-                        p class="soft" { (curves.panels.len() - PANELS) " panels more are not drawn." }
+                        p class="soft" { (curves.panels.len() - PANELS) " more panels are not drawn." }
                     }
                 }
             } @else { p { "No point has figures." } }
@@ -390,7 +390,7 @@ mod tests {
         }
         let box_of = format!("viewBox=\"0 0 {WIDTH} {}\"", bottoms[1] + AXIS);
         assert!(drawn.contains(&box_of), "{box_of} in {drawn}");
-        // Both values of throughput: at the top, and in the middle.
+        // The two values of throughput: at the top, and in the middle.
         for y in [HEADING, HEADING + HEIGHT / 2.0] {
             assert!(drawn.contains(&format!("cy=\"{y}\"")), "{y} in {drawn}");
         }

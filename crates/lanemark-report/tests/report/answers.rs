@@ -124,7 +124,7 @@ fn a_measured_target_is_named_by_its_drive_or_by_host_and_device() {
     let unlike: &[(&str, Option<&str>, &[&str])] =
         &[("md0", None, &["a", "b"]), ("a", Some("X"), &[]), ("b", Some("Y"), &[])];
     assert_eq!(named(".", None, unlike), "X + Y");
-    // A drive without a model is named by host and device, and a complete path names itself.
+    // A drive without a model name is identified by host and device, and a complete path by the path itself.
     assert_eq!(named(".", Some("box"), &[("vda", None, &[])]), "vda of box");
     assert_eq!(named(".", None, &[]), "vda");
     assert_eq!(named("/var/tmp/x.dat", None, &[]), "/var/tmp/x.dat");

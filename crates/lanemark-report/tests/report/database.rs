@@ -1,4 +1,4 @@
-//! Views of database runs: two runs compared by the figures of the published chart, and a real run compared with a
+//! Views of database runs: two runs compared by the figures in the published chart, and a real run compared with a
 //! simulated one.
 
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ fn three(tpm: f64, latency: (u64, u64), busy: f64) -> RunResult {
     result(spread.map(|by| repeat(tpm * by, latency, busy)).to_vec())
 }
 
-/// A simulated run of the same users.
+/// A simulated run with the same users.
 fn simulated(name: &str) -> RunResult {
     let mut run = result(vec![repeat(1.5e6, (0, 0), 0.4), repeat(1.5e6, (0, 0), 0.4)]);
     run.target = fixture::simulated().target;
@@ -199,7 +199,7 @@ fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
     assert!(nodes_saved(&sata, &result(Vec::new()), 5).is_err());
 }
 
-/// Compares a server with itself, once with other load.
+/// Compares a server with itself, once while other programs use the processors.
 #[test]
 fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_made() {
     let verdict = |a: &RunResult, b: &RunResult| compare(a, b)[0].verdict;
@@ -221,7 +221,7 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     assert_eq!(verdict(&calm, &halved), Verdict::Shown);
     assert_eq!(verdict(&calm, &disturbed), Verdict::Others);
     assert_eq!(verdict(&disturbed, &calm), Verdict::Others);
-    // Other load cannot explain a better result.
+    // Other programs cannot explain a better result.
     assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), Verdict::Shown);
     assert_eq!(verdict(&calm, &once), Verdict::NoSpread);
     for other in [&close, &disturbed, &once] {
@@ -234,7 +234,7 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     assert!(shown.contains("not shown: other programs used the processors"), "{shown}");
     let shown = compared(&calm, &close);
     assert!(shown.contains("; no difference shown"), "{shown}");
-    // Slower servers: more are needed, and no number is negative.
+    // With slower servers more of them are needed, and no number is negative.
     let slower = nodes_saved(&calm, &halved, 5).unwrap().unwrap();
     assert!(slower.plan.answer.contains("10 servers with B instead of 5 with A: 5 more (100%)"));
     assert!(slower.plan.steps.iter().all(|step| step.value > 0.0), "{:?}", slower.plan.steps);
@@ -341,10 +341,10 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             ("tpm, 1/min", "1370000", "1500000"),
             ("latency, mean, ms", "2.00", "2.00"),
             ("processors busy, %", "51.0", "40.0"),
-            // 3,000 reads and 1,000 writes of a minute, by the device's count and by the requests.
+            // 3,000 reads and 1,000 writes in a minute, by the device's count and by the requests.
             ("device reads, 1/s", "50.0", "50.0"),
             ("device writes, 1/s", "16.7", "16.7"),
-            // 3 x 440 + 290 us, and 3 x 100 + 50 us, of 2 ms.
+            // 3 x 440 + 290 us, and 3 x 100 + 50 us, out of 2 ms.
             ("device share of time, %", "80.5", "17.5"),
             ("log, KiB each", "4.00", "4.00"),
         ] {
@@ -357,8 +357,8 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             }
             assert_eq!(panel.matches("class=\"solid s").count(), 2, "{figure}: {panel}");
         }
-        // 100 of 400 session samples were on a processor and 300 read. The parts of 2 ms are as the command prints
-        // them.
+        // 100 of 400 session samples were on a processor and 300 read. The parts of the 2 ms equal the parts that the
+        // command prints.
         let split = page.split("<h4>Time of a transaction</h4>").nth(1).unwrap();
         let text = database_text(&real).unwrap();
         for (part, ms, share) in [("processor", "0.500", "25.0%"), ("read wait", "1.50", "75.0%")] {

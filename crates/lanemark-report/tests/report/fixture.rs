@@ -14,8 +14,8 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, Tracked, Workload};
 
-/// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published MB/s and the ratio of
-/// the model to it.
+/// A test: name, block in KiB, sequential, read, queue depth, and, for SATA and NVMe, the published MB/s and the
+/// model's ratio to that figure.
 type Row = (&'static str, u64, bool, bool, u32, [(f64, f64); 2]);
 
 const ROWS: [Row; 8] = [

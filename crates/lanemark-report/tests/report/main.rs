@@ -1,4 +1,4 @@
-//! The views from a caller's side: one fixture, exact snapshots, and invariants of every result.
+//! The views as a caller sees them: one fixture, exact snapshots, and invariants of every result.
 
 mod answers;
 mod database;

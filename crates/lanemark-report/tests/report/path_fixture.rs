@@ -1,4 +1,4 @@
-//! Paths: a drive at the end of a long path, a server with many ports, and trees that no platform has.
+//! Paths: a drive at the end of a long path, a server with many ports, and trees that do not occur on any platform.
 //!
 //! Ceilings and latencies are invented, but close to real parts.
 
@@ -117,7 +117,7 @@ pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
     PathView { topology: below, ..marvell() }
 }
 
-/// Returns a path of a processor only, with nothing known about it.
+/// Returns a path that consists only of a processor, about which nothing is known.
 pub(crate) fn bare() -> PathView {
     PathView {
         hops: Vec::new(),

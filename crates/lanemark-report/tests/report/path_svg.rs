@@ -57,7 +57,7 @@ fn number(attributes: &HashMap<String, String>, name: &str) -> f64 {
     attributes.get(name).map_or(0.0, |text| text.parse().unwrap())
 }
 
-/// The page first, then the boxes.
+/// The page comes first, then the boxes.
 fn boxes(svg: &str) -> Vec<Area> {
     elements(svg, "rect")
         .into_iter()
@@ -183,7 +183,8 @@ fn widths_are_in_proportion_to_rates_and_the_legend_says_how() {
         ">400 MB/s<",
         ">1000 MB/s<",
         ">2000 MB/s<",
-        "Lines have the maximum width from 4400 MB/s. Lines have the minimum width up to 300 MB/s.",
+        "Lines have the maximum width above 4400 MB/s. Lines have the minimum width below 300 \
+         MB/s.",
     ] {
         assert!(svg.contains(text), "`{text}` is missing");
     }

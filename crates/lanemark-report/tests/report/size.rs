@@ -60,11 +60,11 @@ fn run(number: u64) -> RunResult {
     run
 }
 
-/// Returns a text of the size of the chart library in a page.
+/// Returns a text with the size of the chart library in a page.
 fn library() -> ChartLibrary {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
     let mut noise = Noise(1);
-    // A letter of six bits compresses to six bits, and base64 makes one letter of them again.
+    // A letter with six random bits compresses to six bits, which base64 turns into one letter again.
     let letter = |_| char::from(LETTERS[noise.below(LETTERS.len() as u64) as usize]);
     ChartLibrary::new((0..LIBRARY).map(letter).collect()).unwrap()
 }

@@ -183,14 +183,14 @@ fn a_page_begins_with_one_sentence_of_its_runs() {
     assert!(summary.is_some_and(|at| at < table.unwrap()), "no summary above the sections");
     let page = html(None, &[&fixture::simulated(), &fixture::measured()]);
     assert!(page.contains("that both runs have") && !page.contains("No run leads"));
-    // A result compared with itself is ahead in no test.
+    // A result that is compared with itself is not ahead in any test.
     let page = html(None, &[&fixture::simulated(), &fixture::simulated()]);
     assert!(page.contains("No run leads by more than its spread in any of the "));
 }
 
 #[test]
 fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
-    // Three thousand requests a test support 99.95% and not 99.99%.
+    // Three thousand requests per test support 99.95%, but not 99.99%.
     let page = html(None, &[&fixture::simulated()]);
     assert!(page.contains("Seq read: percentiles") && page.contains(">99.9</text>"));
     assert!(!page.contains(">99.99</text>"));
@@ -336,7 +336,7 @@ fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
     let run = fixture::simulated();
     for test in &run.tests {
         let shown = test_detail(&run, test, &PLAIN);
-        // The last four columns from the right: share, both, service and wait.
+        // The last four columns, from the right: share, both, service and wait.
         let cells = |line: &str| -> Vec<String> {
             line.split_whitespace().rev().take(4).map(|cell| cell.replace('%', "")).collect()
         };
@@ -459,7 +459,7 @@ fn rows_that_would_mislead_have_a_sentence() {
     sample.writes =
         sample.reads.clone().map(|one| DirectionResult { bytes: Bytes(100_000_000), ..one });
     run.tests = vec![TestResult::new(&run.workload, &copy, vec![sample])];
-    let together = "Run at the same time, each counted separately: data, log.";
+    let together = "These tests ran at the same time and are counted separately: data, log.";
     let copied = format!("{}: each block is read and written; 50.0 MB/s were copied.", copy.name);
     for view in [run_table(&run, &PLAIN), html(None, &[&run])] {
         let view = unwrapped(&view);
@@ -553,7 +553,7 @@ fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
     }
     let detail = test_detail(&run, &run.tests[0], &PLAIN);
     assert!(detail.contains(&format!("{name}, delivered")), "{detail}");
-    // Without one of the sides there is no comparison.
+    // If one of the sides is missing, there is no comparison.
     let live = run.tests[0].samples[0].live.as_mut().unwrap();
     (live.reads, live.writes) = (None, None);
     assert!(!html(None, &[&run]).contains("Modelled and delivered"));

@@ -1,4 +1,4 @@
-//! An unpublished value that decides a simulated figure.
+//! An unpublished value that determines a simulated figure.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! The bounds of the result schema: the values that a result can contain.
 //!
-//! A file may come from any program. A value outside these bounds is not a valid result, but views would draw it as
+//! A file may come from any program. A value outside these bounds is not a valid result, but views would draw it like
 //! one: a hop that is busy -7 times, a sample of zero length with requests, more bytes than sums can hold. Readers
 //! check the results that they read. Writers check the results that they write, so that every saved result can be read.
 
@@ -19,7 +19,7 @@ use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
 use crate::workload::{Fault, LoadKind, Test};
 
-/// Maximum number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
+/// Maximum number of kinds and numbers of errors: error numbers end at 4,095 (Linux's `MAX_ERRNO`).
 const ERRORS_MAX: usize = 8192;
 
 impl RunResult {

@@ -14,7 +14,7 @@ use crate::units::Duration;
 pub struct Converged {
     /// Number of simulated requests.
     pub simulated: u64,
-    /// Number of requests that the whole test is expected to have at this rate; the simulated ones if the test is
+    /// Number of requests that the whole test is expected to have at this rate; the simulated requests if the test is
     /// complete.
     pub requests: u64,
     /// Length of the whole test.

@@ -34,7 +34,7 @@ pub enum Counter {
     Checkpoints,
     /// Deadlocks that were found.
     Deadlocks,
-    /// Files that queries wrote because their memory was too small.
+    /// Files that queries wrote because their memory was insufficient.
     TemporaryFiles,
     /// Statements that users sent for their transactions, including those that begin and end them.
     Statements,
@@ -85,7 +85,7 @@ impl Counters {
         }
     }
 
-    /// Returns the transactions that ended, committed or not.
+    /// Returns the number of transactions that ended, committed or not.
     pub fn transactions(&self) -> Option<u64> {
         let either = || Some(self.get(Counter::Commits)? + self.get(Counter::Rollbacks)?);
         self.get(Counter::Transactions).or_else(either)

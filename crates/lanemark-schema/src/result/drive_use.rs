@@ -36,12 +36,12 @@ pub struct DriveUse {
 pub const FILLING_MAX: f64 = 0.01;
 
 impl DriveUse {
-    /// Returns all data written to flash.
+    /// Returns the amount of all data written to flash.
     pub fn flash_written(&self) -> Bytes {
         self.host_written + self.moved + self.folded + self.padded + self.map_written
     }
 
-    /// Returns the bytes written to flash for each byte of the host's, or `None` if the host wrote nothing.
+    /// Returns the bytes written to flash for each byte that the host wrote, or `None` if the host wrote nothing.
     pub fn write_amplification(&self) -> Option<f64> {
         let host = self.host_written.get() as f64;
         (host > 0.0).then(|| self.flash_written().get() as f64 / host)
@@ -71,7 +71,8 @@ impl DriveUse {
         }
     }
 
-    /// Returns `factor`, from 0 to 1, of the writes. Data that fills the buffers is reduced too.
+    /// Returns the share `factor`, from 0 to 1, of the writes. Data that fills the buffers is reduced in the same
+    /// proportion.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let part = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);

@@ -1,9 +1,9 @@
 //! Failed requests by kind, in the same form for simulated and measured runs.
 //!
-//! A failed request counts in no throughput and no latency. A failed request of a measured run has the kernel's error
-//! number, which determines its kind. The table contains the numbers that Linux's block layer returns for the answers
-//! of drives and drivers (`blk_errors` in the kernel's `block/blk-core.c`), and the numbers of file systems. `EIO` only
-//! reports that a request failed, so it does not determine a specific kind.
+//! A failed request counts towards neither throughput nor latency. A failed request of a measured run has the kernel's
+//! error number, which determines its kind. The table contains the error numbers that Linux's block layer returns for
+//! the answers of drives and drivers (`blk_errors` in the kernel's `block/blk-core.c`), and the numbers of file
+//! systems. `EIO` only reports that a request failed, so it does not determine a specific kind.
 
 use std::fmt;
 
@@ -121,7 +121,7 @@ impl RequestErrors {
         self.add(ErrorCount { kind, errno: Some(errno), requests: 1 });
     }
 
-    /// Adds failed requests of one kind and number. Counts stay in the order of kind and number, so that a result does
+    /// Adds failed requests of one kind and number. Counts stay ordered by kind and number, so that a result does
     /// not depend on the order of the threads.
     pub fn add(&mut self, more: ErrorCount) {
         let key = (more.kind, more.errno);

@@ -124,7 +124,7 @@ pub struct ProcessorUse {
     /// counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakes: Option<f64>,
-    /// Whether the processors are virtual. To wake a virtual processor takes an exit to the host.
+    /// Whether the processors are virtual. Waking a virtual processor requires an exit to the host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_virtual: bool,
 }
@@ -165,11 +165,11 @@ pub struct Limit {
     /// Resource that is limited.
     pub kind: LimitKind,
     /// Used share of a device's limit. For a limit of processor time: the share of the time in which the limit kept the
-    /// program from the processors.
+    /// program off the processors.
     pub share: f64,
 }
 
-/// The resource that a limit applies to.
+/// The resource to which a limit applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
@@ -203,7 +203,7 @@ pub struct ThreadUse {
     pub core_wait: Option<f64>,
 }
 
-/// The mean number of requests outstanding, computed by two methods that must agree (Little's law).
+/// The mean number of outstanding requests, computed by two methods that must agree (Little's law).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outstanding {
     /// Mean number of outstanding requests, averaged over time.
@@ -220,7 +220,7 @@ pub struct Punctuality {
     /// Requests that were late because the maximum number of requests was outstanding. The target causes this delay,
     /// not the generator.
     pub held_back: u64,
-    /// Requests that were due before the end and were still unsubmitted a second after it.
+    /// Requests that were due before the end and had still not been submitted a second after it.
     #[serde(default)]
     pub unsubmitted: u64,
     /// Delay from the due time to the submission if another request could be outstanding. The generator causes this

@@ -14,7 +14,7 @@ pub struct Explanation {
     pub ceilings: Vec<HopCeiling>,
     /// Index of the bottleneck in `ceilings`.
     pub bottleneck: Option<usize>,
-    /// The throughput as a share of that ceiling; of its upper bound if the ceiling is not known exactly.
+    /// The throughput as a share of that ceiling, or of the ceiling's upper bound if it is not known exactly.
     pub ceiling_share: Option<f64>,
     /// Part of the system that was the limit.
     pub verdict: Verdict,
@@ -134,7 +134,7 @@ pub enum EvidenceItem {
         /// Share, from 0 to 1.
         share: f64,
     },
-    /// A quota of processor time, and the share of the time in which the quota kept the program from the processors.
+    /// A quota of processor time, and the share of the time in which the quota kept the program off the processors.
     Quota {
         /// The quota as configured.
         limit: String,
@@ -178,10 +178,10 @@ pub struct QueueProbe {
     pub iops: f64,
     /// Requests a second with twice this queue depth.
     pub iops_doubled: f64,
-    /// Use of the machine's processors in the repetition in which other programs used more of them.
+    /// Use of the machine's processors, from the repetition in which other programs used more of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorUse>,
-    /// Share of the time in which a thread waited for a core, in the repetition in which the wait was longer.
+    /// Share of the time in which a thread waited for a core, from the repetition in which the wait was longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_wait: Option<f64>,
 }

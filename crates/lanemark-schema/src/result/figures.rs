@@ -1,4 +1,4 @@
-//! Derived figures of samples and tests: of energy, of a database's transactions, and of rounds.
+//! Derived figures of samples and tests: energy, a database's transactions, and rounds.
 
 use super::steady::{Outcome, SteadyState};
 use super::{

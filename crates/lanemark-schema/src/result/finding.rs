@@ -25,7 +25,7 @@ pub enum Finding {
     PcieBelowCapability {
         /// The hop below the link.
         hop: String,
-        /// Rate and width that the link trained to.
+        /// Rate and width to which the link trained.
         current: PcieRate,
         /// Rate and width that both ends support.
         capable: PcieRate,
@@ -34,7 +34,7 @@ pub enum Finding {
     LinkBelowDevice {
         /// The hop below the link.
         hop: String,
-        /// Rate and width that the link trained to.
+        /// Rate and width to which the link trained.
         current: PcieRate,
         /// Rate and width that the hop supports.
         device_max: PcieRate,
@@ -61,7 +61,7 @@ pub enum Finding {
         #[serde(rename = "capable_bytes")]
         capable: Bytes,
     },
-    /// The links to the devices below a link have more throughput than the link.
+    /// The links to the devices below a link have a higher total throughput than the link.
     SharedUplink {
         /// The hop below the link.
         hop: String,
@@ -71,7 +71,7 @@ pub enum Finding {
         /// Sum of the throughputs of the links to the devices below.
         #[serde(rename = "below_bytes_per_second")]
         below: BytesPerSecond,
-        /// Whether the size of packets is unknown: then `uplink` is an upper bound, and `below` a lower one.
+        /// Whether the size of packets is unknown; if so, `uplink` is an upper bound and `below` a lower bound.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         bounds: bool,
     },
@@ -87,25 +87,25 @@ pub enum Finding {
         hop: String,
         /// Rate that the drive supports.
         drive_bits_per_second: u64,
-        /// Rate that the port supports or is limited to.
+        /// Rate that the port supports, or to which it is limited.
         port_bits_per_second: u64,
     },
     /// A SATA link trained to less than its port supports, and less than its drive supports if that is known.
     SataBelowCapability {
         /// The port.
         hop: String,
-        /// Rate that the link trained to.
+        /// Rate to which the link trained.
         negotiated_bits_per_second: u64,
         /// Rate that both ends support.
         capable_bits_per_second: u64,
-        /// Whether the drive reports that it supports that rate too.
+        /// Whether the drive reports that it also supports that rate.
         drive_known: bool,
     },
     /// A SAS phy trained to less than it supports.
     SasBelowCapability {
         /// The hop below the link.
         hop: String,
-        /// Rate that the link trained to.
+        /// Rate to which the link trained.
         negotiated_bits_per_second: u64,
         /// Rate that both ends support.
         capable_bits_per_second: u64,
@@ -119,7 +119,7 @@ pub enum Finding {
     },
     /// A volume of a RAID adapter, which hides its drives.
     DrivesHidden {
-        /// The adapter as the path names it.
+        /// The adapter, by the name that the path uses.
         adapter: String,
     },
     /// The drive's write cache is off.
@@ -147,7 +147,7 @@ pub enum Finding {
     UsbSlow {
         /// The hop.
         hop: String,
-        /// Rate that the link runs at.
+        /// Rate at which the link runs.
         bits_per_second: u64,
     },
 }

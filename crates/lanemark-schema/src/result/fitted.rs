@@ -11,7 +11,7 @@ use super::{Calibration, Provenance};
 pub struct FittedDrive {
     /// [`super::SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Program, machine and time that the result came from.
+    /// Program, machine and time from which the result came.
     pub provenance: Provenance,
     /// Name of the measured target in its results.
     pub measured: String,
@@ -19,7 +19,7 @@ pub struct FittedDrive {
     pub results: Vec<String>,
     /// The drive that supplies the values that the measurements do not determine.
     pub template: String,
-    /// Platform that the drive was measured on.
+    /// Platform on which the drive was measured.
     pub platform: String,
     /// Name of the port.
     pub port: String,
@@ -46,7 +46,7 @@ pub struct FittedParameter {
     pub value: Option<String>,
     /// Interval of the value at 95% confidence: minimum and maximum.
     pub interval_95: Option<(String, String)>,
-    /// The range that contains the value in four of five such cases, also if the measurements only bound it.
+    /// The range that contains the value in four of five such cases, even if the measurements only bound it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_80: Option<(String, String)>,
     /// The template's value.
@@ -67,7 +67,7 @@ pub enum Determination {
         /// Whether the template's value is kept. A template value that contradicts the measurements is replaced by the
         /// nearest value that does not.
         kept_template: bool,
-        /// Path of the other value that it correlates with, if there is one.
+        /// Path of the other value with which it correlates, if there is one.
         with: Option<String>,
         /// The test that would determine the value.
         needs: String,
@@ -172,7 +172,7 @@ pub enum FitWarning {
         /// Relative error.
         error: f64,
     },
-    /// The scatter of the measurements around the model exceeds their scatter around each other.
+    /// The measurements scatter more around the model than around each other.
     Scatter {
         /// Ratio of the two scatters.
         times: f64,
@@ -198,7 +198,8 @@ impl FitWarning {
                 "the other tests are used; the workload `fit` contains all required tests"
             }
             Self::WithoutFlash { .. } => {
-                "blocks that were never written or are trimmed are not read from flash, and caches answer without it: write the whole span first, or use a larger one"
+                "blocks that were never written or are trimmed are not read from flash, and caches \
+                 answer without reading the flash: write the whole span first, or use a larger one"
             }
             Self::Misses { .. } => {
                 "the model lacks this behaviour, or the template is another kind of drive: try another --like"

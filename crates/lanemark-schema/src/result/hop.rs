@@ -16,7 +16,7 @@ use crate::text::saved_as_text;
 pub enum HopId {
     /// Before the host: the request waits for its submission.
     Unsubmitted,
-    /// The host's processor, or the controller of a host without one.
+    /// The host's processor, or the controller of a host that has no processor.
     Cpu,
     /// The host protocol.
     Protocol,
@@ -38,12 +38,12 @@ pub enum HopId {
     Media,
 }
 
-/// A text that is not the name of a hop.
+/// A string that is not the name of a hop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a hop: `cpu`, `protocol`, `link0`, `second.link0`, `media` and others are")]
 pub struct NoHop(String);
 
-/// The hops that occur once in a path, as written in results.
+/// The hops that occur only once in a path, as written in results.
 const WORDS: [(HopId, &str); 9] = [
     (HopId::Unsubmitted, "unsubmitted"),
     (HopId::Cpu, "cpu"),
@@ -74,7 +74,7 @@ impl FromStr for HopId {
         let link = |prefix: &str| text.strip_prefix(prefix).and_then(|place| place.parse().ok());
         let word = || WORDS.iter().find(|(_, word)| *word == text).map(|(id, _)| *id);
         let found = link("link").map(Self::Link).or(link("second.link").map(Self::SecondLink));
-        // A number has only one notation, so that equal hops have equal texts.
+        // Each number has only one notation, so that equal hops have equal strings.
         let found = found.or_else(word).filter(|id| id.to_string() == text);
         found.ok_or_else(|| NoHop(text.chars().take(40).collect()))
     }

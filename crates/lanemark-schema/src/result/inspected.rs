@@ -1,7 +1,7 @@
 //! The storage paths of a real machine, as its kernel reports them: plain data.
 //!
-//! A device has one path from the processor or several. A path is a row of hops, each with the link that leads to it if
-//! there is one. Values that the kernel does not report are absent. Devices that consist of others (RAID, LVM,
+//! A device has one or several paths from the processor. A path is a sequence of hops, each with the link that leads to
+//! it, if there is one. Values that the kernel does not report are absent. Devices that consist of others (RAID, LVM,
 //! partitions, loops) name them in `below`.
 
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub enum UnreadReason {
     TooLong,
     /// The file is not text.
     NotText,
-    /// The text is meaningless in this file.
+    /// The text has no meaning in this file.
     Meaningless {
         /// Text of the file, truncated.
         value: String,
@@ -114,11 +114,11 @@ pub enum BlockKind {
     },
     /// A part of another device.
     Partition(InspectedPartition),
-    /// A mapping of the device mapper.
+    /// A device of the device mapper.
     DeviceMapper {
         /// Name of the mapping, `vg0-root`.
         mapped_name: Option<String>,
-        /// Program that made the mapping, `CRYPT`, `LVM`, `mpath`: the first word of its uuid.
+        /// Program that made the mapping, `CRYPT`, `LVM`, `mpath`: the first word of the mapping's UUID.
         maker: Option<String>,
     },
     /// An array of the kernel's RAID driver.
@@ -274,7 +274,7 @@ pub enum HopPart {
         /// Identity that the hop reports.
         identity: Identity,
     },
-    /// A SCSI device: a drive, or a logical unit of one.
+    /// A SCSI device: a drive, or a logical unit of a drive.
     ScsiDevice {
         /// Identity that the hop reports.
         identity: Identity,

@@ -38,13 +38,13 @@ pub struct PcieRate {
 /// A PCI Express link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PcieLink {
-    /// Rate and width that the link trained to; the smaller if its ends report different ones.
+    /// Rate and width to which the link trained; the smaller values if the ends report different ones.
     pub current: Option<PcieRate>,
     /// Rate and width that the end towards the processor supports.
     pub upper_max: Option<PcieRate>,
     /// Rate and width that the other end supports.
     pub lower_max: Option<PcieRate>,
-    /// The maximum payload of a packet (MPS) as set; the smaller of both ends.
+    /// The maximum payload of a packet (MPS) as set; the smaller of the values at the two ends.
     #[serde(rename = "payload_max_bytes")]
     pub payload_max: Option<Bytes>,
     /// Payload size that both ends support.
@@ -78,7 +78,7 @@ pub struct PcieLink {
 /// A SATA link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SataLink {
-    /// Rate that the link trained to.
+    /// Rate to which the link trained.
     pub negotiated_bits_per_second: Option<u64>,
     /// Limit that the kernel sets.
     pub limit_bits_per_second: Option<u64>,
@@ -101,7 +101,7 @@ pub struct SataLink {
 pub struct PataLink {
     /// The Ultra DMA mode that the drive reports as selected.
     pub ultra_dma: Option<u8>,
-    /// Throughput of that mode, to one drive of the cable at a time.
+    /// Throughput in that mode, to one drive on the cable at a time.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
 }
@@ -109,7 +109,7 @@ pub struct PataLink {
 /// A SAS link or wide port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SasLink {
-    /// Rate that the slowest phy trained to.
+    /// Rate to which the slowest phy trained.
     pub negotiated_bits_per_second: Option<u64>,
     /// Rate that both ends of that phy support.
     pub capable_bits_per_second: Option<u64>,
@@ -126,7 +126,7 @@ pub struct SasLink {
 /// A USB link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UsbLink {
-    /// Rate that the link runs at.
+    /// Rate at which the link runs.
     pub bits_per_second: Option<u64>,
     /// Throughput after the line code.
     #[serde(rename = "line_bytes_per_second")]
@@ -180,7 +180,7 @@ impl PcieLink {
 }
 
 impl PcieRate {
-    /// Returns the smaller generation and the smaller width of two.
+    /// Returns the smaller of two generations and the smaller of two widths.
     pub fn lesser(self, other: Self) -> Self {
         Self {
             generation: self.generation.min(other.generation),

@@ -1,11 +1,11 @@
-//! Latency as a histogram of three significant digits from 1 ns to an hour.
+//! Latency as a histogram with three significant digits, from 1 ns to an hour.
 //!
-//! Buckets are the buckets of HdrHistogram (Gil Tene), so merging is exact and a percentile is up to 0.1% off. Count,
-//! sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests, so a
-//! result carries its whole distribution.
+//! The buckets equal HdrHistogram's (Gil Tene), so merging is exact and a percentile has an error of at most 0.1%.
+//! Count, sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests,
+//! which is sufficient to store the whole distribution.
 //!
 //! Other programs print less than a distribution: some percentiles, only a mean, or a number of requests. A histogram
-//! records which of these it was made from ([`Detail`]), and returns no figure that its source does not contain.
+//! records from which of these it was made ([`Detail`]), and returns no figure that its source does not contain.
 
 mod saved;
 mod steps;
@@ -18,7 +18,7 @@ use steps::steps;
 use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, counted, within};
 use crate::units::Duration;
 
-/// Maximum latency of a bucket, in ns; longer latencies count as this one.
+/// Maximum latency of a bucket, in ns; longer latencies count as this value.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 
 /// Two stated percentiles whose latencies differ by no more than this factor determine every percentile between them.
@@ -76,7 +76,7 @@ impl LatencyHistogram {
     }
 
     /// Creates a histogram of `count` requests from `stated` percentiles, mean, minimum and maximum, all in ns.
-    /// Percentiles are in per cent and ascend. Latencies that do not ascend with them are kept unchanged.
+    /// Percentiles are in per cent and ascend. Latencies that do not ascend with the percentiles are kept unchanged.
     pub fn from_percentiles(
         stated: Vec<(f64, u64)>,
         count: u64,
@@ -157,8 +157,8 @@ impl LatencyHistogram {
         histogram
     }
 
-    /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. For
-    /// stated percentiles these are steps between them; there are no bins if at most the mean is known.
+    /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. If only
+    /// percentiles are stated, the bins are steps between them; if at most the mean is known, there are no bins.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let known = self.is_measured() && self.detail != Detail::Mean;
         self.buckets.iter_recorded().filter(move |_| known).map(|bin| {
@@ -179,8 +179,8 @@ impl LatencyHistogram {
         }
     }
 
-    /// Adds all requests of `other`. The sum has only the detail that both parts have: a percentile is stated only if
-    /// both parts state it, and lies between their values.
+    /// Adds all requests of `other`. A sum has only the detail that both parts have: a percentile is stated only if
+    /// both parts state it, and its value is between their values.
     pub fn merge(&mut self, other: &Self) {
         match (self.count(), other.count()) {
             (_, 0) => return,
@@ -213,7 +213,7 @@ impl LatencyHistogram {
         let ends = (self.min_ns().zip(other.min_ns()), self.max_ns().zip(other.max_ns()));
         self.merge_counts(other);
         if detail == Detail::Mean {
-            // An end is known only if both parts state it.
+            // The minimum or maximum is known only if both parts state it.
             self.min_ns = ends.0.map_or(u64::MAX, |(one, other)| one.min(other));
             self.max_ns = ends.1.map_or(0, |(one, other)| one.max(other));
         }
@@ -231,8 +231,8 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Returns the histogram with each count multiplied by `factor`, from 0 to 1. The counts are rounded so that their
-    /// running sums are exact to half a request.
+    /// Returns the histogram with each count multiplied by `factor`, from 0 to 1. The counts are rounded such that
+    /// their running sums are accurate to half a request.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let mut thinned = Self::new();
@@ -385,7 +385,8 @@ mod tests {
 
     #[test]
     fn a_percentile_is_the_least_latency_that_its_share_does_not_exceed() {
-        // Each latency is short enough for a separate bin. Each occurs a thousand times, and no share ends with a bin.
+        // Each latency is short enough for a separate bin. Each latency occurs a thousand times, and no share ends at
+        // the boundary of a bin.
         let mut histogram = LatencyHistogram::new();
         (1..=1_999).for_each(|ns| (0..1_000).for_each(|_| histogram.record_ns(ns)));
         for percentile in PERCENTILES {
@@ -428,7 +429,8 @@ mod tests {
         assert_eq!(again, histogram);
         // For 1 to 1,000 us: the square root of (1,000^2 - 1) / 12.
         assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
-        // The divisor is the number of requests, not one less: no request, and two requests 512 ns from their mean.
+        // The divisor is the number of requests, not one less. The cases are no request, and two requests that are 512
+        // ns from their mean.
         for (bins, deviation) in [(&[][..], 0.0), (&[(512, 1), (1536, 1)], 512.0)] {
             let histogram = LatencyHistogram::from_bins(bins.iter().copied(), 1024.0, 512, 1536);
             assert_eq!(histogram.deviation_ns(), deviation);
@@ -516,7 +518,7 @@ mod tests {
         assert!(PERCENTILES.iter().all(|&percentile| one.percentile_ns(percentile).is_none()));
         let text = serde_json::to_string(&one).unwrap();
         assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
-        // A sum has the mean of both, and no end that one of them lacks.
+        // A sum has a mean if both parts have one, but lacks a minimum or maximum that one of them lacks.
         let mut sum = ramp(2_000);
         sum.merge(&one);
         assert_eq!(

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Number of steps. The last one contains all latencies from 2^39 x 1.5 ns, about 14 minutes.
+/// Number of steps. The last step contains all latencies from 2^39 x 1.5 ns, about 14 minutes.
 const STEPS: usize = 80;
 
-/// Requests by their latency, in two steps to each doubling: from 2^n ns, and from 1.5 x 2^n ns.
+/// Requests by latency, in two steps for each doubling: from 2^n ns, and from 1.5 x 2^n ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LatencySteps(Vec<(u8, u64)>);

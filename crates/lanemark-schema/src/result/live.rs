@@ -1,13 +1,13 @@
 //! The figures that serving a modelled system to real programs adds to a sample, and the verdict on them.
 //!
 //! A run is valid if a client sees the rate and the median latency of the model. A client's request takes the time in
-//! the server, from its arrival to its answer, and the time outside of it: system calls, wakes and answers that wait in
-//! the client's socket. In the model, a request takes the latency of the drive and its path, and the time of the
-//! modelled host. [`LiveUse::verdict`] compares the two sums.
+//! the server, from its arrival to its answer, and the time outside the server: system calls, wakes and answers that
+//! wait in the client's socket. In the model, a request takes the latency of the drive and its path, and the time of
+//! the modelled host. [`LiveUse::verdict`] compares the two sums.
 //!
 //! If the drive is busy, the lateness of answers only shortens its queue: a client with several outstanding requests
-//! still receives the drive's full rate. A drive that was busy for 90% of the time could have delivered a ninth more,
-//! so such a run has a valid rate regardless of its lateness.
+//! still receives the drive's full rate. A drive that was busy for 90% of the time could have delivered only a ninth
+//! more, so such a run has a valid rate regardless of its lateness.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,20 +17,20 @@ use crate::units::{Bytes, Duration};
 
 /// Maximum deviation of a client's rate and median latency from the model's.
 pub const DEVIATION_MAX: f64 = 0.1;
-/// Busy share from which the server limits the rate.
+/// Busy share at and above which the server limits the rate.
 const SERVER_BUSY: f64 = 0.9;
 
-/// The delivery of modelled completions to real programs: the late completions, and whether the run holds.
+/// The delivery of modelled completions to real programs: the late completions, and whether the run is valid.
 ///
-/// Latencies and rates of the sample are modelled, in simulated time. All times here are of the wall clock.
+/// Latencies and rates of the sample are modelled, in simulated time. All times here are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveUse {
     /// Wall-clock time of a second of simulated time.
     pub time_scale: f64,
-    /// Time that the system was served.
+    /// Time for which the system was served.
     #[serde(rename = "served_ns")]
     pub served: Duration,
-    /// Time by which each request, from its arrival to its answer, took longer than modelled.
+    /// Time by which each request, from arrival to answer, took longer than modelled.
     pub lateness: LatencyHistogram,
     /// Reads as delivered, from the request's arrival to its answer, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct LiveUse {
     pub program: Option<ProgramUse>,
 }
 
-/// A program that ran on a served system. Times are of the wall clock.
+/// A program that ran on a served system. Times are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramUse {
     /// Name of the system, `drive@platform:port`.
@@ -65,7 +65,7 @@ pub struct ProgramUse {
     /// Simulated time during which the system had requests and the program ran.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
-    /// Additional time until all data of the program were on the drive.
+    /// Additional time until all of the program's data was on the drive.
     #[serde(rename = "sync_ns")]
     pub sync: Duration,
     /// Processor time of the program and its children in seconds, in steps of 10 ms.
@@ -119,11 +119,11 @@ pub struct ServedTarget {
 pub struct StartContent {
     /// Length of the written data.
     pub written_bytes: Bytes,
-    /// Whether it was written just before, so that a pseudo-SLC cache still contains as much of it as fits.
+    /// Whether the content was written just before, so that a pseudo-SLC cache still contains as much of it as fits.
     pub is_just_written: bool,
 }
 
-/// The evidence for the verdict on a served run. Times are of the wall clock.
+/// The evidence for the verdict on a served run. Times are wall-clock times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeliveryEvidence {
@@ -147,7 +147,7 @@ pub struct DeliveryEvidence {
     pub unread: Duration,
     /// Busy share of the busiest hop of the drive's path while requests were outstanding.
     pub drive_busy: f64,
-    /// Share of that time in which the busier part of the server worked instead of waiting: the threads that read
+    /// Share of that time in which the busier part of the server was working rather than waiting: the threads that read
     /// requests, or the thread that simulates.
     pub server_busy: f64,
 }
@@ -178,7 +178,7 @@ pub enum LiveVerdict {
 }
 
 impl LiveVerdict {
-    /// Returns the verdict as a word for people.
+    /// Returns the verdict as a display word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -194,7 +194,8 @@ impl LiveVerdict {
 pub struct ClientDeviation {
     /// Of the median latency.
     pub median: f64,
-    /// Of the mean time of a request, which determines the rate of a client with a constant number outstanding.
+    /// The deviation of the mean time of a request, which determines the rate of a client with a constant number of
+    /// outstanding requests.
     pub mean: f64,
 }
 
@@ -236,7 +237,7 @@ impl LiveUse {
         let slow_rate = !is_drive_bound && mean > DEVIATION_MAX / (1.0 - DEVIATION_MAX);
         let in_queue = is_drive_bound && self.evidence.is_median_queued();
         let slow = slow_rate || !in_queue && median > DEVIATION_MAX;
-        // A rate is at most 1.1 times the model's.
+        // The accepted rate is at most 1.1 times the model's.
         let fast = median < -DEVIATION_MAX || mean < -DEVIATION_MAX / (1.0 + DEVIATION_MAX);
         match (slow, fast) {
             (true, _) if self.evidence.server_busy >= SERVER_BUSY => LiveVerdict::Saturated,
@@ -252,7 +253,8 @@ impl LiveUse {
     }
 
     /// Returns whether the 99th percentile of lateness is at most the 99th percentile of modelled latencies. The
-    /// verdict does not include it: a processor that another program uses delays a few answers by much.
+    /// verdict does not include this condition, because another program on the processors can delay a few answers by a
+    /// long time.
     pub fn tail_holds(&self) -> bool {
         let bound = self.evidence.modelled_p99.nanoseconds();
         self.lateness.percentile_ns(99.0).is_none_or(|late| late <= bound)
@@ -287,7 +289,7 @@ mod tests {
         Duration::from_microseconds(us)
     }
 
-    /// A run whose reads took `modelled` and were late by `late`, in us.
+    /// A run whose reads took `modelled` us and were `late` us late.
     fn served(modelled: u64, late: u64, outside: Option<(u64, u64)>) -> LiveUse {
         let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
         let mut reads = DirectionResult::new();
@@ -322,8 +324,8 @@ mod tests {
             processor_s: 0.0,
             exit_code: 0,
         };
-        // (time scale, wall time, busy simulated time) and (converted time, share with requests), all in seconds. The
-        // second case: 8 s of the 10 s are 2 simulated seconds, and 2 s remain as they are.
+        // (time scale, wall time, busy simulated time) and (converted time, share with requests), all in seconds. In
+        // the second case, 8 s of the 10 s are 2 simulated seconds, and 2 s remain unchanged.
         for ((time_scale, wall, busy_ms), (converted, share)) in [
             ((1.0, 10.0, 2_000), (10.0, 0.2)),
             ((4.0, 10.0, 2_000), (4.0, 0.5)),
@@ -385,7 +387,7 @@ mod tests {
         // Most requests are fast, and the others wait for the drive.
         run.evidence.modelled_mean = us(300);
         assert_eq!(run.verdict(), LiveVerdict::Saturated);
-        // A server without a pause is no fault while answers are on time.
+        // A server that never pauses is acceptable as long as its answers are on time.
         let mut punctual = served(100, 1, None);
         punctual.evidence.server_busy = 1.0;
         assert_eq!(punctual.verdict(), LiveVerdict::Valid);

@@ -1,8 +1,8 @@
 //! The results of runs: one schema for real and simulated runs.
 //!
-//! A [`RunResult`] is one workload on one target. It is plain data that JSON stores without loss. A field's unit ends
-//! its name in JSON. A value that an instrument cannot know is absent, never zero: a real run does not have a time
-//! budget by hop, and a simulated run does not have page faults.
+//! A [`RunResult`] is one workload on one target. It is plain data that JSON stores without loss. In JSON, the name of
+//! a field ends in the field's unit. A value that an instrument cannot know is absent, never zero: a real run does not
+//! have a time budget by hop, and a simulated run does not have page faults.
 
 mod assumed;
 mod bounds;
@@ -137,9 +137,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct RunResult {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Program, machine and time that the result came from.
+    /// Program, machine and time from which the result came.
     pub provenance: Provenance,
-    /// Target that the workload ran on.
+    /// Target on which the workload ran.
     pub target: Target,
     /// The workload as it ran, including overrides from the command line.
     pub workload: Workload,
@@ -169,7 +169,7 @@ pub struct Provenance {
     pub finished_at: String,
     /// The machine that ran it, if recorded.
     pub machine: Option<Machine>,
-    /// SHA-256 of each library and study file that the result was made from.
+    /// SHA-256 of each library and study file from which the result was made.
     pub inputs: BTreeMap<String, String>,
     /// Name that the user gave to the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,7 +229,7 @@ pub struct Sample {
     pub reads: Option<DirectionResult>,
     /// The writes, if there were any.
     pub writes: Option<DirectionResult>,
-    /// Reads and writes together, if their source does not separate them; then both separate fields are absent.
+    /// Reads and writes together, if their source does not separate them; in that case both separate fields are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unified: Option<DirectionResult>,
     /// The flushes, if there were any; they move no data.
@@ -238,19 +238,19 @@ pub struct Sample {
     /// The trims, if there were any; their bytes are not moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<DirectionResult>,
-    /// The requests that failed, including failures during the ramp; they are in no other figure.
+    /// The requests that failed, including failures during the ramp; no other figure includes them.
     #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
     pub errors: RequestErrors,
     /// Outcome of the faults of a simulated run, in order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultUse>,
-    /// Processor time per request, where known.
+    /// Processor time per request, if known.
     pub cpu: Option<CpuUse>,
     /// Readings of the machine; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// Requests in flight at the end of the sample, which are in no other figure; known for simulated tests that end by
-    /// their time.
+    /// Requests in flight at the end of the sample, which no other figure includes; known for simulated tests that end
+    /// by their time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
     /// Punctuality of an open loop.
@@ -308,7 +308,8 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the longest counted latency.
+    /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the longest counted
+    /// latency.
     pub fn of(ages: &[Duration], longest: Option<Duration>) -> Option<Self> {
         let age_max = *ages.iter().max()?;
         let longest = longest.unwrap_or_default();
@@ -324,9 +325,9 @@ impl InFlight {
 /// Processor time per request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuUse {
-    /// Processor time in the program, in ns a request.
+    /// Processor time in the program, in ns per request.
     pub user_ns_per_request: f64,
-    /// Processor time in the kernel on the program's behalf, in ns a request.
+    /// Processor time in the kernel on the program's behalf, in ns per request.
     pub system_ns_per_request: f64,
 }
 

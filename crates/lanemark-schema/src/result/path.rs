@@ -49,7 +49,7 @@ impl PathUse {
         self.hops.iter().find(|hop| hop.id == id)
     }
 
-    /// Returns the busiest hop; the last one if several are equal.
+    /// Returns the busiest hop; if several are equally busy, the last of them.
     pub fn busiest_hop(&self) -> Option<&HopUse> {
         self.hops.iter().max_by(|a, b| a.utilisation.total_cmp(&b.utilisation))
     }
@@ -60,7 +60,7 @@ impl PathUse {
 pub struct PathView {
     /// `drive@platform:port`.
     pub system: String,
-    /// The test that the ceilings apply to.
+    /// The test to which the ceilings apply.
     pub test: String,
     /// The hops from the processor to the media.
     pub hops: Vec<PathHop>,
@@ -71,7 +71,7 @@ pub struct PathView {
     pub interval: Option<PredictionInterval>,
     /// The platform as a tree, the processor at its root.
     pub topology: TopologyNode,
-    /// Size of a request if the test has random offsets. Views then also show rates in requests a second.
+    /// Size of a request if the test has random offsets. If it is present, views also show rates in requests a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_block_bytes: Option<f64>,
     /// Limit of the simulated test, if it was run.

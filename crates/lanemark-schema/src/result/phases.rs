@@ -10,9 +10,9 @@ use crate::units::Duration;
 pub struct Phases {
     /// Time in which the drive moved no data internally, if the drive's writes are known.
     pub nothing_moved: Option<Duration>,
-    /// The length of the rounds that the series was cut into.
+    /// The length of the rounds into which the series was divided.
     pub round: Duration,
-    /// Time from which every window of five rounds is steady, if the last window is.
+    /// Time from which every window of five rounds is steady, if the last window is steady.
     pub steady_from: Option<Duration>,
     /// The last window of requests a second.
     pub window: Option<Window>,
@@ -21,10 +21,11 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Returns the phases of `series`, divided into 25 rounds, or into fewer if whole points require it.
+    /// Returns the phases of `series`, divided into 25 rounds, or into fewer rounds if each must consist of whole
+    /// points.
     pub fn of(series: &Series) -> Self {
         let rounds = series.condensed(ROUNDS_MAX);
-        // A short last round carries little information, and the last round is often short.
+        // The last round is often short, and a short round carries little information.
         let whole = match rounds.last < rounds.interval.scaled(1, 2) {
             true => rounds.points.len().saturating_sub(1),
             false => rounds.points.len(),

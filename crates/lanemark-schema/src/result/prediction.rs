@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The 80% interval of a simulated test, relative to the simulated figure: it contains four of five such systems. It
+/// The 80% interval of a simulated test, relative to the simulated figure: it covers four of five such systems. It
 /// applies directly to throughput and to requests a second, and inversely to a mean latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictionInterval {
-    /// The low end over the figure, from 0 to 1.
+    /// The ratio of the low end to the figure, from 0 to 1.
     pub low_ratio: f64,
-    /// The high end over the figure, 1 or more.
+    /// The ratio of the high end to the figure, 1 or more.
     pub high_ratio: f64,
     /// The value that widens the interval most, if any value does.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,16 +1,16 @@
-//! A value of a result with its path in the result, and the ranges of the kinds of values.
+//! A value in a result with its path, and the ranges of the different kinds of values.
 
 use std::fmt;
 
 use crate::units::{Bytes, Duration};
 
-/// The longest time in a result, in ns: 5,000 hours. The range of picoseconds ends shortly above it.
+/// The longest time in a result, in ns: 5,000 hours. The range of a time in picoseconds ends shortly above this limit.
 pub(super) const TIME_MAX_NS: f64 = 1.8e16;
 /// Maximum data in a figure: 2^60 bytes, so that sums of several figures still fit in 64 bits.
 pub(super) const BYTES_MAX: Bytes = Bytes(1 << 60);
 /// Maximum of any count.
 pub(super) const COUNT_MAX: u64 = 1 << 60;
-/// Maximum of a rate, a power or an energy.
+/// Maximum value of a rate, a power or an energy.
 pub(super) const FIGURE_MAX: f64 = 1e18;
 /// Maximum number of repeats, tests, hops or rounds.
 pub(super) const ENTRIES_MAX: usize = 1_000_000;
@@ -18,7 +18,7 @@ pub(super) const ENTRIES_MAX: usize = 1_000_000;
 /// it.
 const SHARE_SLACK: f64 = 0.01;
 
-/// A value that no result can have.
+/// A value that is impossible in a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
     /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.

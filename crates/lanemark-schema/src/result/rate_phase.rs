@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::range::{FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, within};
 use crate::units::Duration;
 
-/// A reserve of a system that a load uses up. The system behaves differently once it is used up.
+/// A reserve of a system that a load uses up, after which the system behaves differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reserve {

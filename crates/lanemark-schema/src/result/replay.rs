@@ -17,15 +17,15 @@ pub struct ReplayUse {
     /// Time from the first request to the last one, at that speed; absent if recorded times were ignored.
     #[serde(rename = "span_ns")]
     pub span: Option<Duration>,
-    /// Requests that had arrived and were not complete, averaged over the time.
+    /// Requests that had arrived but were not complete, averaged over time.
     pub outstanding_mean: f64,
-    /// Maximum number of requests that were submitted and not complete.
+    /// Maximum number of requests that had been submitted but were not complete.
     pub outstanding_max: u64,
     /// Requests that arrived and had to wait for their submission.
     pub held_back: u64,
-    /// Requests that lay beyond the end of their drive and were moved into it.
+    /// Requests that were beyond the end of their drive and were wrapped into it.
     pub wrapped: u64,
-    /// Reads and writes of no length, which were skipped.
+    /// Reads and writes of length zero, which were skipped.
     pub empty: u64,
     /// The flushes, if there were any.
     pub flushes: Option<DirectionResult>,

@@ -16,7 +16,7 @@ use crate::text::saved_as_text;
 /// Changes below this share count as noise.
 const NOISE: f64 = 0.01;
 
-/// The gain of a test from each hop made faster, and from more load.
+/// The gain of a test from making each hop faster, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
     /// The hops from the processor to the media, then the load.
@@ -96,7 +96,7 @@ const LOADS: [(SystemChange, &str); 3] = [
 ];
 
 impl SystemChange {
-    /// Returns whether the change is more load and not a faster hop.
+    /// Returns whether the change is more load rather than a faster hop.
     pub fn is_load(self) -> bool {
         !matches!(self, Self::Hop(_))
     }
@@ -151,7 +151,7 @@ mod tests {
         let depth = gain("queue depth", true, 1.0, 0.0);
         assert_eq!(named(vec![die.clone(), link, depth.clone()]).as_deref(), Some("link"));
         assert_eq!(named(vec![depth]), None);
-        // Requests at fixed times gain only latency.
+        // With requests at fixed times, only the latency can improve.
         let idle = gain("link", false, 0.0, 0.0);
         assert_eq!(named(vec![idle.clone(), gain("die", false, 0.0, 0.2)]).as_deref(), Some("die"));
         assert_eq!(named(vec![idle]), None);

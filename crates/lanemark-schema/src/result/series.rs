@@ -1,6 +1,6 @@
 //! A sample over time: the completed requests of each of many equal intervals.
 //!
-//! The number of points is bounded. If one more point would exceed the bound, each two neighbours are merged and the
+//! The number of points is bounded. If one more point would exceed the bound, each pair of neighbours is merged and the
 //! interval doubles, so a run of any length takes the same memory. Counts, sums and maxima survive a merge exactly; a
 //! percentile would not. A point therefore contains the maximum latency and counts by steps of latency, but no
 //! percentile.
@@ -16,13 +16,13 @@ use crate::workload::{Interval, Operation, Test};
 const POINTS_AUTOMATIC: usize = 1000;
 /// Maximum number of points of a series whose interval was given.
 pub const POINTS_MAX: usize = 100_000;
-/// Minimum length of a test that has a series without a request for one.
+/// Minimum length of a test for which a series is recorded without being requested.
 pub const LONG: Duration = Duration::from_seconds(60);
 
 /// A sample in equal intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The length of each interval but the last.
+    /// The length of each interval except the last.
     #[serde(rename = "interval_ns")]
     pub interval: Duration,
     /// The length of the last one.
@@ -66,12 +66,12 @@ impl Point {
         self.read_bytes + self.written_bytes
     }
 
-    /// Returns the bytes written to flash for each byte of the host's, if they are known and the host wrote data.
+    /// Returns the bytes written to flash for each byte that the host wrote, if they are known and the host wrote data.
     pub fn write_amplification(&self) -> Option<f64> {
         self.drive.and_then(|drive| drive.write_amplification())
     }
 
-    /// Returns the sum of both points.
+    /// Returns the sum of two points.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let requests = self.requests() + other.requests();
@@ -218,7 +218,7 @@ impl Recorder {
     fn automatic(length: Option<Duration>) -> Self {
         let least =
             length.map_or(0, |length| length.picoseconds().div_ceil(POINTS_AUTOMATIC as u64));
-        // Starts at a microsecond: 1, 2 or 5 times a power of ten.
+        // The length is 1, 2 or 5 times a power of ten, starting at a microsecond.
         let steps = (6..18u32).flat_map(|power| [1, 2, 5].map(|factor| factor * 10u64.pow(power)));
         let start = match length {
             Some(_) => steps.into_iter().find(|&step| step >= least).unwrap_or(least),
@@ -227,7 +227,7 @@ impl Recorder {
         Self::new(Duration::from_picoseconds(start), POINTS_AUTOMATIC)
     }
 
-    /// Returns the present length of an interval.
+    /// Returns the current length of an interval.
     pub fn interval(&self) -> Duration {
         self.interval
     }
@@ -243,7 +243,7 @@ impl Recorder {
         at >= self.end
     }
 
-    /// Closes all intervals that end no later than `at`; `drive` contains the drive's writes until then.
+    /// Closes all intervals that end no later than `at`; `drive` contains the drive's writes up to that time.
     pub fn close(&mut self, at: Duration, drive: Option<DriveUse>) {
         while self.end <= at {
             self.push(drive);

@@ -6,9 +6,9 @@ use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, within};
 use super::series::{Point, Series};
 use crate::units::{Bytes, Duration};
 
-/// A test that was simulated for one part in `factor` of its time, on a drive of the same proportions.
+/// A test that was simulated for 1/`factor` of its time, on a drive with the same proportions.
 ///
-/// The counts, the bytes and the time of the sample describe the simulated part, so a percentile never rests on
+/// The counts, the bytes and the time of the sample describe the simulated part, so a percentile never depends on
 /// requests that were not simulated. A series has the times and counts of the whole test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimilarRun {

@@ -65,7 +65,7 @@ impl Statistic {
         self.count > 1 || self.count > 0 && self.interval_95.is_some()
     }
 
-    /// Returns half the range over the value: the spread in its usual notation, `± 3%`.
+    /// Returns half the range divided by the value: the spread in its usual notation, `± 3%`.
     pub fn spread(&self) -> f64 {
         if self.value == 0.0 { 0.0 } else { (self.max - self.min) / 2.0 / self.value }
     }

@@ -136,7 +136,8 @@ impl Window {
     }
 }
 
-/// Applies the rule to the last five of `figures`. Returns the outcome, and their window if there is one.
+/// Applies the rule to the last five of `figures`. Returns the outcome, and the window of these figures if there is
+/// one.
 pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
     let window = Window::of(figures);
     let fault = match window {
@@ -151,7 +152,7 @@ pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
     (outcome, window)
 }
 
-/// Returns the index of the first of `figures` from which every window is steady up to the last, or `None` if the last
+/// Returns the index of the first of `figures` after which every window is steady up to the last, or `None` if the last
 /// window is not steady.
 pub(crate) fn steady_since(figures: &[f64]) -> Option<usize> {
     let steady = |end: &usize| matches!(judge(&figures[..*end]).0, Outcome::Reached { .. });

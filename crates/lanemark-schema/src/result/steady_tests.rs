@@ -30,7 +30,7 @@ fn the_best_fit_line_is_that_of_least_squares() {
     assert!((window.range - 10.0 / 106.0).abs() < 1e-12);
 }
 
-/// A range of exactly 20% of the mean, with no slope.
+/// The range is exactly 20% of the mean, and the slope is zero.
 #[test]
 fn a_range_on_the_bound_is_steady_and_one_above_is_not() {
     for scale in [1.0, 0.1, 1e-9, 3e7, 1.0 / 3.0] {

@@ -12,7 +12,7 @@ use crate::workload::Average;
 pub struct StudyOutcome {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Program, machine and time that the result came from.
+    /// Program, machine and time from which the result came.
     pub provenance: Provenance,
     /// Name of the study's file, `sata-vs-nvme-crystaldiskmark`.
     pub id: String,
@@ -20,7 +20,7 @@ pub struct StudyOutcome {
     pub title: String,
     /// Question of the study.
     pub question: String,
-    /// Publication that the study is compared with.
+    /// Publication with which the study is compared.
     pub document: Document,
     /// The systems, in the order of the columns.
     pub systems: Vec<StudySystem>,
@@ -38,7 +38,7 @@ pub struct StudyOutcome {
     pub notes: Vec<String>,
 }
 
-/// The written answer of a study, with the claims that it rests on.
+/// The written answer of a study, with the claims on which it rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyAnswer {
     /// The answer in one or two sentences.
@@ -107,7 +107,7 @@ pub struct Figure {
     /// Meaning of the value: exact, or a bound.
     #[serde(default)]
     pub bound: Bound,
-    /// The system that a gain is relative to, by its name in the study.
+    /// The system to which a gain is relative, by its name in the study.
     #[serde(default)]
     pub over: Option<String>,
     /// Position of the figure in the document, `Table 1`.
@@ -180,7 +180,7 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The model was calibrated with the figure: the model must meet it, and meeting it proves nothing.
+    /// The model was calibrated with the figure, so the model must meet it, and meeting it proves nothing.
     Calibrated,
     /// The figure was not used for the model: its error tests the model.
     Predicted,
@@ -224,7 +224,7 @@ impl Metric {
     }
 
     /// Returns the metric of `result`, in [`Metric::unit`]. The statistic is empty for a gain, which needs two results
-    /// (see [`Metric::gain`]), and for the power of drives whose power is unknown.
+    /// (see [`Metric::gain`]), and for a power that is unknown.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
@@ -301,7 +301,7 @@ const NEAR_LENGTH: f64 = 0.05;
 impl FigureCheck {
     /// Compares `figure` with the simulated value.
     pub fn new(figure: Figure, simulated: Statistic) -> Self {
-        // A gain is the difference of a ratio from one; its error is the error of the ratio.
+        // A gain is the difference between a ratio and one; its error is the error of the ratio.
         let off = match figure.metric {
             Metric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
             _ => simulated.value / figure.published - 1.0,
@@ -325,7 +325,7 @@ impl StudyOutcome {
     }
 
     /// Returns the figures of one role that are independent evidence: exact values, each once. Bounds are omitted,
-    /// because any value on the right side meets them. Near repeats are omitted, because they state the same fact
+    /// because every value on the correct side meets them. Near repeats are omitted, because they state the same fact
     /// again. A near repeat is a figure of the same drive and test within 2% of an earlier one, or of the same system
     /// and kind of requests, at another length, within 5%. Both the published and the simulated values must be that
     /// close.

@@ -159,7 +159,7 @@ fn the_width_of_intervals_is_their_median() {
     assert_eq!(figures(&[]).interval_width(Role::Predicted), None);
     let width = figures(&[Metric::Iops]).interval_width(Role::Predicted).unwrap();
     assert!((width - 3.0).abs() < 1e-9);
-    // For two systems with widths of 3 and 5 the median is 4.
+    // For two systems with widths of 3 and 5, the median is 4.
     let mut two = figures(&[Metric::Iops, Metric::Iops]);
     let mut other = two.systems[0].clone();
     other.name = "two".to_owned();

@@ -1,6 +1,6 @@
 //! A sweep: one test on one system at many points, each with its own values of the swept parameters.
 //!
-//! The types are plain data for views. A point contains the figures that curves are drawn from, not the samples.
+//! The types are plain data for views. A point contains the figures from which curves are drawn, not the samples.
 
 use serde::{Deserialize, Serialize};
 
@@ -139,7 +139,7 @@ impl DirectionFigures {
     }
 }
 
-/// Returns flash writes over host writes of `samples` together; `None` if the host wrote nothing, or if its writes are
+/// Returns flash writes over host writes of all `samples`; `None` if the host wrote nothing, or if its writes are
 /// unknown.
 pub fn write_amplification(samples: &[Sample]) -> Option<f64> {
     let mut all: Option<DriveUse> = None;

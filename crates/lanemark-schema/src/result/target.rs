@@ -6,7 +6,7 @@ use super::live::ServedTarget;
 use super::transactions::DatabaseTarget;
 use crate::units::Bytes;
 
-/// The target that a workload ran on.
+/// The target on which a workload ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Target {
@@ -55,7 +55,7 @@ pub struct SimulatedTarget {
 pub struct MeasuredTarget {
     /// The path as given.
     pub path: String,
-    /// Whether the target is a block device and not a file.
+    /// Whether the target is a block device rather than a file.
     pub device: bool,
     /// Size of the target while it was measured.
     pub size_bytes: Bytes,
@@ -63,7 +63,7 @@ pub struct MeasuredTarget {
     pub file_system: Option<String>,
     /// The block device that contains the target, `vda`.
     pub block_device: Option<String>,
-    /// The engine, `io_uring`, or a text that states that the source of the result omits it.
+    /// The engine, such as `io_uring`, or a text which states that the source of the result omits it.
     pub engine: String,
     /// Whether the page cache was bypassed; absent if the source of the result does not state it.
     #[serde(default)]

@@ -22,7 +22,8 @@ impl RunResult {
         }
     }
 
-    /// Names a measured target. A path is a name only if it is complete, because `.` names nothing on another machine.
+    /// Names a measured target. A path is used as a name only if it is absolute, because `.` has no meaning on another
+    /// machine.
     fn measured_name(&self, target: &MeasuredTarget) -> String {
         if let Some(models) = self.inspection.as_ref().and_then(Inspection::models) {
             return models;
@@ -34,7 +35,7 @@ impl RunResult {
             _ if target.path.starts_with('/') => target.path.clone(),
             (None, Some(device)) => device.to_owned(),
             (Some(host), None) => format!("a file of {host}"),
-            // Imported results have the name that their program gave.
+            // Imported results have the name that the other program gave.
             (None, None) if !target.path.trim_matches(['.', '/']).is_empty() => target.path.clone(),
             (None, None) => "a file".to_owned(),
         }
@@ -42,7 +43,7 @@ impl RunResult {
 }
 
 impl Inspection {
-    /// Returns the models of the drives that the target consists of, `Maker X`, `4 x Maker X` or `Maker X + Maker Y`;
+    /// Returns the models of the target's drives, `Maker X`, `4 x Maker X` or `Maker X + Maker Y`;
     /// `None` if a drive does not report its model.
     pub fn models(&self) -> Option<String> {
         let named = |name: &str| self.devices.iter().find(|device| device.name == name);

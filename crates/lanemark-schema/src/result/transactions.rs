@@ -1,8 +1,8 @@
 //! The figures of a database's transactions, for real and simulated databases in the same fields.
 //!
-//! A simulated database lacks kinds of transactions and a driver program; a real database lacks a path of hops. Unknown
-//! values are absent. The requests of a simulated database are the sample's reads and writes, one by one. For a real
-//! database only the sums of the block layer's counters are known (`evidence.device`).
+//! A simulated database has neither kinds of transactions nor a driver program; a real database has no path of hops.
+//! Unknown values are absent. The requests of a simulated database are the sample's reads and writes, one by one. For a
+//! real database only the sums of the block layer's counters are known (`evidence.device`).
 //! [`Sample::device_rates`](super::Sample::device_rates) and
 //! [`Sample::mean_latency_ns`](super::Sample::mean_latency_ns) return the values of either.
 
@@ -16,7 +16,7 @@ use super::live::ServedTarget;
 use super::waits::SessionWaits;
 use crate::workload::TransactionKind;
 
-/// A real database that a workload ran on.
+/// A real database on which a workload ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseTarget {
     /// The program: SQLite, PostgreSQL.
@@ -55,9 +55,9 @@ pub struct TransactionsUse {
     /// Processor time of the database, by kind of process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_time: Option<ServerTime>,
-    /// The share of page visits that the buffer answered, if it follows from the model.
+    /// The share of page visits that the buffer answered, if the model determines it.
     pub buffer_hit_ratio: Option<f64>,
-    /// Reads of the device for each transaction. A read of a real database may contain several pages.
+    /// Reads of the device for each transaction. In a real database, one read may contain several pages.
     pub page_reads: Option<f64>,
     /// Writes of the device for each transaction, without the writes of the log.
     pub page_writes: Option<f64>,
@@ -79,7 +79,7 @@ pub struct TransactionsUse {
     /// Waits of the sessions, if the database reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<SessionWaits>,
-    /// Counters of the database, including all other load on it.
+    /// Counters of the database, which include its work for other programs.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub counters: Counters,
     /// Transactions a minute by the database's own count, if it counts them.
@@ -121,7 +121,7 @@ impl KindUse {
 /// Processor time while counting, in seconds of one processor; unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerTime {
-    /// The server's processes without the observing one; absent for a database inside the driver.
+    /// The server's processes except the observing process; absent for a database inside the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_s: Option<f64>,
     /// The driver, including a database that runs inside it.
@@ -137,7 +137,7 @@ pub struct ServerTime {
 pub struct SessionTime {
     /// Time on a processor.
     pub running_s: f64,
-    /// Time in which a session was ready and every processor was busy.
+    /// Time in which a session was ready to run while every processor was busy.
     pub ready_s: f64,
 }
 
@@ -193,7 +193,7 @@ mod tests {
             (Some(3.0), Some(1.0), 2_000, Some(2_000.0)),
             (Some(3.0), None, 2_000, Some(1_500.0)),
             (None, Some(1.0), 2_000, Some(500.0)),
-            // Nothing is known, or there was no transaction.
+            // Either nothing is known, or there was no transaction.
             (None, None, 2_000, None),
             (Some(3.0), Some(1.0), 0, None),
         ] {

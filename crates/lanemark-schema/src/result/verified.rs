@@ -86,7 +86,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Returns whether all data that had to be right is right.
+    /// Returns whether all data that had to be correct is correct.
     pub fn is_intact(&self) -> bool {
         self.damage.is_empty() && self.damage_more == 0
     }
@@ -97,11 +97,11 @@ impl Verified {
 pub struct UnitCounts {
     /// Units read.
     pub read: u64,
-    /// Units with data that they must or may contain.
+    /// Units whose data is required or allowed.
     pub intact: u64,
     /// Intact units with sectors of several writes that were outstanding at once.
     pub mixed: u64,
-    /// Intact units that need not contain any acknowledged data.
+    /// Intact units that are not required to contain acknowledged data.
     pub unjudged: u64,
     /// Units with acknowledged data that is lost and was never flushed, if that is allowed.
     pub unflushed: u64,
@@ -132,11 +132,11 @@ pub struct RequestCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DamageKind {
-    /// The range still contains the data from right before the newest acknowledged write.
+    /// The range still contains the data that immediately preceded the newest acknowledged write.
     Lost,
     /// The data is older than that.
     Stale,
-    /// The range contains a part of the newest acknowledged write, and the rest is older.
+    /// The range contains a part of the newest acknowledged write, and the remainder is older.
     Torn,
     /// The data belongs to another offset.
     Misplaced,
@@ -221,7 +221,7 @@ pub enum FoundData {
     Generation(u64),
     /// A unit of this run that belongs to another offset.
     Elsewhere {
-        /// Offset that the data was written for.
+        /// Offset for which the data was written.
         offset_bytes: Bytes,
         /// Number of the write.
         generation: u64,
@@ -233,7 +233,7 @@ pub enum FoundData {
     },
     /// Sectors of several writes.
     Sectors,
-    /// A unit with Lanemark's mark and changed contents.
+    /// A unit with Lanemark's mark, but with changed contents.
     Changed {
         /// Number of the write in the unit's header.
         generation: u64,

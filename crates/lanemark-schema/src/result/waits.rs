@@ -1,12 +1,12 @@
-//! The time of transactions by the events that sessions wait for, found by sampling.
+//! The time of transactions by the events for which sessions wait, found by sampling.
 //!
 //! A server that reports the current wait of each session is queried at a fixed period. The share of queries that found
-//! a class, multiplied by the mean response time, is the time that a transaction spends in it. Each query is a sample:
-//! the certainty of a share depends on the number of samples, and waits shorter than the period still count in
+//! a class, multiplied by the mean response time, is the time that a transaction spends in it. Each query is a sample.
+//! The certainty of a share depends on the number of samples, and waits that are shorter than the period still count in
 //! proportion.
 //!
-//! Some waits are not visible. A session without a reported wait counts as the processor's. This includes the time in
-//! which it waits for a free processor, or for the system to read a page into its page cache.
+//! Some waits are not visible. A session without a reported wait counts as being on the processor. This includes the
+//! time in which it waits for a free processor, or for the system to read a page into its page cache.
 
 use std::collections::BTreeMap;
 

@@ -53,7 +53,8 @@ pub enum Warning {
         /// Link that the port allows, `PCIe 2.0 x1`.
         port: String,
     },
-    /// Requests of a trace have earlier times than their predecessors; they were replayed together with them.
+    /// Requests of a trace have earlier times than their predecessors; they were replayed together with those
+    /// predecessors.
     TimesBackward {
         /// Number of such requests.
         requests: u64,
@@ -68,12 +69,12 @@ pub enum Warning {
         /// Maximum number of outstanding requests.
         outstanding: u64,
     },
-    /// Requests of a trace lay beyond the end of their drive, and were moved into it.
+    /// Requests of a trace were beyond the end of their drive, and were wrapped into it.
     Wrapped {
         /// Number of such requests.
         requests: u64,
     },
-    /// Reads and writes of a trace had no length, and were skipped.
+    /// Reads and writes of a trace had length zero, and were skipped.
     EmptyRequests {
         /// Number of such requests.
         requests: u64,
@@ -94,7 +95,7 @@ pub enum Warning {
         test: String,
         /// Number of rounds.
         rounds: u32,
-        /// Condition that the last five of them failed.
+        /// Condition that the last five rounds did not meet.
         reason: Reason,
         /// Range of the figures, as a share of their mean.
         range: f64,
@@ -105,7 +106,7 @@ pub enum Warning {
     FromPercentiles {
         /// Name of the test.
         test: String,
-        /// Number of known percentiles; without any only mean, minimum and maximum are known.
+        /// Number of known percentiles; if it is zero, only mean, minimum and maximum are known.
         known: u32,
     },
     /// An assumed value is the bottleneck of a simulated test.
@@ -115,16 +116,16 @@ pub enum Warning {
         /// The bottleneck and the value.
         limit: AssumedLimit,
     },
-    /// Another program states only the mean of the latencies of a test, and its ends if at all.
+    /// Another program states only the mean of a test's latencies, and possibly the minimum and maximum.
     OnlyMeans {
         /// Name of the test.
         test: String,
     },
-    /// Another program states rates, and neither the time nor the number of requests.
+    /// Another program states rates, but neither the time nor the number of requests.
     RatesOnly {
         /// Name of the program.
         program: String,
-        /// The time whose requests are counted at the stated rates.
+        /// The time for which requests are counted at the stated rates.
         #[serde(rename = "time_ns")]
         time: Duration,
     },
@@ -140,7 +141,7 @@ pub enum Warning {
         /// The value and its use.
         note: String,
     },
-    /// Another program counted requests and did not measure their latencies.
+    /// Another program counted requests but did not measure their latencies.
     NoLatencies {
         /// Name of the test.
         test: String,
@@ -199,7 +200,7 @@ pub enum Warning {
     Holes {
         /// Share of the range, from 0 to 1.
         share: f64,
-        /// The file below a device that has the holes; absent if the target has them.
+        /// The file below a device that has the holes; absent if the target itself has them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         below: Option<String>,
     },
@@ -362,7 +363,7 @@ pub struct DriveState {
 }
 
 impl Warning {
-    /// Returns the test that the warning is about, if it is about one.
+    /// Returns the test to which the warning applies, if it applies to a single test.
     pub fn test(&self) -> Option<&str> {
         match self {
             Self::Failed { test, .. }
@@ -393,7 +394,7 @@ impl Warning {
     }
 
     /// Returns whether `other` is of the same kind and about the same test; the figures may differ. Two warnings that
-    /// are not about a test must be equal.
+    /// do not concern a test must be equal.
     pub fn is_about_the_same(&self, other: &Self) -> bool {
         match self.test() {
             Some(test) => {
@@ -437,8 +438,8 @@ impl Warning {
             Self::OtherUse { .. } => "stop other programs that use the device, and run again",
             Self::WithoutFlash { .. } => {
                 "blocks that were never written or are trimmed are not read from flash, and caches \
-                 answer without it: write the whole span first (--precondition), or use a larger \
-                 one"
+                 answer without reading the flash: write the whole span first (--precondition), or \
+                 use a larger one"
             }
             Self::Holes { below: None, .. } => {
                 "fill the file first: --overwrite allows a run to do so"
@@ -506,7 +507,8 @@ impl Warning {
                  job a separate group (new_group)"
             }
             Self::NotStated { .. } => {
-                "`lanemark import` accepts it as an option; simulations need it, and it is not guessed"
+                "give it to `lanemark import` as an option; simulations need it, and Lanemark does \
+                 not guess it"
             }
             Self::PathFails { .. } => {
                 "the figures include both the time with two ports and the time with one"
@@ -515,7 +517,7 @@ impl Warning {
     }
 }
 
-/// Returns the reason of saved warnings without one.
+/// Returns the reason for saved warnings that do not state one.
 fn late() -> LiveVerdict {
     LiveVerdict::Late
 }

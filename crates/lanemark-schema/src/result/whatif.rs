@@ -1,4 +1,4 @@
-//! The result of a what-if: the same tests on the present system and on another path.
+//! The result of a what-if: the same tests on the current system and on another path.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ const FULL: f64 = 0.9;
 /// Two systems under the same tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WhatIf {
-    /// The present system, `drive@platform:port`.
+    /// The current system, `drive@platform:port`.
     pub present: String,
     /// Name of the other system.
     pub other: String,
     /// Changed values, each with its previous value.
     #[serde(default)]
     pub changed: Vec<String>,
-    /// The result that was measured on the present system, if one was given.
+    /// The result that was measured on the current system, if one was given.
     pub measured: Option<String>,
     /// The tests.
     pub tests: Vec<WhatIfTest>,
@@ -31,16 +31,16 @@ pub struct WhatIfTest {
     /// Whether the test has random offsets, so that requests a second are its figure.
     #[serde(default)]
     pub random: bool,
-    /// Measured figures of the present system, if there are any.
+    /// Measured figures of the current system, if there are any.
     pub measured: Option<WhatIfFigures>,
-    /// Modelled figures of the present system.
+    /// Modelled figures of the current system.
     pub present: WhatIfFigures,
     /// Modelled figures of the other system.
     pub other: WhatIfFigures,
     /// The 80% interval of [`Self::expected`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
-    /// Measured over modelled throughput of the present system, as it applies to the other system. `None` if there is
+    /// Measured over modelled throughput of the current system, as it applies to the other system. `None` if there is
     /// no measurement, or if the measurement contains no information about the other system's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<f64>,
@@ -130,12 +130,12 @@ impl WhatIfFigures {
 }
 
 impl WhatIfTest {
-    /// Returns the other system's throughput over the throughput of the present system's model.
+    /// Returns the other system's throughput over the throughput of the current system's model.
     pub fn ratio(&self) -> f64 {
         self.other.bytes_per_second / self.present.bytes_per_second
     }
 
-    /// Returns the share by which the expected throughput differs from the throughput of the present system. The latter
+    /// Returns the share by which the expected throughput differs from the throughput of the current system. The latter
     /// is measured if a measurement exists, and modelled otherwise.
     pub fn change(&self) -> f64 {
         let present = self.measured.as_ref().unwrap_or(&self.present);
@@ -149,7 +149,7 @@ impl WhatIfTest {
 
     /// Returns the throughput to expect on the other system, in bytes a second.
     ///
-    /// The modelled figure is multiplied by the ratio of measured to modelled throughput on the present system, which
+    /// The modelled figure is multiplied by the ratio of measured to modelled throughput on the current system, which
     /// removes the error of that model. The ceiling of the other system's links bounds the product. If the measurement
     /// contains no information about the limit on the other system, the modelled figure applies unchanged.
     pub fn expected(&self) -> f64 {

@@ -6,7 +6,7 @@
 //! `Instant + Duration` an [`Instant`], and two instants can be subtracted but not added.
 //!
 //! No value wraps around. Input times are bounded by 1,000 hours, and the sum of a few of them is far below the
-//! maximum. Values that a queue sums without a bound, instants and busy times, saturate. A simulation that passes
+//! maximum. Values that a queue sums without a bound (instants and busy times) saturate. A simulation that passes
 //! [`Instant::END`] ends with an error.
 //!
 //! A quantity in a file or on a command line is text with its unit, `"115 us"` or `"16 KiB"`. MB is 10^6 bytes and MiB
@@ -63,7 +63,7 @@ impl Instant {
     /// The start of every run.
     pub const ZERO: Self = Self(0);
     /// The end of simulated time, 200 days after the start. No simulation continues beyond it, which leaves 13 days of
-    /// the representable range for the services that are in progress then.
+    /// the representable range for the services that are then in progress.
     pub const END: Self = Self(200 * 86_400 * PICOSECONDS_PER_SECOND);
 
     /// Returns the instant `picoseconds` after the start.
@@ -154,7 +154,7 @@ impl Duration {
         clamped((product + denominator as u128 / 2) / denominator as u128)
     }
 
-    /// Returns the duration multiplied by `factor`, from 0 on, to the nearest picosecond.
+    /// Returns the duration multiplied by `factor`, which must not be negative, to the nearest picosecond.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor).round() as u64)
@@ -208,7 +208,7 @@ impl Ratio {
     /// The ratio 1.
     pub const ONE: Self = Self(1.0);
 
-    /// Returns the share `value`, or `None` outside 0 to 1.
+    /// Returns the share `value`, or `None` if it is not from 0 to 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
@@ -224,8 +224,8 @@ impl Ratio {
     }
 }
 
-/// Returns `count * scale / divisor`, rounded to the nearest whole or clamped to the maximum. It uses 64 bits if they
-/// suffice.
+/// Returns `count * scale / divisor`, rounded to the nearest whole number or clamped to the maximum. It uses 64 bits if
+/// they suffice.
 const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
     match count.checked_mul(scale) {
         Some(product) if product <= u64::MAX - divisor => {

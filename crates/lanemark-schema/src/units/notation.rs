@@ -1,7 +1,7 @@
 //! Quantities as text: parses `"115 us"` and prints `115 us`.
 //!
 //! A value is parsed exactly, in whole steps of its quantity (picoseconds, bytes, bits a second, microwatts,
-//! microjoules), without floating point. All quantities but bytes may be rounded to the nearest step.
+//! microjoules), without floating point. All quantities except bytes may be rounded to the nearest step.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use super::{
     BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, PICOSECONDS_PER_SECOND, Ratio, Watts,
 };
 
-/// The reason why a text is not the expected quantity.
+/// The reason why a string is not the expected quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// The text does not start with a number.
+    /// The string does not start with a number.
     #[error("`{text}` does not start with a number")]
     NoNumber {
         /// The text as given.
@@ -47,7 +47,7 @@ pub enum QuantityError {
         /// The largest value.
         most: &'static str,
     },
-    /// A value between two of the smallest steps that rounding would change.
+    /// A value that lies between two of the smallest steps, so that rounding would change it.
     #[error("`{text}` is not a whole number of {step}")]
     NotWhole {
         /// The text as given.
@@ -61,7 +61,7 @@ pub enum QuantityError {
 struct Notation {
     quantity: &'static str,
     step: &'static str,
-    /// Whether a value between two steps may be rounded to the nearest.
+    /// Whether a value between two steps may be rounded to the nearest step.
     rounds: bool,
     /// The largest value in base steps, and its text.
     most: (u64, &'static str),

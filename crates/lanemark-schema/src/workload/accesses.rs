@@ -15,7 +15,7 @@ pub enum Operation {
     Read,
     /// Memory transfers data to the target.
     Write,
-    /// Earlier writes become durable against a loss of power. A flush carries neither data nor an offset.
+    /// Earlier writes become durable: they survive a loss of power. A flush carries neither data nor an offset.
     Flush,
     /// The host no longer needs the data in the range (DATA SET MANAGEMENT, Deallocate, discard). A trim carries no
     /// data.
@@ -23,7 +23,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns whether the operation transfers data of the host's.
+    /// Returns whether the operation transfers the host's data.
     pub fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
@@ -49,7 +49,7 @@ pub struct Accesses {
     read_share: f64,
     trim_share: f64,
     block: Bytes,
-    /// The sizes of a mix, each with the share of requests that have this size or an earlier one in the list.
+    /// The sizes of a mix, each with the share of requests that have this size or an earlier size in the list.
     sizes: Box<[(f64, Bytes)]>,
     start: u64,
     step: u64,
@@ -67,7 +67,7 @@ impl Accesses {
         Some(Self::of(test, test.requests()?, key))
     }
 
-    /// Creates the stream of thread `key.thread` of the `requests` of `test`.
+    /// Creates the stream of thread `key.thread` for the `requests` of `test`.
     pub fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
         let Field { start, step, places } = Field::of(test, requests, key);
         Self {

@@ -10,7 +10,7 @@ pub struct Arrival {
     pub at: Option<Instant>,
     /// Number of the device in the trace, from 0.
     pub device: u32,
-    /// Thread or processor that the request came from; 0 if the trace does not state it.
+    /// Thread or processor from which the request came; 0 if the trace does not state it.
     pub thread: u32,
     /// Operation and range of the request.
     pub access: Access,

@@ -30,7 +30,7 @@ pub enum LoadKind {
 pub struct PartlyStated {
     /// Order of the requests' positions.
     pub pattern: Option<Pattern>,
-    /// The share of requests that read, by their counts.
+    /// The share of reads among the requests, by their counts.
     pub read_share: Ratio,
     /// Requests outstanding per thread.
     pub queue_depth: Option<u32>,
@@ -54,7 +54,7 @@ impl PartlyStated {
 /// Mean of the requests of a recorded trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSummary {
-    /// The share of requests that read.
+    /// The share of reads among the requests.
     pub read_share: Ratio,
     /// Maximum number of requests that were outstanding, or that the replay was allowed.
     pub queue_depth: u32,

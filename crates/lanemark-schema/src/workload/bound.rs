@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use crate::units::{Bytes, Duration};
 
-/// The values that a field accepts: from `min` to `max`, both included.
+/// The values that a field accepts: from `min` to `max`, inclusive.
 ///
 /// ```
 /// use lanemark_schema::workload::bound::QUEUE_DEPTH;
@@ -42,7 +42,7 @@ impl Bound<u32> {
         u32::try_from(value).ok().filter(|value| self.contains(value))
     }
 
-    /// Returns the bound as a range of a command-line parser.
+    /// Returns the bound as a range for a command-line parser.
     pub fn range(&self) -> RangeInclusive<i64> {
         self.min.into()..=self.max.into()
     }

@@ -7,15 +7,16 @@ use crate::units::Bytes;
 /// The reads and writes that the buffer leaves to the drives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BufferUse {
-    /// The share of visits that find their page, if it follows from the model.
+    /// The share of visits that find their page, if the model determines it.
     pub hit_ratio: Option<f64>,
     /// Reads for each transaction.
     pub reads: f64,
     /// Writes of changed pages for each transaction; one write may contain several adjacent pages.
     pub writes: f64,
-    /// Page writes for each transaction that its user waits for.
+    /// For each transaction, the page writes for which its user waits.
     pub awaited: f64,
-    /// Number of neighbours that are written with a page, by kind of pages; empty if pages are written one at a time.
+    /// Number of neighbours that are written together with a page, by kind of pages; empty if pages are written one at
+    /// a time.
     runs: Vec<Runs>,
     /// Pages of the longest write.
     pages_max: u32,
@@ -39,7 +40,7 @@ struct PageClassInput {
     pages: f64,
     /// Visits for each transaction.
     visits: f64,
-    /// The share of them that change the page.
+    /// The share of visits that change the page.
     changed: f64,
 }
 
@@ -52,18 +53,18 @@ struct PageClassWrites {
 }
 
 impl Transactions {
-    /// Computes the reads and writes of a least recently used buffer with pages of `page` at `rate` transactions a
-    /// second.
+    /// Computes the reads and writes of an LRU buffer with pages of size `page`, at `rate` transactions a second.
     ///
     /// The model is the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays for the time T in
     /// which the number of different visited pages equals the size of the buffer: the sum of `1 - exp(-l T)` over all
     /// pages is the size of the buffer, and a visit misses with probability `exp(-l T)`, where l is the page's rate of
     /// visits. A page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is
-    /// more frequent. If all pages fit, there are no reads: the initial load is not counted.
+    /// more frequent. If all pages fit, there are no reads, because the initial loading is not counted.
     ///
     /// If neighbours are gathered, a dropped page is written together with its changed neighbours, on both sides up to
-    /// the first page that is not changed. The neighbours stay in the buffer unchanged, and many of them are changed
-    /// and written again. A checkpoint writes the changed pages in order, each run of them at once.
+    /// the first page that is not changed. The neighbours stay in the buffer as unchanged pages, and many of them are
+    /// later changed and written again. A checkpoint writes the changed pages in order, each run of adjacent pages in
+    /// one write.
     pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
         self.buffer_law(page).at(rate)
     }
@@ -144,7 +145,7 @@ impl BufferUse {
 }
 
 impl PageClassInput {
-    /// Returns the visits to one page for each transaction.
+    /// Returns the number of visits to one page for each transaction.
     fn page_visits(&self) -> f64 {
         self.visits / self.pages
     }
@@ -156,14 +157,13 @@ impl PageClassInput {
 
     /// Returns the writes caused by dropping changed pages, of up to `pages_max` pages each.
     ///
-    /// Neighbours' writes clean a changed page at a rate g. The page is changed after a visit with probability
-    /// `p = c / (1 - (1 - c) s)`, where c is the share of visits that change it and
-    /// `s = l / (l + g) (1 - exp(-(l + g) T))` is the probability that it is visited again before it is dropped or
-    /// cleaned. It is changed when dropped in `exp(-l T) p exp(-g T)` of its visits, and at any time with probability
-    /// `p s`. A neighbour of a page that is dropped changed has not been cleaned in the time T, because the page would
-    /// have been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was
-    /// changed before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all
-    /// writes.
+    /// Neighbours' writes clean a changed page at a rate g. The page is changed after a visit with probability `p = c /
+    /// (1 - (1 - c) s)`, where c is the share of visits that change it and `s = l / (l + g) (1 - exp(-(l + g) T))` is
+    /// the probability that it is visited again before it is dropped or cleaned. After a visit, the page is dropped
+    /// while changed with probability `exp(-l T) p exp(-g T)`; at any time it is changed with probability `p s`. If a
+    /// page is dropped while changed, its neighbour has not been cleaned in the time T, because the page would have
+    /// been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was changed
+    /// before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all writes.
     fn dropped(&self, stay: f64, pages_max: u32) -> PageClassWrites {
         if self.changed == 0.0 {
             return PageClassWrites::default();
@@ -224,8 +224,8 @@ impl PageClassInput {
     }
 }
 
-/// Returns the mean number of pages of a run that extends from one page to both sides, with probability `next` for each
-/// next page, up to `pages_max`.
+/// Returns the mean number of pages in a run that extends from one page in both directions, with probability `next` for
+/// each next page, up to `pages_max`.
 fn run_both_sides(next: f64, pages_max: u32) -> f64 {
     let (mut pages, mut reached) = (1.0, 1.0);
     for further in 1..pages_max {
@@ -358,7 +358,7 @@ mod tests {
         near(1.0 - reads / 4.0, law.hit_ratio.unwrap(), 0.01);
     }
 
-    /// The model takes neighbours as independent of each other. This is an approximation: a write leaves a run of
+    /// The model treats neighbours as independent of each other. This is an approximation: a write leaves a run of
     /// unchanged pages.
     #[test]
     fn neighbours_go_with_a_dropped_page_as_the_law_says() {
@@ -382,8 +382,7 @@ mod tests {
         }
     }
 
-    /// Frequently visited pages that are never changed are never dropped and never written, even if the probability of
-    /// either is tiny.
+    /// Frequently visited pages that never change are neither dropped nor written, even if the probabilities are tiny.
     #[test]
     fn pages_that_nobody_changes_are_not_written() {
         let mut own = transactions();
@@ -420,7 +419,8 @@ mod tests {
         own.pages.truncate(1);
         own.gather = Bytes::kibi(64);
         own.checkpoint = Duration::from_microseconds(1_000_000);
-        // There are 1.5 changes of 1,024 pages a transaction, for 700 transactions: 64% are changed at the checkpoint.
+        // Each transaction makes 1.5 changes among 1,024 pages, for 700 transactions, so 64% of the pages are changed
+        // at the checkpoint.
         let law = own.buffer_use(Bytes::kibi(8), 700.0);
         let mut rng = Rng::new(StreamKey::from_seed(3));
         let (mut writes, mut pages) = (0, 0);

@@ -6,7 +6,7 @@ use super::{Load, Pattern, Requests, Start, Test, TestError};
 use crate::units::{Bytes, Duration, QuantityError, Ratio};
 
 /// A test whose values are all within their bounds, so that its users can rely on them. It dereferences to its
-/// [`Test`]; a changed test must be checked again.
+/// [`Test`]; a modified test must be checked again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedTest(Test);
 
@@ -25,8 +25,8 @@ impl Deref for CheckedTest {
     }
 }
 
-/// A test in the making: one thread, one request at a time, over the first GiB of the target. Quantities are text with
-/// a unit or typed values. A volume or a duration has to be given, so that the test ends.
+/// A test under construction: one thread, one request at a time, over the first GiB of the target. Quantities are text
+/// with a unit or typed values. A volume or a duration must be given, so that the test ends.
 ///
 /// ```
 /// use lanemark_schema::units::{Bytes, Duration};
@@ -57,7 +57,7 @@ pub trait Quantity<T> {
     /// Returns the value.
     ///
     /// # Errors
-    /// Returns the text, and the reason why it is not such a quantity.
+    /// Returns the string, and the reason why it is not such a quantity.
     fn quantity(self) -> Result<T, (String, QuantityError)>;
 }
 
@@ -95,7 +95,7 @@ impl Test {
         Ok(CheckedTest(self))
     }
 
-    /// Returns a test whose fields can be set: reads of `block` anywhere in the first GiB, one at a time, without a
+    /// Returns a test whose fields can be set: random reads of size `block` in the first GiB, one at a time, without a
     /// name or an end.
     pub fn of_blocks(block: Bytes) -> Self {
         Self {
@@ -115,12 +115,12 @@ impl Test {
         }
     }
 
-    /// Builds reads of `block` anywhere in the span.
+    /// Builds random reads of size `block` in the span.
     pub fn random_read(block: impl Quantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Uniform, Ratio::ONE)
     }
 
-    /// Builds writes of `block` anywhere in the span.
+    /// Builds random writes of size `block` in the span.
     pub fn random_write(block: impl Quantity<Bytes>) -> TestBuilder {
         TestBuilder::new(block, Pattern::Uniform, Ratio::ZERO)
     }
@@ -211,17 +211,17 @@ impl TestBuilder {
         self.set("volume", volume, |own, volume| own.test.volume = Some(volume))
     }
 
-    /// Sets the time that the test counts.
+    /// Sets the time during which the test counts requests.
     pub fn duration(self, duration: impl Quantity<Duration>) -> Self {
         self.set("duration", duration, |own, duration| own.test.duration = Some(duration))
     }
 
-    /// Sets the time that the load runs before anything is counted.
+    /// Sets the time for which the load runs before requests are counted.
     pub fn ramp(self, ramp: impl Quantity<Duration>) -> Self {
         self.set("ramp", ramp, |own, ramp| own.test.ramp = ramp)
     }
 
-    /// Sets the time that a thread waits between a completion and its next request.
+    /// Sets the time for which a thread waits between a completion and its next request.
     pub fn think(self, think: impl Quantity<Duration>) -> Self {
         self.set("think", think, |own, think| own.requests.think = think)
     }

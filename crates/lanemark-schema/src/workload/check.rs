@@ -15,8 +15,8 @@ impl Test {
         self.check_in_units(SECTOR)
     }
 
-    /// Checks a test whose requests go through the page cache, and so may begin and end at any byte. Trims do not go
-    /// through it.
+    /// Checks a test whose requests go through the page cache, so that they may begin and end at any byte. Trims do not
+    /// go through the page cache.
     ///
     /// # Errors
     /// Returns the first field that is out of bounds, with the bound.
@@ -223,7 +223,7 @@ impl Pattern {
 }
 
 impl Mix {
-    /// Checks the mix of a test whose requests are up to `block` long and multiples of `unit`.
+    /// Checks the mix of a test whose requests have up to `block` bytes and are multiples of `unit`.
     fn check(&self, block: Bytes, unit: Bytes) -> Result<(), TestError> {
         let fail = |field, value: String, bound: &str| {
             Err(TestError { field, value, bound: bound.to_owned() })

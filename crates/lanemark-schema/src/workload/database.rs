@@ -45,7 +45,7 @@ pub enum TransactionKind {
     OrderStatus,
     /// Delivers the oldest orders.
     Delivery,
-    /// Queries items with a low stock.
+    /// Queries the items whose stock is low.
     StockLevel,
 }
 

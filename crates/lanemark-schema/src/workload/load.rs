@@ -1,16 +1,16 @@
 //! The arrival of requests: each after a completion (closed loop), or at scheduled times (open loop).
 //!
 //! In an open loop the latency of a request counts from its scheduled time, regardless of when it was submitted. A
-//! closed loop sends fewer requests to a target that stalls, and so hides the stall from all requests but the
-//! outstanding ones (Gil Tene's *coordinated omission*; Schroeder, Wierman and Harchol-Balter, "Open versus closed",
-//! NSDI 2006).
+//! closed loop sends fewer requests to a target that stalls, so only the outstanding requests experience the stall (Gil
+//! Tene's *coordinated omission*; Schroeder, Wierman and Harchol-Balter, "Open versus closed", NSDI 2006).
 
 use serde::{Deserialize, Serialize};
 
 /// The rule by which requests arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Load {
-    /// The next request begins when one is complete, so that the number of outstanding requests equals the queue depth.
+    /// The next request begins when a request is complete, so that the number of outstanding requests equals the queue
+    /// depth.
     #[default]
     Closed,
     /// Requests arrive at scheduled times. The queue depth limits the outstanding requests, and the others wait.

@@ -19,7 +19,7 @@ pub struct Mix {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_every: Option<u32>,
     /// Makes the test a copy of its span to this offset of the target, if given: each block that was read is then
-    /// written there, and only then its buffer receives the next block.
+    /// written there, and only afterwards does its buffer receive the next block.
     #[serde(rename = "copy_to_bytes", skip_serializing_if = "Option::is_none")]
     pub copy_to: Option<Bytes>,
 }
@@ -39,7 +39,7 @@ pub struct SizeShare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Start {
-    /// Whether the test begins together with the test before it, instead of after the end of that test.
+    /// Whether the test begins together with the previous test, instead of after the end of that test.
     pub beside: bool,
     /// Delay after that moment.
     #[serde(rename = "delay_ns")]
@@ -47,7 +47,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// Returns whether the test begins immediately after the end of the test before it.
+    /// Returns whether the test begins after the end of the previous test.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
@@ -58,7 +58,7 @@ impl Mix {
     pub const PLAIN: Self =
         Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None, copy_to: None };
 
-    /// Returns the mean length of a request, which is `block` if the mix lacks sizes.
+    /// Returns the mean length of a request, which is `block` if the mix does not contain sizes.
     pub fn block_mean(&self, block: Bytes) -> f64 {
         if self.sizes.is_empty() {
             return block.get() as f64;

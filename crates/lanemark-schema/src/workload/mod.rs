@@ -115,8 +115,8 @@ pub enum Order {
     /// Each test with all its repeats, then the next test.
     #[default]
     Listed,
-    /// Every test once in a random order, then again in another, so that drift (heat, other load, a filling cache) does
-    /// not affect only one test.
+    /// Every test once in a random order, then again in another, so that drift (heat, other programs, a filling cache)
+    /// does not affect only one test.
     Shuffled,
 }
 
@@ -126,7 +126,7 @@ pub enum Order {
 pub enum Average {
     /// The arithmetic mean.
     Mean,
-    /// The middle value, or the mean of the middle two.
+    /// The middle value, or the mean of the two middle values.
     Median,
 }
 
@@ -168,9 +168,9 @@ pub struct Test {
     pub rounds: Option<Rounds>,
     /// The intervals of the sample's series, if given.
     pub interval: Option<Interval>,
-    /// Time that the load runs before anything is counted.
+    /// Time for which the load runs before requests are counted.
     pub ramp: Duration,
-    /// The share of each written 4 KiB that is zeros, which a drive can compress.
+    /// The share of zeros in each written 4 KiB, which a drive can compress.
     pub compressibility: Ratio,
     /// Start of the test.
     pub start: Start,
@@ -212,8 +212,8 @@ impl Test {
         }
     }
 
-    /// Returns the share of requests that are reads. In a database it follows from the buffer during the run, and one
-    /// half is returned.
+    /// Returns the share of requests that are reads. In a database the share follows from the buffer during the run, so
+    /// one half is returned.
     pub fn read_share(&self) -> Ratio {
         match &self.asks {
             LoadKind::Requests(requests) => requests.read_share,
@@ -223,7 +223,7 @@ impl Test {
         }
     }
 
-    /// Returns the alignment of the requests' offsets; in a database the page.
+    /// Returns the alignment of the requests' offsets; in a database, the page size.
     pub fn alignment(&self) -> Bytes {
         match &self.asks {
             LoadKind::Requests(requests) => requests.alignment,
@@ -258,14 +258,14 @@ impl Test {
         }
     }
 
-    /// Returns the requests in addition to reads and writes of one size; empty if the test does not draw its own
-    /// requests.
+    /// Returns the requests in addition to reads and writes of one size; the result is empty if the test does not draw
+    /// its own requests.
     pub fn mix(&self) -> &Mix {
         self.requests().map_or(PLAIN, |requests| &requests.mix)
     }
 
-    /// Returns the time that a thread waits between a completion and its next request. The users of a database have a
-    /// separate think time.
+    /// Returns the time for which a thread waits between a completion and its next request. The users of a database
+    /// have a separate think time.
     pub fn think(&self) -> Duration {
         self.requests().map_or(Duration::ZERO, |requests| requests.think)
     }

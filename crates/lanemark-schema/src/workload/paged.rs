@@ -1,14 +1,14 @@
-//! Requests that only the page cache accepts, as the requests that it makes of them.
+//! Requests that only the page cache accepts, converted to the requests that the page cache makes.
 //!
 //! A device transfers whole sectors. A request of 2,300 B therefore goes through the page cache, and the kernel
 //! transfers every page that it touches (Linux, `Documentation/admin-guide/sysctl/vm.rst`, on write-back by pages). A
 //! request of `l` bytes that begins `r` bytes after the start of a page touches `ceil((r + l) / 4096)` pages. The
 //! offsets of a test are multiples of its alignment `a`, so that `r` takes each multiple of `gcd(a, 4096)` equally
-//! often. From that follows the share of requests that touch one page, two pages and so on.
+//! often. This determines the share of requests that touch one page, two pages and so on.
 //!
-//! The test in pages makes as many requests as the original test. Not modelled: a page that is written in part and read
-//! first because it is not in the cache; the same page written again by the next request in order, which here writes
-//! the next page; several requests that are written back together.
+//! The test in pages makes as many requests as the original test. Not modelled: a page that is written in part and must
+//! first be read because it is not in the cache; a page that the next sequential request writes again (here it writes
+//! the next page); several requests that are written back together.
 
 use super::bound::SIZES;
 use super::{SECTOR, SizeShare, Test, Workload};
@@ -56,7 +56,8 @@ impl Test {
 }
 
 impl Workload {
-    /// Replaces each test that needs the page cache by its requests in pages; returns whether there was one.
+    /// Replaces the requests of each test that needs the page cache with requests of whole pages; returns whether there
+    /// was such a test.
     pub fn take_pages(&mut self) -> bool {
         let mut any = false;
         for test in self.tests.iter_mut().filter(|test| test.needs_page_cache()) {
@@ -86,7 +87,7 @@ fn touched(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
         }
     }
     found.sort_by_key(|size| size.block);
-    // Each size touches one of two numbers of pages; the smaller ones count as the larger if all do not fit.
+    // Each size touches one of two numbers of pages; if not all numbers fit, the smaller one counts as the larger.
     while found.len() > SIZES.max {
         let SizeShare { share, .. } = found.remove(0);
         found[0].share += share;
@@ -104,7 +105,7 @@ mod tests {
     use crate::workload::tests::random_read;
     use crate::workload::{Mix, Pattern};
 
-    /// Returns requests of `block` bytes after `block` bytes, over 22 MiB.
+    /// Returns sequential requests of `block` bytes over 22 MiB.
     fn in_order(block: u64) -> Test {
         Test {
             block: Bytes(block),

@@ -7,7 +7,7 @@ use crate::units::Ratio;
 /// A part of the span in [`Pattern::Zones`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Zone {
-    /// The share of requests that go there.
+    /// The share of requests that go to the zone.
     pub share: Ratio,
     /// Share of the span that the zone covers.
     pub span: Ratio,
@@ -20,7 +20,7 @@ pub enum Pattern {
     Sequential,
     /// Requests run from the end of the thread's part of the span to its beginning.
     Backward,
-    /// Requests go anywhere in the span, with equal probability.
+    /// Requests go to every position in the span with equal probability.
     Uniform,
     /// Requests go to each block of the span once in a random order, then again in another.
     Shuffled,
@@ -34,7 +34,7 @@ pub enum Pattern {
         /// The standard deviation as a share of the span.
         deviation: Ratio,
     },
-    /// Requests go to zones, parts of the span one after the other, by their shares.
+    /// Requests go to zones, which are consecutive parts of the span, according to the zones' shares.
     Zones {
         /// Zones of the span; shares and spans are taken in proportion.
         zones: Vec<Zone>,
@@ -44,11 +44,11 @@ pub enum Pattern {
         /// The exponent; YCSB uses 0.99.
         theta: f64,
     },
-    /// Requests go more often to a hot first part of the span.
+    /// Requests go more often to a hot part at the start of the span.
     HotCold {
         /// The part of the span that is hot.
         hot_span: Ratio,
-        /// The share of requests that go there.
+        /// The share of requests that go to the zone.
         hot_share: Ratio,
     },
 }

@@ -19,8 +19,8 @@ pub(super) enum Places {
         next: u64,
         count: u64,
     },
-    /// Requests of several sizes one after the other: `step` is one alignment, and each request takes as many as it
-    /// needs.
+    /// Requests of several sizes one after the other: `step` is one alignment unit, and each request takes as many
+    /// units as it needs.
     Running {
         next: u64,
         count: u64,
@@ -92,7 +92,7 @@ impl Field {
             Pattern::Uniform => Places::Uniform { count },
             Pattern::Shuffled => Places::Shuffled { next: 0, count, key: 0 },
             Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, *theta), count },
-            // The same definition as fio's: h = 0.2 sends 80% of the requests to 20% of the positions.
+            // The definition is the same as fio's: h = 0.2 sends 80% of the requests to 20% of the positions.
             Pattern::Pareto { h } => {
                 Places::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
             }
@@ -110,7 +110,8 @@ impl Field {
     }
 }
 
-/// Computes the zones' ranges among `count` block positions; a zone without one gets its neighbour's last.
+/// Computes the zones' ranges among `count` block positions; a zone without a position gets its neighbour's last
+/// position.
 fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
     let shares: f64 = zones.iter().map(|zone| zone.share.get()).sum();
     let spans: f64 = zones.iter().map(|zone| zone.span.get()).sum();
@@ -198,9 +199,9 @@ fn scatter(rank: u64, count: u64) -> u64 {
     }
 }
 
-/// Returns the position at `index` of the order that `key` gives to `count` positions: four rounds of a Feistel network
-/// on the smallest sufficient even number of bits, repeated until the result is inside. It needs no table for any
-/// number of positions.
+/// Returns the position at `index` in the order that `key` determines for `count` positions: four rounds of a Feistel
+/// network on the smallest sufficient even number of bits, repeated until the result is inside. It needs no table for
+/// any number of positions.
 fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
     let mask = (1u64 << half) - 1;

@@ -120,7 +120,7 @@ fn hot_places_get_their_share_each() {
         let wanted = if place < 2 { 0.45 } else { 0.1 / 8.0 };
         assert!((found - wanted).abs() < 0.004, "{place}: {found} for {wanted}");
     }
-    // If all of it is hot, no part is cold.
+    // If the whole span is hot, there is no cold part.
     let found = shares(Pattern::HotCold { hot_span: Ratio::ONE, hot_share: ratio(0.3) }, 4);
     assert!(found.into_iter().all(|found| (found - 0.25).abs() < 0.005));
 }

@@ -26,7 +26,7 @@ pub struct Requests {
     pub queue_depth: u32,
     /// Every request starts at a multiple of this within the span.
     pub alignment: Bytes,
-    /// Time that a thread waits between a completion and its next request.
+    /// Time for which a thread waits between a completion and its next request.
     pub think: Duration,
     /// Requests in addition to reads and writes of one size.
     pub mix: Mix,
@@ -35,7 +35,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Returns reads anywhere in the span, one at a time, at multiples of `alignment`.
+    /// Returns random reads in the span, one at a time, at multiples of `alignment`.
     pub fn aligned_to(alignment: Bytes) -> Self {
         Self {
             pattern: Pattern::Uniform,
@@ -54,7 +54,7 @@ impl Requests {
     }
 
     /// Returns the distance between the addresses of requests of `block`: sequential blocks begin at the next multiple
-    /// of the alignment, others at any.
+    /// of the alignment, and others at any multiple.
     pub(crate) fn step(&self, block: Bytes) -> u64 {
         match self.is_in_order() {
             true => block.get().next_multiple_of(self.alignment.get()),

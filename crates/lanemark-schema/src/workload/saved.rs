@@ -1,8 +1,8 @@
 //! A test in result files: one flat table for all kinds of tests.
 //!
-//! A kind of test that lacks a value writes a fixed one, for compatibility: a database submits one request at a time,
-//! half of them reads, anywhere in the span, and a trace has neither a mix nor a think time. These values are ignored
-//! when such a test is read.
+//! For compatibility, a kind of test that lacks a value writes a fixed value: a database submits one random request at
+//! a time, half of them reads, and a trace has neither a mix nor a think time. These values are ignored when such a
+//! test is read.
 
 use serde::{Deserialize, Serialize};
 
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// The tables of results from the time when all tests had all values.
+    /// The tables of results from the time when all kinds of tests had all values.
     #[test]
     fn files_have_the_keys_that_they_always_had() {
         let head = r#"{"name":"RND4K Q1T1 read","block_bytes":4096,"pattern":"#;

@@ -1,10 +1,10 @@
 //! The load of a simulated database: users that run one transaction after another, a page buffer, and a log with group
 //! commit.
 //!
-//! A transaction begins with processor time. The reads of the pages that are not in the buffer divide it into parts
-//! that are equal in the mean, and the reads follow each other. A transaction with changes ends when its log record is
-//! stored. Then its user is elsewhere for a while: in the client, in the network, and in locks if they are not modelled
-//! separately. Changed pages are written in the background, or by the user that needs their space.
+//! A transaction begins with processor time. The reads of the pages that are not in the buffer divide this time into
+//! parts that are equal on average; the reads follow each other. A transaction with changes ends when its log record is
+//! stored. Afterwards its user is elsewhere for a while: in the client, on the network, and waiting for locks if these
+//! are not modelled separately. Changed pages are written in the background, or by the user that needs their space.
 //!
 //! The pages that a transaction reads and writes follow from the buffer ([`Transactions::buffer_use`]).
 
@@ -38,7 +38,7 @@ pub struct Transactions {
     /// Maximum time between two writes of a changed page.
     #[serde(rename = "checkpoint_ns")]
     pub checkpoint: Duration,
-    /// Writes of pages outstanding at once.
+    /// Maximum number of outstanding page writes.
     pub page_writers: u32,
     /// The longest write of adjacent changed pages; 0 B: each page is written separately.
     #[serde(rename = "gather_bytes", default, skip_serializing_if = "is_alone")]
@@ -47,7 +47,7 @@ pub struct Transactions {
     pub in_use: Ratio,
     /// Classes of pages that a transaction visits.
     pub pages: Vec<PageClass>,
-    /// Reads and writes counted for each transaction, if known: then buffer and pages are not used.
+    /// Reads and writes counted for each transaction; if they are known, buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<RequestsPerTransaction>,
     /// Waits for locks, as a multiple of the time that a transaction takes at processor and storage, because a
@@ -63,7 +63,7 @@ pub struct Transactions {
 pub struct PageClass {
     /// Name of the pages' content.
     pub name: String,
-    /// Size of all pages of the class together.
+    /// Total size of all pages of the class.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// Mean visits of a transaction; each page is equally likely, regardless of earlier visits.
@@ -88,7 +88,7 @@ pub struct Log {
     pub outstanding: u32,
     /// Whether a flush follows each write.
     pub flush: bool,
-    /// The part of the span that the log cycles through.
+    /// The part of the span that contains the circular log.
     #[serde(rename = "area_bytes")]
     pub area: Bytes,
 }
@@ -100,7 +100,7 @@ pub struct RequestsPerTransaction {
     pub reads: f64,
     /// Changed pages written.
     pub writes: f64,
-    /// Page writes that the user waits for, to free the space of the page that it reads next; the other writes run in
+    /// Page writes for which the user waits, to free the space of the page that it reads next; the other writes run in
     /// the background.
     #[serde(default, skip_serializing_if = "is_none")]
     pub awaited: f64,

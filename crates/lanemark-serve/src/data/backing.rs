@@ -1,13 +1,14 @@
 //! The bytes of an export: memory, a sparse file, or a file over a read-only image.
 //!
-//! Memory is an anonymous file of the kernel (`memfd_create(2)`). So all three kinds behave alike: they are sparse, a
-//! trim punches holes, and holes read as zeroes. Over an image, written blocks are in the export's own file and all
-//! other blocks are in the image. A map states which, one bit for each block. The map is in a companion of the own
-//! file, after a head that names the format and the length of the export. A block's bit is set when its data is there.
+//! Memory is an anonymous file of the kernel (`memfd_create(2)`). All three kinds therefore behave alike: they are
+//! sparse, a trim punches holes, and holes read as zeroes. Over an image, written blocks are in the export's own file
+//! and all other blocks are in the image. A map with one bit for each block records which. The map is in a companion of
+//! the export's own file, after a header that states the format and the length of the export. A block's bit is set once
+//! its data is in the own file.
 //!
-//! A file that another program truncates has lost data, and a later write past the cut would turn the loss into zeroes
-//! that read without an error. So each write, trim and flush of a file first compares its length with the export's;
-//! after a difference all of them fail. A file that is truncated and extended again between two of these checks is not
+//! If another program truncates the file, data is lost, and a later write past the cut would turn the loss into zeroes
+//! that read without an error. Each write, trim and flush therefore first compares the file's length with the export's;
+//! after a difference, all of them fail. A file that is truncated and extended again between two of these checks is not
 //! detected.
 
 use std::fs::File;
@@ -51,12 +52,12 @@ struct BackingImage {
     kept: Option<File>,
 }
 
-/// A stretch of an export that either has data or is a hole.
+/// A range of an export that either has data or is a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportRange {
     /// Length in bytes.
     pub length: u64,
-    /// Whether the stretch is a hole, which reads as zeroes.
+    /// Whether the range is a hole, which reads as zeroes.
     pub hole: bool,
 }
 
@@ -74,7 +75,7 @@ impl Backing {
         Ok(Self { own, size, is_kept: true, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// Lays this over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without own blocks.
+    /// Places this over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without own blocks.
     pub(crate) fn over(mut self, image: File, kept: Option<File>) -> io::Result<Self> {
         let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(other)?;
         let mut map = vec![0; length];
@@ -196,8 +197,8 @@ impl Backing {
         }
     }
 
-    /// Writes over an image: copies the rest of the first and the last block, calls `write` for its part, and marks the
-    /// blocks as own ones.
+    /// Writes over an image: copies the remainder of the first and the last block, calls `write` for the written part,
+    /// and marks the blocks as own blocks.
     fn own_blocks(
         &self,
         over: &BackingImage,
@@ -248,7 +249,7 @@ impl Backing {
         }
     }
 
-    /// Returns the stretches from `offset` on, up to `most` of them and up to `length`, but one or more.
+    /// Returns the ranges from `offset` on: at least one, at most `most`, and up to `length`.
     pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         let (mut at, end) = (offset, offset + length);
         let mut found: Vec<ExportRange> = Vec::new();
@@ -305,8 +306,8 @@ fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
     (most.min(end - at), own)
 }
 
-/// Returns the stretch of a file from `at` on, up to `end`. The whole file counts as data on a file system that does
-/// not report holes.
+/// Returns the range of a file that begins at `at`, up to `end`. The whole file counts as data on a file system that
+/// does not report holes.
 fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
     match seek(file, SeekFrom::Data(at)) {
         Ok(data) if data > at => (data.min(end) - at, true),
@@ -314,7 +315,7 @@ fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
             let hole = seek(file, SeekFrom::Hole(at)).unwrap_or(end);
             (hole.clamp(at + 1, end) - at, false)
         }
-        // No data up to the end of the file.
+        // There is no data up to the end of the file.
         Err(Errno::NXIO) => (end - at, true),
         Err(_) => (end - at, false),
     }
@@ -366,7 +367,7 @@ mod tests {
 
     fn image() -> (File, Vec<u8>) {
         let mut file = tempfile::tempfile().unwrap();
-        // Shorter than the export, and no multiple of a block.
+        // The image is shorter than the export, and its length is not a multiple of a block.
         let mut random = Rng::new(StreamKey::from_seed(9));
         let bytes: Vec<u8> = (0..SIZE - 70_001).map(|_| random.below(256) as u8).collect();
         file.write_all(&bytes).unwrap();
@@ -419,7 +420,7 @@ mod tests {
         let refused = backing.write(16_384, &[1; 512]).unwrap_err().to_string();
         assert!(refused.contains("length of the data file"), "{refused}");
         assert_eq!(file.metadata().unwrap().len(), 4096);
-        // The data stays lost after the file has its length again.
+        // The data stays lost even after the file has its former length again.
         file.set_len(SIZE).unwrap();
         assert!(backing.write(0, &[1; 512]).is_err() && backing.sync().is_err());
         assert!(backing.zero(0, 512, true).is_err());

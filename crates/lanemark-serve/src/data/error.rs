@@ -16,12 +16,12 @@ pub enum DataError {
         /// Advice on how to proceed.
         hint: String,
     },
-    /// A file that does not fit the request.
+    /// A file that does not match the request.
     #[error("{}: {why}", path.display())]
     Misfit {
         /// The file.
         path: PathBuf,
-        /// Reason why the file does not fit.
+        /// Reason why the file does not match.
         why: String,
     },
     /// A file that cannot be opened, read or written.

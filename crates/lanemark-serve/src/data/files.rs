@@ -144,7 +144,8 @@ pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(),
     }
 }
 
-/// Formats of disk images that contain the disk in another order, each with its magic number at the start of the file.
+/// Formats of disk images that do not contain the disk's data in its original order, each with its magic number at the
+/// start of the file.
 const CONTAINERS: [(&str, &[u8]); 5] = [
     ("qcow2", b"QFI\xfb"),
     ("VMDK", b"KDMV"),
@@ -224,7 +225,7 @@ impl OpenImage {
         (self.there.dev(), self.there.ino()) == (other.dev(), other.ino())
     }
 
-    /// Returns the record of the image in a journal, in which a line end would end the path.
+    /// Returns the record of the image in a journal; in this record a line end would end the path.
     pub(super) fn noted(&self) -> Image {
         let extent = Extent { length: self.length(), inode: self.there.ino() };
         Image { extent, path: self.path.display().to_string().replace('\n', "\\n") }
@@ -253,7 +254,7 @@ mod tests {
         for (name, magic) in CONTAINERS {
             let (why, hint) = refused(0, magic, 65_536).unwrap();
             assert!(why.contains(name) && hint.starts_with("qemu-img convert -O raw "), "{hint}");
-            // The same bytes elsewhere are data.
+            // The same bytes at another position are data.
             assert_eq!(refused(4_096, magic, 65_536), None);
         }
         assert!(refused(65_536 - 512, VHD, 65_536).unwrap().0.contains("VHD"));

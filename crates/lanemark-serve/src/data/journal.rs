@@ -1,7 +1,7 @@
 //! The journal next to a data file: its files, the end of the last server, and the data lost in power cuts.
 //!
-//! The journal is a text of a few lines. The first line contains the state at a fixed position, at which it is
-//! overwritten: `closed`, `flushed` or `unflushed`. A kill of the server leaves the last written state. The next lines
+//! The journal is a text of a few lines. The first line contains the state at a fixed position, and is overwritten
+//! there: `closed`, `flushed` or `unflushed`. A kill of the server leaves the last written state. The next lines
 //! identify the files of the journal: length and inode number of the data, and of the image below it. The device number
 //! is not recorded, because it can change when the machine starts.
 
@@ -16,9 +16,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) const OURS: &str = "lanemark-serve ";
 /// The beginning of a journal, before the state.
 const MARK: &str = "lanemark-serve 2 ";
-/// Length of the state with the end of its line.
+/// Length of the state, including the end of its line.
 const STATE: usize = 10;
-/// Maximum number of bytes that are read of a journal, or written to it.
+/// Maximum number of bytes that are read from a journal or written to it.
 pub(super) const JOURNAL_MAX: u64 = 1 << 20;
 
 /// A journal that this server writes.
@@ -36,7 +36,7 @@ pub(super) struct JournalContent {
     pub(super) state: State,
     /// The data file, with the length of the export.
     pub(super) data: Extent,
-    /// The image below, if there is one.
+    /// The image below the data, if there is one.
     pub(super) over: Option<Image>,
     /// Lines about the losses in power cuts.
     pub(super) cuts: Vec<String>,
@@ -76,7 +76,7 @@ impl Extent {
 /// The state of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The server ended in order.
+    /// The server shut down cleanly.
     Closed,
     /// A server is running, or was killed, and all writes are flushed.
     Flushed,
@@ -122,7 +122,7 @@ impl Journal {
         }
     }
 
-    /// Records that the server ends in order.
+    /// Records that the server shuts down cleanly.
     pub(super) fn closed(&self) -> io::Result<()> {
         let _end = self.end();
         self.state(State::Closed)?;

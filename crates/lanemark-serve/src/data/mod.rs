@@ -1,9 +1,9 @@
 //! The data of an export, and the effect of a flush, a kill and a power cut on it.
 //!
 //! An acknowledged write is in the `backing`. A kill of the server loses no acknowledged write. A crash of the machine
-//! may lose the writes that no flush has followed, since a flush is `fdatasync(2)`. A power cut of the modelled drive
-//! loses writes from its `volatile` cache, and loses nothing if the cache is protected or off. Each data file has a
-//! `journal` next to it, from which the next server reports these events.
+//! may lose the writes after the last flush, because a flush is `fdatasync(2)`. A power cut of the modelled drive loses
+//! writes from its `volatile` cache, and loses nothing if the cache is protected or off. Each data file has a `journal`
+//! next to it, from which the next server reports these events.
 
 mod backing;
 mod error;
@@ -42,13 +42,13 @@ pub struct Data {
     volatile: Option<Mutex<Volatile>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
-    /// Whether anything was written since the last flush.
+    /// Whether data was written since the last flush.
     unflushed: AtomicBool,
-    /// Number of power cuts until now.
+    /// Number of power cuts so far.
     cuts: AtomicU64,
 }
 
-/// The writes that a flush covers: all writes that were complete on its arrival.
+/// The writes that a flush covers: all writes that were complete when the flush arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct FlushCoverage {
     number: u64,
@@ -81,12 +81,12 @@ impl Data {
     /// Creates empty data in memory.
     ///
     /// # Errors
-    /// Returns an error if the kernel provides no memory.
+    /// Returns an error if the kernel does not provide memory.
     pub fn memory(size: u64, cache: Cache, seed: u64) -> io::Result<Self> {
         Ok(Self::new(Backing::memory(size)?, None, cache, seed))
     }
 
-    /// Rules out power cuts, so that no replaced data has to be kept: a long write then takes a third of the time.
+    /// Rules out power cuts, so that replaced data need not be kept; a long write then takes a third of the time.
     pub(crate) fn without_power_cuts(&mut self) {
         self.volatile = None;
     }
@@ -147,7 +147,7 @@ impl Data {
         self.backing.zero(offset, length, hole)
     }
 
-    /// Returns the stretches with and without data from `offset` on, up to `most` of them.
+    /// Returns the ranges with and without data from `offset` on, at most `most` of them.
     pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         self.backing.stretches(offset, length, most)
     }
@@ -158,7 +158,7 @@ impl Data {
         FlushCoverage { number, cuts: self.cuts.load(Ordering::Acquire) }
     }
 
-    /// Stores the writes before `mark`. Returns false if a power cut came in between: then the flush has failed.
+    /// Stores the writes before `mark`. Returns false if a power cut occurred in between; the flush has then failed.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -213,7 +213,7 @@ impl Data {
         Ok(())
     }
 
-    /// Ends in order: stores all data, and records the end in the journal.
+    /// Shuts down cleanly: stores all data, and records the end in the journal.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -237,7 +237,7 @@ impl DataOwner for std::sync::Arc<Data> {
             Err(error) => format!("power cut: unflushed data could not be removed: {error}"),
         };
         if let Some(journal) = &self.journal {
-            // The loss itself has happened; a failure to write the journal is reported at the end.
+            // The loss itself has already happened; a failure to write the journal is reported at the end.
             let _ = journal.cut(&line);
         }
         line

@@ -62,7 +62,7 @@ impl DataPlan {
     /// Opens the data of a drive with this `cache`. The losses in power cuts depend on `seed`.
     ///
     /// # Errors
-    /// Returns an error if a file is refused, does not fit, or cannot be opened.
+    /// Returns an error if a file is refused, does not match, or cannot be opened.
     pub fn open(&self, cache: Cache, seed: u64) -> Result<Opened, DataError> {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
@@ -136,7 +136,7 @@ impl DataPlan {
         self.overwrite.as_deref() == Some(path)
     }
 
-    /// Returns the file of the map, which has content if `has_former` data.
+    /// Returns the file of the map, which has content if there is former data (`has_former`).
     fn map(
         &self,
         path: &Path,
@@ -152,7 +152,7 @@ impl DataPlan {
                 Err(DataError::Misfit { path: path.to_owned(), why: why.to_owned() })
             }
             true => Ok(map.file),
-            // New data has no own blocks yet.
+            // New data does not have its own blocks yet.
             false => map.file.set_len(0).map(|()| map.file).map_err(fail),
         }
     }
@@ -241,7 +241,8 @@ impl DataPlan {
                 path: path.to_owned(),
                 why,
                 hint: format!(
-                    "restore the files of the last server; or --overwrite {} to use them as they are",
+                    "restore the files of the last server, or give --overwrite {} to use them as \
+                     they are",
                     path.display()
                 ),
             }),
@@ -399,7 +400,7 @@ mod tests {
             let over = DataPlan { over: Some(in_folder("image")), ..plan(&disk) };
             let beside = companion::path(&disk, ending);
             std::fs::write(&beside, "a map of the Alps").unwrap();
-            assert!(refusal(&over).contains("not a file of Lanemark"), "{ending}");
+            assert!(refusal(&over).contains("not a Lanemark file"), "{ending}");
             assert_eq!(std::fs::read(&beside).unwrap(), b"a map of the Alps");
             std::fs::rename(&beside, in_folder("victim")).unwrap();
             std::os::unix::fs::symlink(in_folder("victim"), &beside).unwrap();
@@ -433,7 +434,7 @@ mod tests {
         let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
         assert!(allowed.open(CACHE, 1).is_ok());
         assert!(plan.open(CACHE, 1).is_ok());
-        // A user who removed the file does not need its data.
+        // A user who removed the file no longer needs its data.
         std::fs::remove_file(&path).unwrap();
         assert!(plan.open(CACHE, 1).unwrap().told[0].contains("is missing"));
     }

@@ -19,7 +19,7 @@ use lanemark_schema::rng::Rng;
 
 /// The unit of losses: a sector is written completely or not at all.
 pub const SECTOR: u64 = 512;
-/// Bookkeeping of an entry, counted in addition to its data.
+/// Memory for the bookkeeping of an entry, counted in addition to its data.
 const ENTRY: u64 = 64;
 
 /// The writes that a power cut may revert, the oldest first.
@@ -45,14 +45,14 @@ struct Entry {
 enum Change {
     /// Data that a write replaced.
     Wrote(Vec<u8>),
-    /// A range that keeps its content, regardless of earlier writes.
+    /// A range that keeps its content regardless of earlier writes.
     Settled(u64),
 }
 
 /// Writes that a power cut took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loss {
-    /// Writes that were acknowledged and not flushed.
+    /// Writes that were acknowledged but not flushed.
     pub writes: u64,
     /// Writes without a stored sector.
     pub lost: u64,
@@ -97,7 +97,7 @@ impl Volatile {
         }
     }
 
-    /// Returns a mark after all writes until now, for [`Volatile::flushed`].
+    /// Returns a mark after all writes so far, for [`Volatile::flushed`].
     pub(crate) fn mark(&self) -> u64 {
         self.next
     }
@@ -112,8 +112,8 @@ impl Volatile {
         }
     }
 
-    /// Applies a power cut, with draws from `random`; `restore` gets the offsets and previous data of lost sectors. The
-    /// cache is empty afterwards.
+    /// Applies a power cut with draws from `random`; `restore` receives the offsets and previous data of lost sectors.
+    /// The cache is empty afterwards.
     pub(crate) fn power_cut<E>(
         &mut self,
         random: &mut Rng,
@@ -187,7 +187,7 @@ impl PowerCutFate {
         }
     }
 
-    /// Draws whether the next sector of such a write was stored.
+    /// Draws whether the next sector of a torn write was stored.
     pub(crate) fn keeps(self, random: &mut Rng) -> bool {
         match self {
             Self::Stored => true,

@@ -18,7 +18,7 @@ pub(crate) const DISK: &str = "disk";
 const LOG: &str = "kernel";
 /// Name of the file with the number of the process group of the guest.
 const GROUP: &str = "group";
-/// Number of bytes of the log which are reported.
+/// Number of bytes of the log that are reported.
 const LOG_TOLD: u64 = 2_000;
 /// Time limit for the end of a kernel after its guest is shut down.
 const ENDING: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// Prepares a guest with this `kernel` and `memory` bytes of memory, whose first process is `program`. Its sockets
+    /// Prepares a guest with this `kernel`, `memory` bytes of memory, and the first process `program`. Its sockets
     /// and files are in `folder`, which is empty. The `plan` contains the command and its working directory.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Boot {
     }
 }
 
-/// A running guest. It ends when this is dropped, in any state.
+/// A running guest. The guest ends when this is dropped, in any state.
 pub(crate) struct Guest {
     child: Child,
     ended: Option<ExitStatus>,
@@ -120,8 +120,8 @@ impl Guest {
         forward(&self.folder.join(init::ERROR), error, &mut io::stderr())
     }
 
-    /// Ends the guest: waits for its end if it `ends_itself`, and kills it otherwise. Returns the exit status of its
-    /// kernel, the command's exit code and, if there is no exit code, the kernel's last output.
+    /// Ends the guest: waits for its end if `ends_itself` is set, and kills it otherwise. Returns the exit status of
+    /// its kernel, the command's exit code and, if there is no exit code, the kernel's last output.
     pub(crate) fn end(
         mut self,
         ends_itself: bool,
@@ -164,8 +164,8 @@ pub fn kill_noted(folder: &Path) {
 }
 
 fn kill_group(id: u32) {
-    // Group 1 belongs to the first process of the machine and was not started here. The number 0 would mean the group
-    // of the caller.
+    // Group 1 belongs to the first process of the machine, which was not started here. The number 0 would address the
+    // caller's own group.
     if let Some(group) = i32::try_from(id).ok().filter(|id| *id > 1).and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -4,7 +4,7 @@
 
 /// Length of a message.
 pub const LENGTH: usize = 16;
-/// The time that means never: the guest waits for an event outside of itself.
+/// The time that means never: the guest waits for an external event.
 pub const NEVER: u64 = i64::MAX as u64;
 
 /// A message of the guest.
@@ -31,7 +31,7 @@ pub enum GuestMessage {
 pub enum CalendarMessage {
     /// Acknowledges a message of the guest, with the time that it requested.
     Taken(u64),
-    /// The guest runs, from this time on.
+    /// The guest runs from this time on.
     Run(u64),
     /// The guest need not send a request before this time.
     FreeUntil(u64),
@@ -68,8 +68,8 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
     Ok((said, order))
 }
 
-/// Returns the bytes of a message of the calendar, with its sequence number, or the sequence number of the message that
-/// it answers.
+/// Returns the bytes of a calendar message, with its own sequence number or the sequence number of the message that it
+/// answers.
 pub fn write(told: CalendarMessage, order: u32) -> [u8; LENGTH] {
     let (operation, time): (u32, u64) = match told {
         CalendarMessage::Taken(time) => (0, time),

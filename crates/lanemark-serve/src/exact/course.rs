@@ -2,8 +2,8 @@
 //!
 //! The guest either works or waits, and the loop reads only the guest's messages while it works. While the guest waits,
 //! the simulator advances from event to event. If an event puts a reply into the queue, the guest is notified at that
-//! instant, rounded up to its ns, and requests to run then. Otherwise the guest runs at the time that it had requested.
-//! It need not send a request before the simulator's next event, which a disk request may bring nearer.
+//! instant, rounded up to a nanosecond, and requests to run at that time. Otherwise the guest runs at the time that it
+//! had requested. It need not send a request before the simulator's next event, which a disk request may bring nearer.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -23,7 +23,7 @@ use crate::vhost::wire;
 
 /// The time of day at which every guest begins: 2026-01-01, so that a run is reproducible.
 const DAY_NS: u64 = 1_767_225_600_000_000_000;
-/// Interval at which the loop checks whether the guest lives, and whether to stop.
+/// Interval at which the loop checks whether the guest is alive, and whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// Time limit for the rest of a message that has begun, and for an immediate answer of the guest.
 const MESSAGE: Duration = Duration::from_secs(20);
@@ -45,7 +45,7 @@ pub(crate) struct GuestRun {
     /// The time at which the guest requested to run.
     requested: Option<u64>,
     is_waiting: bool,
-    /// The time before which the guest sends no request.
+    /// The time before which the guest does not send requests.
     free_until: u64,
     /// The sequence number of the calendar's next message, and of the last message that the guest acknowledged.
     order: (u32, u32),
@@ -143,7 +143,7 @@ impl GuestRun {
         let Some(stream) = &self.calendar else { return Ok(()) };
         let mut bytes = [0; calendar::LENGTH];
         match (&*stream).read_exact(&mut bytes) {
-            // The guest has ended, which the next check detects.
+            // The guest has ended; the next check detects this.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 std::thread::sleep(Duration::from_millis(5));
                 self.is_waiting = false;
@@ -219,11 +219,11 @@ impl GuestRun {
 
     /// Returns the ns of the simulator's next event, rounded up; [`NEVER`] if there is no event.
     fn next(&self) -> u64 {
-        // The guest must be notified now of replies in the queue.
+        // The guest must now be notified of replies in the queue.
         self.core.next_event().map_or(NEVER, |at| at.picoseconds().div_ceil(1_000).min(NEVER))
     }
 
-    /// Advances to the event that the guest waits for, and lets it run.
+    /// Advances to the event for which the guest waits, and lets the guest run.
     fn go_on(&mut self) -> io::Result<bool> {
         loop {
             if self.device.queue().take_answers() {
@@ -271,7 +271,8 @@ impl GuestRun {
         Ok(())
     }
 
-    /// Notifies the guest of replies, and waits until it acknowledges; meanwhile the guest requests the time.
+    /// Notifies the guest of replies, and waits for its acknowledgement; before it acknowledges, the guest requests the
+    /// time.
     fn notify(&mut self) -> io::Result<()> {
         let Some(channel) = self.device.channel.as_ref().map(UnixStream::try_clone).transpose()?
         else {
@@ -304,7 +305,7 @@ fn instant(ns: u64) -> Instant {
     Instant::from_picoseconds(ns.saturating_mul(1_000)).min(Instant::END)
 }
 
-/// A socket to wait for.
+/// A socket on which to wait.
 struct WaitedSocket<'s>(PollFd<'s>);
 
 impl<'s> From<&'s UnixStream> for WaitedSocket<'s> {
@@ -326,7 +327,7 @@ fn wait_for_one(socket: &UnixStream, most: Duration) -> io::Result<bool> {
 }
 
 /// Waits until data arrives on one of the sockets, or `most` has passed, and returns which sockets have data. Signals
-/// do not change the result.
+/// do not affect the result.
 fn wait_for<const N: usize>(
     sockets: [WaitedSocket<'_>; N],
     most: Duration,

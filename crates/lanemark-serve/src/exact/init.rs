@@ -144,7 +144,7 @@ fn clear() {
 
 fn kill_process_group_all() -> rustix::io::Result<()> {
     match rustix::process::Pid::from_raw(1) {
-        // The process id -1 addresses all processes except the first one, which makes this call.
+        // The process id -1 addresses all processes except the first process, which makes this call.
         Some(all) => kill_process_group(all, Signal::KILL),
         None => Ok(()),
     }

@@ -1,10 +1,9 @@
 //! The exact mode: programs in a kernel whose clock is the simulator's.
 //!
-//! User-mode Linux with `time-travel=ext` requests from a calendar, which this module provides, when it may continue.
-//! Its disk is a virtio block device over vhost-user, which this module serves in the same thread. So while the guest
-//! works, only its own timers advance the time. While it waits, the simulator advances to its next completion or to the
-//! time that the guest requested, whichever is first. The result depends neither on the speed of the host nor on its
-//! other load.
+//! User-mode Linux with `time-travel=ext` asks a calendar, which this module provides, when it may continue. Its disk
+//! is a virtio block device over vhost-user, which this module serves in the same thread. While the guest works, only
+//! its own timers therefore advance the time. While it waits, the simulator advances to its next completion or to the
+//! time that the guest requested, whichever is first. The result depends neither on the host's speed nor on its load.
 //!
 //! | file | purpose |
 //! |---|---|
@@ -104,7 +103,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
         UnixListener::bind(folder.join(boot::DISK))?,
     );
     let mut course = GuestRun::new(core, clock, Device::new(around, 1, true), listeners)?;
-    // Held until this function ends, for the guest as well.
+    // The pinning lasts until this function ends, and applies to the guest as well.
     let _one = ProcessorPin::hold();
     let mut guest = Guest::start(plan.boot)?;
     let gone = course.run(&mut guest, is_stopped, plan.silent);

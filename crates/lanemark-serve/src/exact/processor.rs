@@ -1,6 +1,6 @@
 //! Pins the guest and its calendar to one processor.
 //!
-//! The two wait for each other all the time. On two processors each message wakes a sleeping processor, which takes
+//! The two constantly wait for each other. On two processors each message wakes a sleeping processor, which takes
 //! many times as long as a switch from one process to the other.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -11,7 +11,7 @@ pub(super) struct ProcessorPin {
 }
 
 impl ProcessorPin {
-    /// Pins the thread. If the system forbids it, the run is slower and otherwise the same.
+    /// Pins the thread. If the system forbids pinning, the run is slower but otherwise the same.
     pub(super) fn hold() -> Self {
         let mut one = CpuSet::new();
         one.set(sched_getcpu());

@@ -23,7 +23,7 @@ use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
 use crate::nbd::NbdError;
 use crate::storing::stored;
 
-/// Maximum number of background requests of the kernel, in addition to the requests that a program waits for.
+/// Maximum number of background requests of the kernel, in addition to the requests for which a program waits.
 const BACKGROUND: u16 = 1024;
 /// Maximum length of a read or write: the kernel's own bound.
 const LENGTH_MAX: u32 = 1 << 20;
@@ -147,7 +147,7 @@ impl Requester for WaitingProgram {
     }
 }
 
-/// The protocol's error numbers are equal to the numbers of Linux.
+/// The protocol's error numbers equal Linux's.
 fn number(error: NbdError) -> Errno {
     Errno::from_i32(error as i32)
 }
@@ -189,8 +189,8 @@ impl ServedFile {
         Ok(Self { shared, around, calls, gate, helper, attributes, ended })
     }
 
-    /// Returns the number of threads that receive requests. With a model one thread is enough, since another thread
-    /// replies.
+    /// Returns the number of threads that receive requests. With a model, one thread is sufficient, because another
+    /// thread replies.
     pub(super) fn threads(&self) -> usize {
         let most = if self.around.is_some() { 1 } else { 4 };
         thread::available_parallelism().map_or(1, |threads| threads.get().min(most))
@@ -205,7 +205,7 @@ impl ServedFile {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// Submits the request to the engine; without an engine, executes it now.
+    /// Submits the request to the engine; if there is no engine, executes it now.
     fn ask(
         &self,
         came: Option<Instant>,
@@ -318,7 +318,7 @@ impl Filesystem for ServedFile {
         if self.is_over() {
             return reply.error(Errno::ESHUTDOWN);
         }
-        // A close flushes nothing, as on a drive.
+        // Closing the file does not flush data, as on a drive.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;

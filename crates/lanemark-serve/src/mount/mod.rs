@@ -1,12 +1,12 @@
 //! A served system as a file: FUSE (`fuse(4)`) mounted over a separate file; the mount consists of that file only.
 //!
 //! The file has the export's length and the mode 0600. It is always opened for direct I/O, regardless of a program's
-//! flags. So each request of a program is one request of the drive, and the file and the connections see the same data.
-//! Replies come from the engine's thread in any order.
+//! flags. Each request of a program is therefore one request to the drive, and the file and the connections see the
+//! same data. Replies come from the engine's thread in any order.
 //!
-//! The mount hides no existing content: the file must not exist, or must be empty and owned by this user. The mount
-//! disappears with its owner. After a kill of the process the next process removes the remains, which the kernel has
-//! marked as dead.
+//! The mount does not hide existing content: the file must not exist, or must be empty and owned by this user. The
+//! mount disappears with its owner. If the process is killed, the next process removes the remains, which the kernel
+//! has marked as dead.
 
 mod file;
 mod place;

@@ -14,8 +14,8 @@ use thiserror::Error;
 /// The name of the mount's source, by which the next server recognises it.
 pub(super) const SOURCE: &str = "lanemark-serve";
 
-/// The folder for the files of disks, each named by its server process. Each file has a distinct path, since mkfs.btrfs
-/// treats two loop devices over files of one path as the same device.
+/// The folder for the files of disks, each named by its server process. Each file has a distinct path, because
+/// mkfs.btrfs treats two loop devices over files with the same path as one device.
 pub const DISKS: &str = "/run/lanemark-serve";
 
 /// The reason why a mount failed.
@@ -60,7 +60,7 @@ impl MountError {
     }
 }
 
-/// An empty file to mount over.
+/// An empty file as the mount point.
 #[derive(Debug)]
 pub(super) struct MountPoint {
     path: PathBuf,
@@ -98,11 +98,13 @@ impl MountPoint {
         };
         let there = fs::symlink_metadata(&own).map_err(system)?;
         if !there.is_file() {
-            return Err(refused("only an empty file can be mounted over, and this is not a file"));
+            return Err(refused(
+                "only an empty file can be the mount point, and this is not a file",
+            ));
         }
         if there.len() > 0 || there.blocks() > 0 {
             return Err(refused(
-                "only an empty file can be mounted over, and this file contains data",
+                "only an empty file can be the mount point, and this file contains data",
             ));
         }
         if there.uid() != rustix::process::geteuid().as_raw() {
@@ -137,9 +139,8 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
             cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
         }
     }
-    let told = format!(
-        "{cleared} servers of disks did not shut down cleanly and left their mounts behind"
-    );
+    let told =
+        format!("{cleared} disk servers did not shut down cleanly and left their mounts behind");
     let own = Path::new(DISKS).join(std::process::id().to_string());
     Ok((own, (cleared > 0).then_some(told)))
 }
@@ -163,8 +164,8 @@ fn is_served(path: &Path) -> Option<bool> {
     Some(at(&mounts, path)?.source == Path::new(SOURCE))
 }
 
-/// Unmounts `path`. Returns true if a program had it open: then its name disappears at once, and the rest when that
-/// program ends.
+/// Unmounts `path`. Returns true if a program had it open; in that case the name disappears at once, and the rest when
+/// that program ends.
 pub(super) fn unmount(path: &Path) -> io::Result<bool> {
     match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW) {
         Ok(()) => Ok(false),

@@ -3,7 +3,7 @@
 //! The module follows the protocol's document (`doc/proto.md` of the NetworkBlockDevice project): fixed newstyle
 //! [`negotiation`], then [`transmission`] with simple, structured or extended replies.
 //!
-//! TLS precedes all this (`tls`, if it is built in); without it `NBD_OPT_STARTTLS` is refused as not supported.
+//! TLS precedes both phases (`tls`, if it is built in); without TLS, `NBD_OPT_STARTTLS` is refused as not supported.
 //!
 //! Not implemented: oldstyle, block status of contexts other than `base:allocation`, resizing.
 
@@ -12,7 +12,7 @@ pub mod transmission;
 
 use std::fmt;
 
-/// Maximum data of a request, which is the protocol's maximum unless a server states another one.
+/// Maximum data of a request, which is the protocol's maximum unless a server states another maximum.
 pub const PAYLOAD_MAX: u64 = 32 << 20;
 /// The smallest block for a client that requests block sizes: a sector.
 pub const BLOCK_MIN: u32 = 512;
@@ -28,7 +28,7 @@ pub const CONTEXT_NAME: &str = "base:allocation";
 pub struct Export {
     /// Name of the export; the empty name also selects it.
     pub name: String,
-    /// Description of the export, for people.
+    /// Description of the export, for display.
     pub description: String,
     /// Length in bytes.
     pub size: u64,
@@ -59,11 +59,11 @@ pub struct NegotiatedExport {
     pub knows_blocks: bool,
 }
 
-/// An error of the protocol: its number is the same on all systems.
+/// An error of the protocol; its number is the same on all systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum NbdError {
-    /// Not permitted: the drive accepts no writes.
+    /// Not permitted: the drive does not accept writes.
     Permission = 1,
     /// The drive failed.
     Io = 5,
@@ -84,7 +84,7 @@ pub enum NbdError {
 impl fmt::Display for NbdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Permission => "the drive takes no writes",
+            Self::Permission => "the drive does not accept writes",
             Self::Io => "the drive failed",
             Self::Memory => "no memory",
             Self::Invalid => "the request is not valid here",
@@ -118,7 +118,7 @@ impl<'b> Fields<'b> {
         Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// Reads a text after its length in four bytes.
+    /// Reads a string after its length in four bytes.
     fn text(&mut self) -> Option<&'b [u8]> {
         let length = self.u32()?;
         self.take(usize::try_from(length).ok()?)

@@ -18,7 +18,7 @@ const NO_ZEROES: u16 = 2;
 pub const GREETING: usize = 18;
 /// Length of an option's header.
 pub const HEADER: usize = 16;
-/// Maximum data of an option that is read. Names have up to 4,096 bytes.
+/// Maximum length of an option's data that is read. Names have up to 4,096 bytes.
 pub const OPTION_MAX: u32 = 16 << 10;
 /// Maximum length of the name of an export or context.
 const NAME_MAX: usize = 4096;
@@ -121,7 +121,7 @@ pub struct PlaintextReply {
     pub ends: bool,
 }
 
-/// Answers an option of a client that has to start TLS first.
+/// Answers an option of a client that must start TLS first.
 #[cfg(feature = "full")]
 pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
     let OptionHeader { option, length } = header;
@@ -136,7 +136,7 @@ pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
             answer.ends = true;
             reply(&mut answer.reply, option, ACK, &[]);
         }
-        // The protocol lacks a refusal of this option, so the connection ends.
+        // The protocol does not provide a refusal for this option, so the connection ends.
         EXPORT_NAME => answer.ends = true,
         _ => refuse(&mut answer.reply, option, TLS_REQUIRED, "start TLS first"),
     }
@@ -149,12 +149,12 @@ pub struct Negotiation<'e> {
     export: &'e Export,
     agreed: NegotiatedExport,
     no_zeroes: bool,
-    /// The name for which contexts were agreed.
+    /// The export name for which contexts were agreed.
     context_for: Option<Vec<u8>>,
 }
 
 impl<'e> Negotiation<'e> {
-    /// Begins a negotiation about `export` with a client of these flags; returns `None` if a flag is unknown.
+    /// Begins a negotiation about `export` with a client that sent these flags; returns `None` if a flag is unknown.
     pub fn new(export: &'e Export, client_flags: u32) -> Option<Self> {
         let known = u32::from(FIXED_NEWSTYLE | NO_ZEROES);
         if client_flags & !known != 0 || client_flags & u32::from(FIXED_NEWSTYLE) == 0 {
@@ -197,7 +197,7 @@ impl<'e> Negotiation<'e> {
             EXTENDED_HEADERS if !data.is_empty() => invalid(answer, option),
             EXTENDED_HEADERS => {
                 self.agreed.replies = Replies::Extended;
-                // Contexts that were agreed for other headers have to be agreed again.
+                // Contexts that were agreed on for another form of headers must be agreed on again.
                 self.context_for = None;
                 reply(answer, option, ACK, &[]);
             }
@@ -213,7 +213,7 @@ impl<'e> Negotiation<'e> {
     }
 
     fn export_name(&mut self, name: &[u8], answer: &mut Vec<u8>) -> Step {
-        // The protocol lacks a refusal of this option, so the connection ends.
+        // The protocol does not provide a refusal for this option, so the connection ends.
         if !self.is_export(name) {
             return Step::End;
         }

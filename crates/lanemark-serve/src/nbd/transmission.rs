@@ -24,7 +24,7 @@ const REQ_ONE: u16 = 1 << 3;
 const FAST_ZERO: u16 = 1 << 4;
 const PAYLOAD_LEN: u16 = 1 << 5;
 
-// Chunks of structured and extended replies.
+// The types of chunks in structured and extended replies.
 const DONE: u16 = 1;
 const NONE: u16 = 0;
 const OFFSET_DATA: u16 = 1;
@@ -32,11 +32,11 @@ const BLOCK_STATUS: u16 = 5;
 const BLOCK_STATUS_EXT: u16 = 6;
 const ERROR: u16 = 1 << 15 | 1;
 
-// States of a stretch, combined: no stored data, reads as zeroes.
+// Flags of a range: it contains no stored data; it reads as zeroes.
 const HOLE: u32 = 1;
 const ZERO: u32 = 2;
 
-/// Maximum number of stretches in a reply to a query of block status.
+/// Maximum number of ranges in the reply to a block status query.
 pub const STRETCHES_MAX: usize = 1024;
 
 /// A command of the protocol.
@@ -67,9 +67,9 @@ pub enum Command {
         /// Whether the range may become a hole.
         hole: bool,
     },
-    /// Queries which stretches of a range contain data.
+    /// Queries which parts of a range contain data.
     Status {
-        /// Whether one stretch is enough.
+        /// Whether the status of one part suffices.
         one: bool,
     },
 }
@@ -97,7 +97,7 @@ impl Header {
         }
     }
 
-    /// Reads a header; returns `None` if the bytes are not a header. The start of the next header is unknown then.
+    /// Reads a header; returns `None` if the bytes are not a header. The start of the next header is then unknown.
     pub fn read(bytes: &[u8], replies: Replies) -> Option<Self> {
         let extended = replies == Replies::Extended;
         let mut fields = Fields(bytes);
@@ -220,7 +220,7 @@ impl Writer {
         out.extend_from_slice(&header.offset.to_be_bytes());
     }
 
-    /// Writes the reply to a query of block status.
+    /// Writes the reply to a block status query.
     pub fn status(self, header: &Header, stretches: &[ExportRange], out: &mut Vec<u8>) {
         let flags = |one: &ExportRange| if one.hole { HOLE | ZERO } else { 0 };
         let count = stretches.len() as u64;
@@ -237,7 +237,7 @@ impl Writer {
         self.chunk(header, BLOCK_STATUS, 4 + 8 * count, out);
         out.extend_from_slice(&CONTEXT.to_be_bytes());
         for one in stretches {
-            // A request of this form is shorter than four GiB, and so are its stretches.
+            // A request of this form is shorter than four GiB, and so are its parts.
             let length = u32::try_from(one.length).unwrap_or(!(BLOCK_MIN - 1));
             out.extend_from_slice(&length.to_be_bytes());
             out.extend_from_slice(&flags(one).to_be_bytes());

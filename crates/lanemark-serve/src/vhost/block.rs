@@ -4,7 +4,7 @@ use super::message::{F_PROTOCOL_FEATURES, Fields};
 
 /// Length of the part before a request's data.
 pub const HEAD: u64 = 16;
-/// The text that identifies the device; a guest shows it as the serial number.
+/// The string that identifies the device; a guest shows it as the serial number.
 pub const IDENTITY: [u8; 20] = *b"lanemark\0\0\0\0\0\0\0\0\0\0\0\0";
 /// Bytes of a sector, the unit of offsets.
 const SECTOR: u64 = 512;
@@ -40,7 +40,7 @@ pub enum BlockRequest {
     Write,
     /// Stores all written data.
     Flush,
-    /// Makes a range read as zeroes, as a hole or not.
+    /// Makes a range read as zeroes, as a hole or with allocated space.
     Zero {
         /// Whether the space is released.
         hole: bool,
@@ -65,7 +65,7 @@ pub enum Outcome {
 pub type Range = (u64, u64);
 
 /// Reads a request to a device of `size` bytes from its first bytes, up to 32 of them. `sent` is the number of data
-/// bytes after its head, and `room` the number of data bytes that the request has room for in addition to its outcome.
+/// bytes after its head, and `room` the number of data bytes for which the request has room in addition to its outcome.
 ///
 /// # Errors
 /// Returns the outcome of a request that is not possible.
@@ -117,7 +117,7 @@ pub fn config(size: u64) -> Vec<u8> {
     let mut numbers = [0u32; 13];
     numbers[1] = PARTS;
     numbers[3] = SECTOR as u32;
-    // Discards and written zeroes: the maximum number of sectors and of ranges, and the alignment of discards.
+    // For discards and written zeroes: the maximum number of sectors and of ranges, and the alignment of discards.
     (numbers[7], numbers[8], numbers[9]) = (ZEROED_MAX, 1, 1);
     (numbers[10], numbers[11]) = (ZEROED_MAX, 1);
     // Written zeroes may release space.

@@ -44,7 +44,7 @@ pub(crate) struct Device {
 pub(crate) struct Queue {
     ring: Mutex<Ring>,
     call: Mutex<Option<File>>,
-    /// Whether there are replies that the guest was not notified of, because notifications are messages.
+    /// Whether there are replies that have not been announced to the guest yet, because notifications are messages.
     has_answers: AtomicBool,
     under_way: AtomicU64,
     /// Whether a reply could not be put into the queue, after which the connection is unusable.
@@ -150,7 +150,7 @@ impl Device {
             Message::GetFeatures => return number(block::FEATURES),
             Message::SetFeatures(features) => {
                 self.known("feature", features, block::FEATURES)?;
-                // Without the feature no message enables the queue.
+                // Without the feature, there is no message that enables the queue.
                 self.is_enabled |= features & F_PROTOCOL_FEATURES == 0;
             }
             Message::GetProtocolFeatures => return number(self.protocol_features()),
@@ -236,7 +236,7 @@ impl Device {
     pub(crate) fn stop(&mut self) {
         self.is_enabled = false;
         let end = Instant::now() + STOPPING;
-        // In virtual time waiting changes nothing, and the guest does not require it.
+        // In virtual time, waiting has no effect, and the guest does not require it.
         while !self.in_band
             && self.queue.under_way.load(Ordering::Acquire) > 0
             && Instant::now() < end
@@ -263,7 +263,7 @@ impl Device {
         if !self.is_enabled || !lock(&self.queue.ring).is_ready() {
             return Ok(pulled);
         }
-        // The requests were in the queue before any data is copied.
+        // The requests were in the queue before data is copied.
         let came = self.around.clock.now();
         loop {
             if self.queue.under_way.load(Ordering::Acquire) > UNDER_WAY_MAX {

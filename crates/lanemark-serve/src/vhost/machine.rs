@@ -1,4 +1,4 @@
-//! Machines that use the device in real time: one connection after the other, all in the same thread.
+//! Machines that use the device in real time: one connection after another, all in the same thread.
 
 use std::io;
 use std::io::Read;
@@ -107,7 +107,7 @@ fn serve(
             waited.get(1).is_some_and(|kick| !kick.revents().is_empty()),
         );
         if is_kicked && let Some(kick) = &device.kick {
-            // An end of file means that the guest closed it: no more notifications follow.
+            // An end of file means that the guest has closed the file, so no more notifications follow.
             let mut count = [0; 8];
             if matches!((&*kick).read(&mut count), Ok(0)) {
                 return Ok(());

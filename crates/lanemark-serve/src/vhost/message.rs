@@ -25,7 +25,7 @@ const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
 /// In the payload of a message about a notification: the message has no file.
 const NO_FILE: u64 = 1 << 8;
-/// The number of the device's message that a queue contains replies.
+/// The number of the message by which the device announces that a queue contains replies.
 const CALL: u32 = 4;
 
 /// The header of a message.
@@ -39,7 +39,7 @@ pub struct Header {
     pub size: u32,
 }
 
-/// A stretch of the guest's memory.
+/// A region of the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// First address in the address space of the guest's devices.
@@ -215,7 +215,7 @@ impl Header {
                     }
                     Message::GetConfig { offset, size, flags }
                 }
-                // The driver cannot set anything here: the cache mode is not offered.
+                // The driver cannot set values here, because the cache mode is not offered.
                 25 => Message::Ignored,
                 35 => Message::Kick(fields.u32()?),
                 other => return Some(Err(MessageError::Unknown(other))),
@@ -234,14 +234,14 @@ fn region(fields: &mut Fields<'_>) -> Option<Region> {
     (size > 0 && fits).then_some(region)
 }
 
-/// Returns the message that a queue contains replies, which the other end acknowledges.
+/// Returns the message which announces that a queue contains replies; the other end acknowledges it.
 pub fn call(queue: u32) -> Vec<u8> {
     let mut payload = queue.to_le_bytes().to_vec();
     payload.extend([0; 4]);
     bytes_of(CALL, VERSION | NEED_REPLY, &payload)
 }
 
-/// Returns whether a header is the acknowledgement of a [`call`]; its payload is a number of eight bytes.
+/// Returns whether a header is the acknowledgement of a [`call`], whose payload is a number of eight bytes.
 pub fn is_call_reply(header: [u8; HEADER]) -> bool {
     let mut wanted = [0; HEADER];
     wanted[0] = CALL as u8;

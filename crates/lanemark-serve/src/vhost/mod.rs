@@ -1,8 +1,8 @@
 //! A disk for virtual machines: a virtio block device over the vhost-user protocol.
 //!
 //! The module follows `docs/interop/vhost-user.rst` of QEMU and the virtio specification 1.2 (2.7 split queues, 5.2
-//! block devices). It supports one queue. The guest's memory is read and written through its files and never mapped. So
-//! no guest can crash the server by truncating a file, and the module contains no `unsafe` code.
+//! block devices). It supports one queue. The guest's memory is read and written through its files and never mapped. A
+//! guest therefore cannot crash the server by truncating a file, and the module contains no `unsafe` code.
 //!
 //! | file | purpose |
 //! |---|---|

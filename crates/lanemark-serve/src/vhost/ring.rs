@@ -1,8 +1,8 @@
 //! A split queue of virtio: it takes chains of descriptors out and puts replies in.
 //!
-//! The guest may write anything into its memory at any time. So every value is read once and bounded: the parts of a
-//! chain, their length, and the number of requests that arrive at once. A chain that breaks the rules is an error,
-//! after which the connection is unusable.
+//! The guest may write anything into its memory at any time. Every value is therefore read only once, and is bounded:
+//! the parts of a chain, their length, and the number of requests that arrive at once. A chain that breaks the rules is
+//! an error, after which the connection is unusable.
 
 use std::io;
 use std::sync::Arc;
@@ -38,14 +38,14 @@ pub(crate) struct Ring {
     pub(crate) next_used: u16,
 }
 
-/// A stretch of the guest's memory.
+/// A region of the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MemoryRange {
     address: u64,
     length: u32,
 }
 
-/// The stretches of memory of one request.
+/// The memory regions of one request.
 #[derive(Debug)]
 pub(crate) struct Chain {
     head: u16,
@@ -206,7 +206,7 @@ pub(crate) mod tests {
     pub(crate) const AVAILABLE: u64 = 0x400;
     pub(crate) const USED: u64 = 0x600;
 
-    /// A guest that writes its own memory.
+    /// A guest that writes to its own memory.
     pub(crate) struct Guest {
         pub(crate) file: File,
         count: u16,
@@ -288,7 +288,7 @@ pub(crate) mod tests {
             &|guest| guest.descriptor(DESCRIPTORS, 0x1000, u32::MAX, [0, 0]),
             // Beyond the last address.
             &|guest| guest.descriptor(DESCRIPTORS, u64::MAX, 2, [0, 0]),
-            // Tables that are empty, beyond memory, and inside tables.
+            // Tables of descriptors that are empty, beyond memory, or inside other tables.
             &|guest| guest.descriptor(DESCRIPTORS, 0x4000, 15, [INDIRECT, 0]),
             &|guest| guest.descriptor(DESCRIPTORS, 0x10_000, 32, [INDIRECT, 0]),
             &|guest| {

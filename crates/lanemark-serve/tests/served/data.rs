@@ -116,7 +116,7 @@ fn a_power_cut_loses_only_what_was_not_flushed() {
             }
         }
         served.session().add_fault("power-cut at=0s boot=1ms".parse().unwrap()).unwrap();
-        // Requests that arrive while the host is down wait for it.
+        // Requests that arrive while the host is down wait until it is up again.
         let read = client.read(0, sectors as u32 * 512).unwrap();
         let read = read.unwrap_or_else(|_| client.read(0, sectors as u32 * 512).unwrap().unwrap());
         for (at, sector) in read.chunks(512).enumerate() {

@@ -9,7 +9,7 @@ use lanemark_testbed::NbdClient;
 
 use super::{SIZE, Served, Wanted};
 
-/// Checks that the server still works: a page is written and read.
+/// Checks that the server still works by writing and reading a page.
 #[track_caller]
 fn still_serves(served: &Served) {
     let mut client = served.connect();
@@ -143,7 +143,7 @@ fn a_long_write_lies_in_its_place_however_it_comes() {
     for served in Served::both() {
         let mut client = served.connect();
         let mut random = Rng::new(StreamKey::from_seed(9));
-        // In one piece, in short pieces, and in pieces that are not aligned to pages.
+        // The data is sent in one piece, in short pieces, and in pieces that are not aligned to pages.
         for (length, piece) in [(1 << 20, 1 << 20), (1 << 20, 900), (3_000_320, 70_001)] {
             let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
             let offset = 512 * (1 + random.next_u64() % 1000);

@@ -48,7 +48,7 @@ fn an_idle_server_takes_no_processor_time() {
     let mut client = served.connect();
     client.write(0, &[1; 4096], false).unwrap().unwrap();
     std::thread::sleep(Duration::from_millis(100));
-    // The time of only this engine, because other tests run in this process.
+    // Only this engine's time is measured, because other tests run in this process.
     let spent = || {
         let mut ticks = 0;
         for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {

@@ -4,17 +4,17 @@
 //! robin (4.11.1): all queues are equal, and the controller visits them by number. Weighted round robin with urgent
 //! priority class (4.11.2): urgent queues precede all others; the high, medium and low levels share the remaining
 //! capacity, each with as many commands a round as its weight; a round ends when no level with commands has credit
-//! left. Within a class it is round robin. In both cases a visit takes up to an arbitration burst of commands from a
-//! queue.
+//! left. Within a class, queues are served round robin. In both cases a visit takes up to an arbitration burst of
+//! commands from a queue.
 //!
 //! Choices that the text leaves open: the levels of a round are served from high to low; a level whose weight exceeds
 //! the commands of its visits visits its queues again; an urgent command precedes even the rest of a burst.
 //!
-//! Queues with commands are bits of a set of words, so that the arbiter finds the next one without testing empty
-//! queues; queues take memory up to the highest number used.
+//! Queues with commands are bits in a set of words, so that the arbiter finds the next queue without testing empty
+//! queues. Memory is used for queues up to the highest number in use.
 //!
-//! Not modelled: the admin queue; that a controller reads an entry only after it has chosen its queue (here entries are
-//! read as doorbells arrive, and wait for a command engine); fused commands.
+//! Not modelled: the admin queue; the order in which a controller reads an entry only after it has chosen the entry's
+//! queue (here, entries are read as doorbells arrive, and wait for a command engine); fused commands.
 
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
@@ -48,7 +48,7 @@ struct Level {
 }
 
 impl Arbiter {
-    /// The arbiter of a drive, for protocols with queues to choose from.
+    /// The arbiter of a drive, for protocols with several queues.
     pub(crate) fn of(protocol: &ProtocolSpec) -> Option<Self> {
         let several = protocol.kind == ProtocolKind::Nvme && protocol.queues > 1;
         several.then(|| Self::new(&protocol.arbitration))
@@ -59,7 +59,7 @@ impl Arbiter {
         let weights = spec.weights.unwrap_or_default();
         let level = |weight| Level {
             ready: QueueSet::default(),
-            // The first search begins after it, at queue 0.
+            // The first search begins after this queue, at queue 0.
             queue: u32::MAX,
             visit: 0,
             credit: weight,
@@ -168,7 +168,7 @@ impl Arbiter {
 }
 
 impl Level {
-    /// Returns the queue of the present visit, or the next one in turn.
+    /// Returns the queue of the current visit, or the next queue in turn.
     fn queue_in_turn(&self) -> Option<u32> {
         if self.visit > 0 && self.ready.contains(self.queue) {
             return Some(self.queue);
@@ -178,7 +178,7 @@ impl Level {
     }
 }
 
-/// A set of queue numbers: a bit a queue, and above 64 queues a bit a word.
+/// A set of queue numbers: one bit for each queue and, above 64 queues, one bit for each word.
 #[derive(Clone, Debug, Default)]
 struct QueueSet {
     words: Vec<u64>,
@@ -296,7 +296,7 @@ mod tests {
             Some((self.slab[command].queue, self.slab[command].number))
         }
 
-        /// The queues of the next commands, each replaced by another of its queue.
+        /// The queues of the next commands; each served command is replaced by another command of the same queue.
         fn saturated(&mut self, count: usize) -> Vec<u32> {
             let serve = |_| {
                 let queue = self.pop().unwrap().0;
@@ -369,8 +369,8 @@ mod tests {
             (0..8).for_each(|_| bench.push(1));
             let order: Vec<u32> =
                 std::iter::from_fn(|| bench.pop()).map(|(queue, _)| queue).collect();
-            // The rest of the round of three precedes two commands of the other level. If the round is used up, these
-            // two commands are first.
+            // The rest of the round of three precedes two commands of the other level. If the round is used up, those
+            // two commands come first.
             let left = if taken == 0 { 3 } else { (3 - taken % 3) % 3 } as usize;
             let mut expected = vec![0; left];
             while expected.len() < 11 {
@@ -442,7 +442,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every command is served once, in the order of its queue, as long as one waits.
+        /// Every command is served once, in the order of its queue, as long as any command waits.
         #[test]
         fn no_command_is_lost_or_overtaken_in_its_queue(
             spec in any_arbitration(),
@@ -463,7 +463,7 @@ mod tests {
             };
             for step in steps {
                 match step {
-                    // Some queues occur often, some have distant numbers.
+                    // Some queues occur often, and some have distant numbers.
                     Some(queue) => {
                         let queue = if queue % 3 == 0 { queue % 5 } else { queue };
                         expected.entry(queue).or_default().push(bench.numbered);

@@ -1,11 +1,12 @@
 //! The drive's write buffer: room that commands take and stored units release.
 //!
 //! A write takes room before its data is fetched, burst by burst in the order of arrival; the room is released when the
-//! unit with the data has been programmed. A write is complete once all its data is in the buffer. A full drive
-//! requests no more data, so its link is free: the effect of HOLD inside a frame appears here between bursts.
+//! unit with the data has been programmed. A write is complete once all its data is in the buffer. A drive whose buffer
+//! is full requests no more data, so its link is free: the effect that HOLD has within a frame appears here between
+//! bursts.
 //!
-//! Not modelled: rewriting data that is still buffered (each write takes separate room), an idle flush of a unit that
-//! is not full.
+//! Not modelled: rewriting data that is still buffered (each write takes separate room), and an idle drive that stores
+//! a unit that is not full.
 
 use std::collections::VecDeque;
 
@@ -67,7 +68,7 @@ impl Buffer {
     }
 }
 
-/// Returns the slots that `length` bytes from `offset` on touch: the first slot and the end slot.
+/// Returns the slots that `length` bytes from `offset` on touch: the first slot and the slot after the last.
 pub(crate) fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
     let end = (offset + length).get().div_ceil(SLOT.get());
     (offset.get() / SLOT.get(), end)

@@ -2,16 +2,16 @@
 //!
 //! Engines serve commands in the order of arrival or, if the protocol has several queues, in the order of the
 //! [`Arbiter`]. A command that arrives while all engines are busy waits in its queue. As long as all waiting commands
-//! belong to one queue there is no choice, and they are booked ahead as at any station, without an event for the end of
-//! service. A command of another queue cancels these bookings (an event that is already scheduled for them is void when
-//! it occurs), and from then on the arbiter chooses whenever an engine becomes free, until no command waits. A
-//! cancelled booking is made again for the same instant or later, since commands in between only add to the work: void
-//! events occur before valid ones.
+//! belong to one queue, there is no choice, and they are booked ahead as at any station, without an event for the end
+//! of service. A command of another queue cancels these bookings (an event that is already scheduled for them is void
+//! when it occurs), and from then on the arbiter chooses whenever an engine becomes free, until no command waits. A
+//! cancelled booking is made again for the same instant or later, because commands in between only add to the work;
+//! void events therefore occur before valid events.
 //!
 //! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
-//! visible before it is decoded, and the last command of the engine is decoded until then, unless the latencies after
-//! the engines differ by more than a service time. All arrivals are known by then, in order, so the choice is the same.
-//! If a read occupies an engine for longer than its decoding takes, all choices are events.
+//! visible before it is decoded, and the engine's last command is decoded by then, unless the latencies after the
+//! engines differ by more than a service time. All arrivals are known by then, in order, so the choice is the same. If
+//! a read occupies an engine for longer than its decoding takes, all choices are events.
 
 use crate::engine::number::{DriveNumber, QueueNumber};
 use std::collections::VecDeque;
@@ -33,16 +33,16 @@ pub(crate) struct FrontEnd {
     spec: FrontEndSpec,
     engines: Vec<Station>,
     arbiter: Option<Arbiter>,
-    /// Commands of one queue and the engines that they are booked on, in the order of service. The first may have
+    /// Commands of one queue and the engines on which they are booked, in the order of service. The first may have
     /// begun, because the arbiter is informed of several at a time.
     ahead: VecDeque<EngineBooking>,
     /// The queue of these commands.
     ahead_of: QueueNumber,
-    /// Number of begun commands from which the arbiter is informed.
+    /// Number of begun commands at which the arbiter is informed.
     settle_at: usize,
     /// Commands whose arrival is a separate event.
     expected: u32,
-    /// Instant of the arbiter's next choice, if commands wait for it, and whether there is an event for it.
+    /// Instant of the arbiter's next choice, if commands wait for the choice, and whether an event is scheduled for it.
     look_at: Option<Instant>,
     look_is_event: bool,
     /// Whether an engine's last command is always decoded before its next one, regardless of the engine time of either.
@@ -63,7 +63,7 @@ struct EngineBooking {
 
 /// A command, as the command engines see it.
 pub(crate) trait Candidate: Linked<Kind = Commands> {
-    /// Returns the queue that the command was submitted to.
+    /// Returns the queue to which the command was submitted.
     fn queue(&self) -> QueueNumber;
     /// Returns the command's operation.
     fn operation(&self) -> Operation;
@@ -76,8 +76,8 @@ pub(crate) trait Candidate: Linked<Kind = Commands> {
 impl FrontEnd {
     /// Creates the idle command engines of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
-        // All values are named, so that the compiler points here for a new one: a value that lets commands overtake
-        // each other ends `in_order`.
+        // All values are named, so that the compiler reports this place if a value is added: a value that lets commands
+        // overtake each other must end `in_order`.
         let FrontEndSpec {
             engines,
             read_time,
@@ -106,8 +106,8 @@ impl FrontEnd {
         }
     }
 
-    /// Notes a command in transit at `now` that will arrive at `arrival`, after the minimum transit time of all
-    /// commands. Returns whether its arrival needs no event: no other arrival can change the order.
+    /// Records a command in transit at `now` that will arrive at `arrival`, after the minimum transit time of all
+    /// commands. Returns whether its arrival needs no event, because no other arrival can change the order.
     #[inline]
     pub(crate) fn send<C: Candidate>(
         &mut self,
@@ -140,7 +140,7 @@ impl FrontEnd {
         Self { engines, ..Self::new(self.drive, spec).arbitrated(arbiter) }
     }
 
-    /// Notes a command in transit whose arrival will be an event.
+    /// Records a command in transit whose arrival will be an event.
     pub(crate) fn expect<C: Candidate>(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl FrontEnd {
         }
     }
 
-    /// Notes the arrival of an expected command.
+    /// Records the arrival of an expected command.
     pub(crate) fn expected_is_here(&mut self) {
         self.expected -= 1;
     }
@@ -234,7 +234,7 @@ impl FrontEnd {
         }
     }
 
-    /// Makes the arbiter choose as of `at`, which may be before `now`.
+    /// Makes the arbiter choose as of the instant `at`, which may be before `now`.
     #[inline(never)]
     fn ask<C: Candidate>(
         &mut self,
@@ -266,7 +266,7 @@ impl FrontEnd {
         }
     }
 
-    /// Accepts the commands that were sent ahead and have arrived.
+    /// Accepts the commands that were sent in advance and have arrived.
     fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         while let Some(&(arrival, command)) = self.in_transit.front()
@@ -294,7 +294,7 @@ impl FrontEnd {
         ServiceSpan { start: Instant::from_picoseconds(start), end: now }
     }
 
-    /// Returns the busy time of each engine until now.
+    /// Returns the busy time of each engine so far.
     pub(crate) fn busy(&self) -> Vec<Duration> {
         self.engines.iter().map(Station::busy).collect()
     }

@@ -139,7 +139,7 @@ fn one_by_one(
     }
 }
 
-/// Arrivals in order at distinct instants: each has separate picoseconds.
+/// Arrivals are in order and at distinct instants, at least a picosecond apart.
 fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
     let arrival = (0u64..30, prop_oneof![3 => Just(0u32), 2 => 0u32..4], 0usize..8, 1u64..5);
     proptest::collection::vec(arrival, 0..120).prop_map(|arrivals| {
@@ -181,7 +181,7 @@ proptest! {
         let read_unit_time = Duration::from_nanoseconds(if by_unit { 7 } else { 0 });
         let flush_latency = Duration::from_nanoseconds(flush);
         let spec = FrontEndSpec { engines, read_latency, read_unit_time, flush_latency, ..SPEC };
-        // A write takes 18 ns in all, and the longest latency may be as long.
+        // A write takes 18 ns in total, and the longest latency may be as long.
         let is_in_order = in_order && !by_unit && 5 + flush <= 18;
         prop_assert_eq!(FrontEnd::new(DriveNumber(0), spec).in_order, is_in_order);
         let arbitration = ArbitrationSpec {

@@ -28,7 +28,7 @@ pub(crate) trait MediumLaw {
     /// Returns the demands of a test on the hops of the media; the last is [`HopId::Media`].
     fn demands(&self, test: &Test) -> Vec<MediaDemand>;
 
-    /// Returns the name of the media, in a system with only these media or with several.
+    /// Returns the name of the media, in a system with only this kind of media or with several kinds.
     fn name(&self, alone: bool) -> &'static str;
 
     /// Returns whether the media have channels.
@@ -50,7 +50,7 @@ pub(crate) fn law(media: &MediaSpec) -> &dyn MediumLaw {
     }
 }
 
-/// Returns the model of a drive's media, to change it.
+/// Returns the model of a drive's media, for modification.
 pub(crate) fn law_mut(media: &mut MediaSpec) -> &mut dyn MediumLaw {
     match media {
         MediaSpec::Flash(flash) => flash,

@@ -1,4 +1,4 @@
-//! The media of a drive, by kind: the only module that handles all kinds of media.
+//! The media of a drive, by kind; this is the only module that handles all kinds of media.
 
 use super::disk::Disk;
 use super::solid_state::SolidState;
@@ -21,7 +21,7 @@ pub(crate) enum Media {
 
 /// Calls a method of [`Medium`](crate::drive::medium::Medium) on the media of a drive.
 ///
-/// The compiler inlines such calls of flash, which it cannot do for calls of a trait object.
+/// The compiler inlines such calls for flash, which it cannot do for a trait object.
 macro_rules! media {
     ($media:expr, $one:ident => $asked:expr) => {
         match $media {

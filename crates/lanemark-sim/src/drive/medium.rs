@@ -16,7 +16,7 @@ use lanemark_schema::workload::fault::ReadRetries;
 /// Data of a write in transit to the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteBurst {
-    /// The command that the data belongs to.
+    /// The command to which the data belongs.
     pub command: CommandHandle,
     /// First byte of the burst on the drive.
     pub offset: Bytes,
@@ -87,7 +87,7 @@ pub(crate) trait Medium {
         outcomes: &mut Outcomes,
     );
 
-    /// Takes a flush, which is done when all data written before is safe.
+    /// Takes a flush, which is complete when all data written before it is safe.
     fn flush(
         &mut self,
         now: Instant,
@@ -96,7 +96,7 @@ pub(crate) trait Medium {
         outcomes: &mut Outcomes,
     );
 
-    /// Forgets the data in a range, if the medium benefits from that.
+    /// Discards the data in a range, if the medium benefits from this.
     fn trim(&mut self, _offset: Bytes, _length: Bytes, _outcomes: &mut Outcomes) {}
 
     /// Ends a step of an operation and returns its outcome, or `None` if the operation continues in the media. If the
@@ -121,10 +121,11 @@ pub(crate) trait Medium {
         outcomes.emit(Outcome::Data { command, bytes, passage: MediaTimes::worked(now) });
     }
 
-    /// Notes that the drive receives commands.
+    /// Records that the drive receives commands.
     fn takes(&mut self, _commands: u32) {}
 
-    /// Notes that the drive has completed a command. Returns when to test whether it is still idle, if that matters.
+    /// Records that the drive has completed a command. Returns when to check whether the drive is still idle, if that
+    /// matters.
     fn gives(&mut self, _now: Instant) -> Option<Instant> {
         None
     }
@@ -141,14 +142,15 @@ pub(crate) trait Medium {
     /// Sets the rule by which reads are repeated from now on; without a rule they are not repeated.
     fn set_retries(&mut self, _retries: Option<ReadRetries>) {}
 
-    /// Returns the data that the media have written until now.
+    /// Returns the data that the media have written so far.
     fn usage(&self) -> DriveUse;
 
     /// Appends the reserves that the media use up under load, such as erased flash, each as the amount that is left.
     /// The media behave differently once a reserve is used up. Their number and order never change.
     fn reserves(&self, _left: &mut Vec<(Reserve, u64)>) {}
 
-    /// Returns the slots that simulated collection has moved. While it moves data, the state of the media drifts.
+    /// Returns the number of slots that simulated collection has moved. While it moves data, the state of the media
+    /// drifts.
     fn collected(&self) -> u64 {
         0
     }
@@ -156,10 +158,10 @@ pub(crate) trait Medium {
     /// Returns whether the media have any work.
     fn works(&self, now: Instant) -> bool;
 
-    /// Returns the time that each part of the media has worked until `at`, which must not precede any earlier call. The
-    /// parts are the parts of the drive's [`MediaPower`](crate::spec::MediaPower), in their order.
+    /// Returns the time for which each part of the media has worked until `at`, which must not precede an earlier call.
+    /// The parts and their order are those in the drive's [`MediaPower`](crate::spec::MediaPower).
     fn worked(&self, at: Instant) -> Vec<Duration>;
 
-    /// Adds the busy time of the parts of the media until now.
+    /// Adds the busy time of the parts of the media so far.
     fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]);
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A drive takes commands and emits outcomes ([`outcome`]), which the host's side of the simulator processes in the
-//! same way for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
+//! same way for every kind of media. Each kind is a folder here with a [`Medium`], which is the medium at work, and a
 //! [`MediumLaw`](law::MediumLaw), which computes its demands without simulation: [`solid_state`] and [`disk`].
 
 pub(crate) mod arbitration;
@@ -65,7 +65,7 @@ impl Drive {
         }
     }
 
-    /// Cuts the power: all work in progress is lost. Returns the lost bytes that were acknowledged.
+    /// Cuts the power: all work in progress is lost. Returns the number of acknowledged bytes that were lost.
     pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let AttachmentSpec { drive, protocol, .. } = spec;
         self.front_end = self.front_end.restarted(drive.front_end_at_work(), Arbiter::of(protocol));
@@ -75,7 +75,7 @@ impl Drive {
         lost
     }
 
-    /// Returns the data that the drive has written until now.
+    /// Returns the data that the drive has written so far.
     pub(super) fn usage(&self) -> DriveUse {
         DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
     }
@@ -87,12 +87,12 @@ impl Drive {
         media!(&self.media, media => media.reserves(left));
     }
 
-    /// Returns the slots that collection has moved in the media until now.
+    /// Returns the number of slots that collection has moved in the media so far.
     pub(super) fn collected(&self) -> u64 {
         media!(&self.media, media => media.collected())
     }
 
-    /// Adds the busy time of its parts until now.
+    /// Adds the busy time of its parts so far.
     pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
         busy[Hop::FrontEnd as usize].extend(self.front_end.busy());
         media!(&self.media, media => media.add_busy(now, busy));

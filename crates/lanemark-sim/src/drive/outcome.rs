@@ -13,7 +13,7 @@ use lanemark_schema::units::Bytes;
 pub(crate) enum Outcome {
     /// Data of a read has left the media, and is sent to the host.
     Data {
-        /// The command that the data belongs to.
+        /// The command to which the data belongs.
         command: CommandHandle,
         /// Length of the data.
         bytes: Bytes,

@@ -1,15 +1,15 @@
-//! The times that a drive is at work, idle, and in each power state.
+//! The times for which a drive is at work, idle, and in each power state.
 //!
-//! A drive is at work while it has a command or its media work. When it has had no work for a state's time, it begins
-//! to enter the state, which takes the entry latency; work that arrives meanwhile waits until the entry is over. A
-//! command that finds the drive in a state waits for the exit latency, as do all commands that arrive until then (NVM
-//! Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4). During the entry a drive takes the power of the
-//! state before.
+//! A drive is at work while it has a command or its media work. When it has had no work for a state's idle time, it
+//! begins to enter the state, which takes the entry latency; work that arrives during the entry waits until the entry
+//! is over. A command that finds the drive in a state waits for the exit latency, as do all commands that arrive during
+//! the exit (NVM Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4). During the entry a drive takes the
+//! power of the previous state.
 //!
-//! The meter schedules no events: when a stretch without work has ended, its length determines the states.
+//! The meter does not schedule events: when a period without work has ended, its length determines the states.
 //!
 //! Not modelled: operational states that are slower, several states at once (link and drive), background work that
-//! waits for the exit latency (it begins at once), reading ahead of a disk that no command waits for.
+//! waits for the exit latency (it begins at once), reading ahead by a disk for which no command waits.
 
 use crate::spec::PowerState;
 use lanemark_schema::units::{Duration, Instant};
@@ -19,9 +19,9 @@ use lanemark_schema::units::{Duration, Instant};
 pub(crate) struct PowerTimes {
     /// Time at work.
     pub working: Duration,
-    /// Time awake without work, entries into the first state included.
+    /// Time awake without work, including entries into the first state.
     pub idle: Duration,
-    /// Time in each state, entries into the next included.
+    /// Time in each state, including entries into the next state.
     pub states: Vec<Duration>,
     /// Time of the exits from each state.
     pub exits: Vec<Duration>,
@@ -44,12 +44,12 @@ enum Phase {
     Working(Instant),
     /// Without work since that instant.
     Resting(Instant),
-    /// Without work since `rested`; woken from a state that it left at `left`, and awake at `awake`.
+    /// The drive has been without work since `rested`; it left a state at `left`, and is awake at `awake`.
     Waking { rested: Instant, state: usize, left: Instant, awake: Instant },
 }
 
 impl PowerMeter {
-    /// A drive that is awake without work at the start.
+    /// A drive that is awake and without work at the start.
     pub(crate) fn new(states: &[PowerState]) -> Self {
         let none = vec![Duration::ZERO; states.len()];
         Self {
@@ -65,7 +65,7 @@ impl PowerMeter {
         }
     }
 
-    /// Notes a command for the drive. Returns when the drive is awake, if it is not awake yet.
+    /// Records a command for the drive. Returns when the drive is awake, if it is not awake yet.
     pub(crate) fn takes(&mut self, now: Instant) -> Option<Instant> {
         self.commands += 1;
         if let Phase::Resting(since) = self.phase {
@@ -77,7 +77,7 @@ impl PowerMeter {
         }
     }
 
-    /// Notes that the drive has answered a command, and whether its media are still at work.
+    /// Records that the drive has answered a command, and whether its media are still at work.
     pub(crate) fn gives(&mut self, now: Instant, media: bool) {
         self.commands -= 1;
         if self.commands == 0 && !media {
@@ -85,7 +85,7 @@ impl PowerMeter {
         }
     }
 
-    /// Notes that the drive has lost its power, and with it all commands.
+    /// Records that the drive has lost its power, and with it all commands.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.commands = 0;
         self.enter(now, Phase::Resting(now));
@@ -108,14 +108,14 @@ impl PowerMeter {
         }
     }
 
-    /// Returns the times until `at`, which must not precede the last note.
+    /// Returns the times until `at`, which must not precede the last recorded instant.
     pub(crate) fn times(&self, at: Instant) -> PowerTimes {
         let mut times = self.times.clone();
         self.add_phase(&mut times, at);
         times
     }
 
-    /// Adds the present phase up to `at`.
+    /// Adds the current phase up to `at`.
     fn add_phase(&self, times: &mut PowerTimes, at: Instant) {
         match self.phase {
             Phase::Working(since) => times.working += at.since(since),
@@ -135,7 +135,7 @@ impl PowerMeter {
         self.phase = phase;
     }
 
-    /// Ends a stretch without work, from the state that it has reached.
+    /// Ends a period without work, in the state that the drive has reached.
     fn wake(&mut self, now: Instant, since: Instant) {
         let rested = now.since(since);
         let Some(state) = self.states.iter().rposition(|state| state.after <= rested) else {
@@ -147,7 +147,7 @@ impl PowerMeter {
         self.phase = Phase::Waking { rested: since, state, left, awake };
     }
 
-    /// Adds a stretch without work to the states that it reached.
+    /// Adds a period without work to the states that the drive reached.
     fn rest(&self, times: &mut PowerTimes, length: Duration) {
         let mut left = length;
         for (index, state) in self.states.iter().enumerate().rev() {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     proptest! {
-        /// The sum of all times is the time passed, regardless of the order of calls.
+        /// The sum of all times equals the elapsed time, regardless of the order of calls.
         #[test]
         fn no_time_is_lost(gaps in proptest::collection::vec((0u64..3_000, 0u64..100, any::<bool>()), 1..40)) {
             let mut meter = meter();

@@ -16,8 +16,8 @@ pub const HOPS: usize = Hop::Power as usize + 1;
 
 /// A hop at which a request can spend time.
 ///
-/// The hops are ordered by how many requests pass them, so the hops of nearly every request are adjacent. Links are
-/// numbered from the first.
+/// The hops are ordered by the number of requests that pass them, so the hops of nearly every request are adjacent.
+/// Links are numbered from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Hop {
@@ -87,7 +87,7 @@ impl Budget {
     pub(crate) const NONE: Self =
         Self { near: [HopTime::NOTHING; NEAR], far: [HopTime::NOTHING; FAR] };
 
-    /// A budget of the time spent at the near hops and at the far ones.
+    /// A budget of the time spent at the near hops and at the far hops.
     #[inline]
     pub(crate) fn new(near: [HopTime; NEAR], far: [HopTime; FAR]) -> Self {
         Self { near, far }
@@ -142,7 +142,7 @@ impl Budget {
 pub(crate) struct BudgetSum {
     wait: [u128; HOPS],
     service: [u128; HOPS],
-    /// The sum of the latest budgets, and the latency for which it certainly has room.
+    /// The sum of the latest budgets, and the total latency up to which it cannot overflow.
     latest: Budget,
     room: u64,
 }

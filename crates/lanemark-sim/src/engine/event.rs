@@ -25,13 +25,13 @@ pub(crate) enum Event {
     Arrived(CommandHandle),
     /// A drive that a command has woken is awake.
     Awake(CommandHandle),
-    /// A command engine of a drive is free for the commands that wait.
+    /// A command engine of a drive is free for the waiting commands.
     EngineFree(DriveNumber),
     /// The firmware has finished its share of a command.
     Decoded(CommandHandle),
     /// A page of the map has arrived from the host's memory.
     MapHere(CommandHandle),
-    /// The drive has not found a read's data in its memory, and turns to the media.
+    /// The drive has not found a read's data in its memory, and reads the media.
     Missed(CommandHandle),
     /// The range list of a trim has arrived.
     RangesIn(CommandHandle),

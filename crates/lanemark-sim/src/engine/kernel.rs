@@ -1,14 +1,14 @@
 //! The event kernel: which event happens next, at which instant.
 //!
-//! Events are ordered by (time, sequence of scheduling), so events of one instant happen in the order in which they
-//! were scheduled and no tie in a trajectory is undecided.
+//! Events are ordered by (time, sequence of scheduling), so events at the same instant happen in the order in which
+//! they were scheduled, and every tie in a trajectory is resolved.
 //!
 //! Simulated time only moves forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
-//! algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the bucket of the
-//! highest digit in which its time differs from the present, and of the value of that digit. When a bucket is reached,
+//! algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the bucket for the
+//! highest digit in which its time differs from the present, and for the value of that digit. When a bucket is reached,
 //! its earliest event becomes the present and the others move to lower buckets. Each event moves a few times. Insertion
-//! makes no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly on
-//! the number of events. Events of one instant always share a bucket and keep their order in it, so they need no
+//! makes no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly at
+//! all on the number of events. Events of one instant always share a bucket and keep their order in it, so they need no
 //! number. The buckets grow until they fit the maximum number of pending events, and allocate nothing after that.
 
 use lanemark_schema::units::Instant;
@@ -42,7 +42,7 @@ const VALUES: usize = 1 << BITS;
 const SOON: std::ops::RangeInclusive<usize> = 4..=64;
 
 impl<E: Copy> EventQueue<E> {
-    /// A queue with room for `capacity` events of one instant before it grows.
+    /// A queue with room for `capacity` events at one instant before it grows.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         Self {
             now: 0,
@@ -245,7 +245,8 @@ mod tests {
     fn events_of_the_present_are_forgotten_and_the_others_stay_in_order() {
         for popped in 0..6 {
             let mut bench = Bench::new();
-            // Six of one instant, two of an earlier and a later one, and three added at the present.
+            // Six events at one instant, two at an earlier and a later instant, and three that are added at the
+            // present.
             [7, 3, 7, 9, 7, 7, 7, 7].into_iter().zip(0..).for_each(|(time, event)| {
                 bench.schedule(time, event);
             });
@@ -256,7 +257,7 @@ mod tests {
             (11..13).for_each(|event| bench.schedule(now, event));
             bench.drain();
         }
-        // All events are forgotten after some of them have happened.
+        // All events are discarded after some of them have happened.
         let mut bench = Bench::new();
         (0..4).for_each(|event| bench.schedule(5, event));
         bench.pop();
@@ -265,7 +266,8 @@ mod tests {
         bench.drain();
     }
 
-    /// All routes of ties into the queue: before and after others, and from one digit of the time to the next.
+    /// All ways in which ties enter the queue: before and after other events, and from one digit of the time to the
+    /// next.
     #[test]
     fn events_of_one_instant_keep_their_order_from_bucket_to_bucket() {
         for shift in [0, 4, 5, 9, 10, 30, 59] {
@@ -273,14 +275,14 @@ mod tests {
             let times = [1u64, 2, 3, 2, 1, 3, 3, 2, 1].map(|time| time << shift);
             times.into_iter().zip(0..).for_each(|(time, event)| bench.schedule(time, event));
             (0..3).for_each(|_| bench.pop());
-            // The second instant has ties from before and from now.
+            // The second instant has ties that were scheduled earlier and ties that are scheduled now.
             times[1..3].iter().zip(9..).for_each(|(&time, event)| bench.schedule(time, event));
             bench.drain();
         }
     }
 
     proptest! {
-        /// Times from few instants, so that most events have others of their time, near and far from the present.
+        /// The times come from a few instants, so that most events have ties, both near the present and far from it.
         #[test]
         fn events_come_in_order_of_time_and_then_of_scheduling(
             steps in proptest::collection::vec(

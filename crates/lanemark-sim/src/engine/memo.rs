@@ -12,7 +12,7 @@ impl<Q: Copy + PartialEq, A: Copy> Memo<Q, A> {
         Self { last: None }
     }
 
-    /// Returns the result for `question`, from `law` if the arguments differ from the last ones.
+    /// Returns the result for `question`, computed by `law` if the arguments differ from the last arguments.
     #[inline]
     pub(crate) fn answer(&mut self, question: Q, law: impl FnOnce() -> A) -> A {
         if let Some((last, answer)) = self.last

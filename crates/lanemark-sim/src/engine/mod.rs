@@ -1,4 +1,4 @@
-//! The machinery of a run: events in order of time, things in flight by handle, first-in-first-out stations, and the
+//! The machinery of a run: events in order of time, objects in flight by handle, first-in-first-out stations, and the
 //! budget that accounts for the time of each request.
 
 pub(crate) mod budget;

@@ -17,7 +17,7 @@ pub(crate) struct Schedule {
 /// Data of a command that is ready at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Burst {
-    /// The command that the data belongs to.
+    /// The command to which the data belongs.
     pub command: CommandHandle,
     /// Length of the burst.
     pub bytes: Bytes,

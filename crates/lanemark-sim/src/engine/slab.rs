@@ -1,20 +1,19 @@
-//! Things in flight, named by small handles.
+//! Objects in flight, identified by small handles.
 //!
-//! A slot that is freed is the next one used, so a run in its steady state touches the same few cache
-//! lines and allocates nothing. A handle is a `u32` that knows its slab by
-//! type: the kernel's events stay eight bytes.
+//! A freed slot is the next slot to be used, so a run in its steady state touches the same few cache lines and does not
+//! allocate. A handle is a `u32` that knows its slab by type: the kernel's events stay eight bytes.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A handle into the [`Slab`] of things of kind `K`: no other slab takes it.
+/// A handle into the [`Slab`] of objects of kind `K`, which no other slab accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle<K> {
     number: u32,
     kind: PhantomData<K>,
 }
 
-/// Kinds of things in flight, each with its handle.
+/// Kinds of objects in flight, each with its handle.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident, $handle:ident;)*) => {$(
         $(#[$doc])*
@@ -46,7 +45,7 @@ kinds! {
     VolumeRequests, VolumeRequestHandle;
     /// Their parts on drives.
     Parts, PartHandle;
-    /// Conditions that a simulated database waits for.
+    /// Conditions for which a simulated database waits.
     Waits, WaitHandle;
     /// Requests over a file system's journal.
     Syncs, SyncHandle;
@@ -56,7 +55,7 @@ impl<K> Handle<K> {
     /// No handle.
     pub(crate) const NONE: Self = Self::of(u32::MAX);
 
-    /// The handle of a number, which a slab has given.
+    /// The handle with this number, which a slab has given out.
     pub(crate) const fn of(number: u32) -> Self {
         Self { number, kind: PhantomData }
     }
@@ -108,7 +107,7 @@ impl<T, K: Copy> Slab<T, K> {
         self.free.push(handle.number);
     }
 
-    /// Returns the handles of all things in flight, in their order.
+    /// Returns the handles of all objects in flight, in order.
     pub(crate) fn handles(&self) -> Vec<Handle<K>> {
         let mut is_live = vec![true; self.slots.len()];
         self.free.iter().for_each(|&number| is_live[number as usize] = false);
@@ -116,12 +115,12 @@ impl<T, K: Copy> Slab<T, K> {
         live.map(|(number, _)| Handle::of(number)).collect()
     }
 
-    /// Returns the maximum number of things that were in flight at once.
+    /// Returns the maximum number of objects that were in flight at once.
     pub(crate) fn most(&self) -> usize {
         self.slots.len()
     }
 
-    /// Returns the number of things in flight.
+    /// Returns the number of objects in flight.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -146,18 +145,18 @@ impl<T, K> IndexMut<Handle<K>> for Slab<T, K> {
     }
 }
 
-/// A first-in-first-out chain through a slab; each thing stores its own link.
+/// A first-in-first-out chain through a slab; each object stores its own link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain<K> {
     first: Handle<K>,
     last: Handle<K>,
 }
 
-/// A thing that can be linked into a [`Chain`].
+/// An object that can be linked into a [`Chain`].
 pub(crate) trait Linked {
-    /// The kind of things in the chain.
+    /// The kind of objects in the chain.
     type Kind: Copy + Eq;
-    /// Returns the handle of the next thing in the chain.
+    /// Returns the handle of the next object in the chain.
     fn next(&mut self) -> &mut Handle<Self::Kind>;
 }
 
@@ -219,7 +218,7 @@ mod tests {
         assert_eq!(slab.handles(), [Handle::of(first.number + 1)]);
         assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
         assert_eq!(slab.most(), 2);
-        // The maximum remains when fewer are in flight.
+        // The maximum is kept when fewer objects are in flight.
         let third = slab.insert('d');
         slab.handles().into_iter().for_each(|handle| slab.free(handle));
         assert_eq!((slab.most(), slab.live(), slab.insert('e')), (3, 0, third));

@@ -32,7 +32,7 @@ impl Station {
         ServiceSpan { start, end }
     }
 
-    /// Passes on a stream that flows in during `inflow` and takes `service` of this station.
+    /// Passes on a stream that flows in during `inflow` and occupies this station for `service`.
     ///
     /// The station forwards data while more flows in (cut-through): it finishes no earlier than the inflow, and is busy
     /// for `service` in all. A slower station starts when the first data arrives; a faster one starts late enough to
@@ -43,8 +43,8 @@ impl Station {
         self.serve(arrival, service)
     }
 
-    /// Takes `service` of the station's time from `now` on for small traffic that delays no request. `now` must be the
-    /// present: a later booking would delay arrivals before it.
+    /// Takes `service` of the station's time, from `now` on, for small traffic that does not delay requests. `now` must
+    /// be the present: a later booking would delay arrivals before it.
     pub(crate) fn charge(&mut self, now: Instant, service: Duration) {
         self.serve(now, service);
     }
@@ -60,7 +60,7 @@ impl Station {
         self.free
     }
 
-    /// Returns the time served until now.
+    /// Returns the time served so far.
     pub(crate) fn busy(&self) -> Duration {
         self.busy
     }
@@ -86,7 +86,7 @@ impl Servers {
         self.first_free().forward(inflow, service)
     }
 
-    /// Takes `service` of a server's time from `now` on for small traffic that delays no request.
+    /// Takes `service` of a server's time, from `now` on, for small traffic that does not delay requests.
     pub(crate) fn charge(&mut self, now: Instant, service: Duration) {
         self.first_free().charge(now, service);
     }
@@ -96,13 +96,13 @@ impl Servers {
         self.0.iter().map(Station::free_at).min().unwrap_or_default()
     }
 
-    /// Returns the time served until now, averaged over the servers.
+    /// Returns the time served so far, averaged over the servers.
     pub(crate) fn busy(&self) -> Duration {
         let total: Duration = self.0.iter().map(Station::busy).sum();
         total / self.0.len() as u64
     }
 
-    /// Changes the number of servers to `count`, one or more. Their utilisation until now does not change.
+    /// Changes the number of servers to `count`, one or more. Their utilisation so far does not change.
     pub(crate) fn resize(&mut self, count: usize) {
         let busy = self.busy();
         self.0.resize(count.max(1), Station::default());
@@ -122,7 +122,7 @@ impl Servers {
     }
 }
 
-/// The time for which one request occupies a station, reading and writing.
+/// The time for which one request occupies a station, for reads and for writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     /// The time of a read.
@@ -132,8 +132,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Returns the rate at which `servers` carry requests of `block` with the share `reads` of reads, or nothing if the
-    /// requests take no time.
+    /// Returns the rate at which `servers` carry requests of size `block` with the share `reads` of reads, or `None` if
+    /// the requests take no time.
     pub(crate) fn rate(self, block: Bytes, reads: Ratio, servers: u64) -> Option<BytesPerSecond> {
         let share = reads.get();
         let seconds = self.read.as_seconds() * share + self.write.as_seconds() * (1.0 - share);

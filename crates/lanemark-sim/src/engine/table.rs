@@ -1,7 +1,7 @@
-//! A table by number: open addressing with linear probing, without an order that results could depend on.
+//! A table by number: open addressing with linear probing, without an order on which results could depend.
 //!
-//! The table is for the few objects in flight: units that are being stored, pages of the map in memory. A removal
-//! leaves no mark: later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)
+//! The table is for the few objects in flight: units that are being stored, pages of the map in memory. A removal does
+//! not leave a mark; later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)
 
 const VACANT: u32 = u32::MAX;
 const PLACES_MIN: usize = 16;
@@ -68,7 +68,7 @@ impl<V: Default> Table<V> {
         (self.keys[place] == key).then(|| &self.values[place])
     }
 
-    /// Returns the value of `key`, to change it.
+    /// Returns the value of `key`, for modification.
     pub(crate) fn get_mut(&mut self, key: u32) -> Option<&mut V> {
         let place = self.find(key);
         (self.keys[place] == key).then(|| &mut self.values[place])

@@ -1,18 +1,18 @@
 //! The time budget of one command while it is in flight.
 //!
-//! The hops of nearly every command fit in two lines of the processor's cache. The memory for the other hops is
+//! The hops of nearly every command fit into two cache lines. The memory for the other hops is
 //! allocated when a command first spends time there, and the trace keeps it when another command takes the trace over.
 
 use super::budget::{Budget, FAR, Hop, HopTime, NEAR};
 use super::station::ServiceSpan;
 use lanemark_schema::units::Instant;
 
-/// Times in the media, in the form that a command's time budget takes.
+/// Times in the media, in the form that a command's time budget requires.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MediaTimes {
     /// The media worked during a span, and the command waited before it.
     Span(ServiceSpan),
-    /// Media and channels counted the time since the command arrived.
+    /// Media and channels have counted the time since the command arrived.
     Counted {
         /// Time at the media.
         media: HopTime,
@@ -60,13 +60,13 @@ impl Trace {
         }
     }
 
-    /// Reads both cache lines and returns a number without a meaning.
+    /// Reads both cache lines and returns a meaningless number.
     #[inline]
     pub(crate) fn touch(&self) -> u64 {
         self.mark.picoseconds() ^ self.near[NEAR - 1].wait.picoseconds()
     }
 
-    /// Returns the instant up to which the time is accounted for.
+    /// Returns the instant up to which the time has been attributed.
     pub(crate) fn mark(&self) -> Instant {
         self.mark
     }

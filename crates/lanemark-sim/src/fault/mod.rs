@@ -1,4 +1,4 @@
-//! The plan of faults at work: the active faults, and the outcome of each.
+//! The fault plan during a run: the active faults, and the outcome of each fault.
 //!
 //! [`lanemark_schema::workload::fault`] lists the kinds of faults. An event begins each fault at its time, and another
 //! event ends it. In between the simulator queries [`Faults`] at three points of a command's life (when it is sent,
@@ -24,11 +24,11 @@ pub enum Status {
 /// The number of a fault in its plan.
 pub(super) type FaultNumber = u16;
 
-/// The faults of a system at work.
+/// The faults of a running system.
 pub(super) struct Faults {
-    /// The system as it was built: links return to this state.
+    /// The system as it was built; links return to this state.
     pub system: SystemSpec,
-    /// The faults of the plan in the order of their times.
+    /// The faults of the plan, in the order of their times.
     plan: Vec<Fault>,
     uses: Vec<FaultUse>,
     /// Faults that have begun, without a successful request since.
@@ -48,13 +48,14 @@ pub(super) struct DriveFaults {
     /// Number of commands that will be stuck.
     stuck: u32,
     stuck_by: FaultNumber,
-    /// Last reset of the drive by the host, after lost answers.
+    /// The host's last reset of the drive, after lost answers.
     pub reset: Option<Reset>,
     /// The fault that made the host abandon the drive, because no port answers.
     pub gone: Option<FaultNumber>,
 }
 
-/// A drive that takes no commands for some time. Answers to commands that were sent before the reset began are lost.
+/// A drive that does not accept commands for some time. Answers to commands that were sent before the reset began are
+/// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reset {
     /// Instant at which the reset began.
@@ -86,8 +87,8 @@ pub(super) enum FaultEffect {
 }
 
 impl Faults {
-    /// Returns the faults of `system` before any has begun. Returns nothing if the system is free of faults, except for
-    /// reads that are repeated from the start on, which are a property of the drive.
+    /// Returns the faults of `system` before any of them has begun. Returns `None` if the system has no faults, except
+    /// for reads that are repeated from the start, which are a property of the drive.
     pub(super) fn of(system: &SystemSpec) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
@@ -129,7 +130,7 @@ impl Faults {
         &mut self.drives[usize::from(drive)]
     }
 
-    /// Notes that a fault has begun.
+    /// Records that a fault has begun.
     pub(super) fn begin(&mut self, number: FaultNumber) {
         self.unrecovered.push(number);
     }
@@ -146,7 +147,7 @@ impl Faults {
         }
     }
 
-    /// Notes a command that a fault delayed.
+    /// Records a command that a fault delayed.
     pub(super) fn held(&mut self, number: FaultNumber) {
         self.uses[usize::from(number)].held += 1;
     }
@@ -155,7 +156,7 @@ impl Faults {
         self.uses[usize::from(number)].lost += bytes;
     }
 
-    /// Notes how a request on `drive` ended.
+    /// Records how a request on `drive` ended.
     pub(super) fn ended(
         &mut self,
         drive: DriveNumber,
@@ -179,7 +180,7 @@ impl Faults {
         });
     }
 
-    /// Returns the last fault for which `of` returns true that has begun and is not over at `now`.
+    /// Returns the last fault for which `of` returns true and which has begun but is not over at `now`.
     pub(super) fn last(
         &self,
         drive: DriveNumber,
@@ -189,8 +190,8 @@ impl Faults {
         self.last_of_any(now, |fault| fault.hurts(drive.0) && of(&fault.kind))
     }
 
-    /// Returns the last fault for which `of` returns true that has begun and is not over at `now`, on any drive. Faults
-    /// that are added to a run may begin before faults that were added earlier.
+    /// Returns the last fault on any drive for which `of` returns true and which has begun but is not over at `now`.
+    /// Faults that are added to a run may begin before faults that were added earlier.
     pub(super) fn last_of_any(
         &self,
         now: Instant,
@@ -220,7 +221,7 @@ impl Faults {
         let latency = self.last(drive, now, |kind| matches!(kind, FaultKind::Latency { .. }));
         let pauses = self.holding(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
         let paused = pauses.max_by_key(|&number| self.fault(number).over_at());
-        // The first fault that refuses a write, since the drive has taken more data at every later time.
+        // The first fault that refuses a write, because the drive has accepted more data at every later time.
         let limit = |fault: &Fault| match fault.kind {
             FaultKind::ReadOnly { written } => Some(written),
             _ => None,
@@ -320,7 +321,7 @@ fn unused(fault: &Fault) -> FaultUse {
 }
 
 impl DriveFaults {
-    /// Makes the answers to commands from before `now` lost, and the drive refuse commands until `until`.
+    /// Discards the answers to commands from before `now`, and makes the drive refuse commands until `until`.
     pub(super) fn begin_reset(
         &mut self,
         now: Instant,
@@ -345,8 +346,8 @@ pub(super) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
 
 /// Time that a host waits before it fails a request whose drive is gone: long enough for time to advance.
 pub(super) const REFUSAL: Duration = Duration::from_microseconds(1);
-/// Maximum number of times that a host repeats a command whose data a link has spoilt: `SD_MAX_RETRIES` of Linux's SCSI
-/// disks.
+/// Maximum number of times that a host repeats a command whose data a link has corrupted: `SD_MAX_RETRIES` of Linux's
+/// SCSI disks.
 pub(super) const LINK_RETRIES: u8 = 5;
 
 #[cfg(test)]

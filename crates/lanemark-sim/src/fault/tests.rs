@@ -55,7 +55,7 @@ fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
     ] {
         assert_eq!(last(&plan, drive, now), expected, "drive {drive} at {now:?}");
     }
-    // A fault that is added last and begins first.
+    // A fault that is added last but begins first.
     let added = plan.add("latency extra=3us at=5us for=100us".parse().unwrap());
     assert_eq!(last(&plan, 0, at(15)), Some(0));
     assert_eq!(last(&plan, 0, at(7)), Some(added));

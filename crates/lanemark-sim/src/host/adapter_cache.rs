@@ -3,10 +3,10 @@
 //!
 //! A write takes room in the cache and is complete when its data is there. The cache then writes to each drive in the
 //! order of addresses, up to the drive's limit of outstanding writes, and starts again at the lowest address after the
-//! highest. Neighbours are combined into one write, up to a length and not over its multiples, since adapters keep data
-//! in lines. Data that is overwritten before its turn reaches a drive once. When there is no room, a write waits for
-//! the next write to a drive to end, in the order of arrival. A read whose data is in the cache in one piece is served
-//! from it.
+//! highest. Neighbours are combined into one write, up to a maximum length and not across multiples of it, because
+//! adapters store data in lines. Data that is overwritten before its turn reaches a drive once. When there is no room,
+//! writes wait in the order of arrival until the next write to a drive ends. A read whose data is in the cache in one
+//! piece is served from the cache.
 //!
 //! Not modelled: data that is kept after it has been written, reading ahead, and the wait of a few seconds before the
 //! cache begins to write.
@@ -101,7 +101,7 @@ impl Cache {
         }
     }
 
-    /// Returns whether the cache contains all of a piece, in one.
+    /// Returns whether the cache contains a whole piece in one part.
     pub(crate) fn holds(&self, drive: DriveNumber, piece: Piece) -> bool {
         let (offset, length) = piece;
         let (start, end) = (offset.get(), (offset + length).get());
@@ -113,10 +113,10 @@ impl Cache {
 }
 
 impl Unwritten {
-    /// Adds a piece, and returns how many of its bytes the cache already contained.
+    /// Adds a piece, and returns the number of its bytes that the cache already contained.
     fn put(&mut self, start: u64, end: u64) -> u64 {
         let (mut from, mut to, mut overwritten) = (start, end, 0);
-        // Backwards from the last piece that begins no later than the end, as far as they meet.
+        // The search goes backwards from the last piece that begins no later than the end, as long as the pieces meet.
         while let Some((&own_start, &own_end)) = self.pieces.range(..=to).next_back() {
             if own_end < from {
                 break;
@@ -199,7 +199,7 @@ mod tests {
         cache.put(DRIVE, (Bytes(0), Bytes(64)));
         assert_eq!((cache.held(), cache.room), (Bytes(64), Bytes::ZERO));
         let piece = cache.next(DRIVE).unwrap();
-        // A piece that the cache did not send releases no room.
+        // A piece that the cache did not send does not release room.
         cache.drained(DRIVE, (Bytes(0), Bytes(32)));
         assert!(!cache.reserve(Bytes(1)));
         cache.drained(DRIVE, piece);
@@ -252,8 +252,8 @@ mod tests {
         assert!(!holds(&cache, 64, 32));
     }
 
-    /// Compares with a set of blocks: the cache loses no data and writes no data that was not put, and the room equals
-    /// the cached data.
+    /// Compares the cache with a set of blocks: it does not lose data or write data that was not put, and the used room
+    /// equals the cached data.
     #[test]
     fn room_and_pieces_agree_with_a_set_of_blocks() {
         const BLOCK: u64 = 4096;

@@ -1,9 +1,9 @@
 //! Interrupts that announce several completions.
 //!
 //! The model follows NVM Express 1.2, 5.14.1 (features 08h, Interrupt Coalescing, and 09h, Interrupt Vector
-//! Configuration) and 7.5: a vector's interrupt is delayed until its queue contains the aggregation threshold of
-//! completions, or the aggregation time since the first of them is over. A threshold of one or a time of zero means no
-//! delay. Each queue has its vector, and coalescing applies to all of them.
+//! Configuration) and 7.5: a vector's interrupt is delayed until the number of completions in its queue reaches the
+//! aggregation threshold, or until the aggregation time since the first of them is over. A threshold of one or a time
+//! of zero means no delay. Each queue has its vector, and coalescing applies to all of them.
 //!
 //! Not modelled: vectors that queues share or that are exempt; a host that reads the queue before it is interrupted;
 //! the bytes that a withheld message saves on the link (4 of some 4,000 for a short read).
@@ -30,16 +30,16 @@ struct Vector {
     timed: bool,
 }
 
-/// The announcement of a completion: with others later, or now.
+/// The announcement of a completion: now, or later together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionNotice {
     /// The completion waits; with an instant, [`Coalescing::expire`] must be called then.
     Later(Option<Instant>),
-    /// The completion is announced now, with all that wait.
+    /// The completion is announced now, together with all that wait.
     Together,
 }
 
-/// Outcome of the end of an aggregation time.
+/// The outcome of the end of an aggregation time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// The completions that wait are announced now.
@@ -51,7 +51,7 @@ pub(crate) enum Expiry {
 }
 
 impl Coalescing {
-    /// Creates the vectors without waiting completions.
+    /// Creates the vectors, without waiting completions.
     pub(crate) fn new(spec: CoalescingSpec) -> Self {
         Self { spec, vectors: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl Coalescing {
         if vector.count == 1 {
             vector.deadline = now + self.spec.time;
         }
-        // One event at a time is enough: if it is early, it is set again.
+        // One event at a time is sufficient: if it occurs early, it is scheduled again.
         let timed = std::mem::replace(&mut vector.timed, true);
         CompletionNotice::Later((!timed).then_some(vector.deadline))
     }
@@ -181,7 +181,7 @@ mod tests {
             CompletionNotice::Together
         );
         while coalescing.pop(&mut slab, QueueNumber(0)).is_some() {}
-        // The event of the first batch is still pending, so the second does not need another yet.
+        // The event of the first batch is still pending, so the second batch does not need one yet.
         assert_eq!(
             add(&mut coalescing, &mut slab, at(70), QueueNumber(0)),
             CompletionNotice::Later(None)

@@ -1,6 +1,6 @@
-//! Host protocols: slots for commands, and the cost of handing a command over.
+//! Host protocols: slots for commands, and the cost of handing over a command.
 //!
-//! AHCI (Serial ATA AHCI 1.3.1): one list of 32 commands a port. The host writes a register; the controller reads the
+//! AHCI (Serial ATA AHCI 1.3.1): one list of 32 commands per port. The host writes a register; the controller reads the
 //! command header and then the command table from memory, one after the other, and sends the frames. The uncached
 //! register reads of the driver are processor time.
 //!
@@ -16,14 +16,14 @@
 //! request and drives the links itself. Each drive has a queue of up to 256 commands.
 //!
 //! USB storage: the host writes transfer descriptors of 16 bytes and the unit of the command to memory, and a doorbell;
-//! the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads both, one after the other, and sends the unit. Descriptors of
-//! data, one for each page, count with the command's. USB Attached SCSI queues 30 commands, the number that Linux's
-//! `uas` uses for bridges with 32 streams. Bulk-only transport queues one, and its processor time includes the driver's
-//! three exchanges for command, data and status.
+//! the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads both, one after the other, and sends the unit. Data descriptors,
+//! one for each page, are counted together with the command's descriptor. USB Attached SCSI queues 30 commands, the
+//! number that Linux's `uas` uses for bridges with 32 streams. Bulk-only transport queues one command, and its
+//! processor time includes the driver's three exchanges for command, data and status.
 //!
-//! Interrupts: an NVMe completion has a separate one, unless [`Coalescing`] announces several together, and so has a
-//! SAS adapter's. AHCI has one path for all, on core 0, and so has xHCI; the running handler also handles completions
-//! that arrive while it runs.
+//! Interrupts: an NVMe completion has a separate interrupt, unless [`Coalescing`] announces several together, and so
+//! has a completion of a SAS adapter. AHCI has one interrupt path for all commands, on core 0, and so has xHCI; the
+//! running handler also handles completions that arrive while it runs.
 //!
 //! `sim::arbitration` describes which of its NVMe queues a drive serves next. Not modelled: AHCI's command completion
 //! coalescing.
@@ -46,8 +46,8 @@ const PAGES_IN_ENTRY: u64 = 2;
 const PAGE: u64 = 4096;
 /// Length of a doorbell.
 const DOORBELL: Bytes = Bytes(4);
-/// The end of a command: a completion of 16 bytes and a message of 4 (MSI-X) to the host, which then writes a doorbell.
-/// AHCI and SAS adapters, whose structures are about as long, are assumed to use the same.
+/// The end of a command: a completion of 16 bytes and an MSI-X message of 4 bytes to the host, which then writes a
+/// doorbell. AHCI and SAS adapters, whose structures have about the same length, are assumed to use the same sizes.
 pub(crate) const COMPLETION: Accesses = Accesses {
     host_writes: DOORBELL,
     device_writes: [Bytes(16), Bytes(4)],
@@ -169,13 +169,14 @@ impl Protocol {
         self.spec.interrupt_time
     }
 
-    /// Notes that the handler of an interrupt runs until `end`.
+    /// Records that the handler of an interrupt runs until `end`.
     pub(crate) fn handles_until(&mut self, end: Instant) {
         self.handler_until = end;
     }
 
     /// Returns whether a command needs an otherwise empty queue: ATA's FLUSH CACHE and DATA SET MANAGEMENT are not
-    /// queued, and the driver waits until the queue is empty for them (ATA8-ACS, 7.1; libata's `ata_qc_defer`).
+    /// queued, and the driver waits until the queue is empty before it sends them (ATA8-ACS, 7.1; libata's
+    /// `ata_qc_defer`).
     fn is_alone(&self, operation: Operation) -> bool {
         self.spec.kind == ProtocolKind::Ahci && !operation.moves_data()
     }
@@ -209,7 +210,7 @@ impl Protocol {
         queue.free = if alone { self.spec.queue_depth } else { queue.free + 1 };
     }
 
-    /// Returns the next command that waited and has a slot now.
+    /// Returns the next command that was waiting and now has a slot.
     pub(crate) fn next_with_slot<T: Candidate>(
         &mut self,
         slab: &mut Slab<T, Commands>,
@@ -225,7 +226,7 @@ impl Protocol {
         if queue.takes(alone, depth) { queue.waiting.pop(slab) } else { None }
     }
 
-    /// Returns the number of reads of host memory, one after the other, before the controller has a command.
+    /// Returns the number of successive reads of host memory before the controller has a command.
     #[inline]
     pub(crate) fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
         match (self.spec.kind, operation) {
@@ -236,7 +237,7 @@ impl Protocol {
         }
     }
 
-    /// Makes the controller fetch a command, and returns when it has it.
+    /// Makes the controller fetch a command, and returns the instant at which it has the command.
     pub(crate) fn fetch(
         &self,
         now: Instant,
@@ -295,11 +296,11 @@ fn needs_list(length: Bytes) -> bool {
 fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
     let pages = length.get().div_ceil(PAGE);
     match kind {
-        // A command header of 32 bytes, a table of 128 and one 16-byte region descriptor a page.
+        // A command header of 32 bytes, a table of 128 bytes, and one 16-byte region descriptor per page.
         ProtocolKind::AtaDma => Bytes::ZERO,
         // A message of 128 bytes, with a 16-byte element for each page.
         ProtocolKind::SasHba => Bytes(128 + 16 * pages),
-        // A descriptor of the command and one a page, with a unit of 32 bytes or a wrapper of 31.
+        // A descriptor for the command and one for each page, with a unit of 32 bytes or a wrapper of 31 bytes.
         ProtocolKind::Uasp | ProtocolKind::BulkOnly => Bytes(16 + 32 + 16 * pages),
         ProtocolKind::Ahci => Bytes(32 + 128 + 16 * pages),
         ProtocolKind::Nvme if needs_list(length) => Bytes(64 + 8 * pages),
@@ -345,7 +346,7 @@ mod tests {
         ] {
             let (list, length) = (pages > 2, Bytes(length));
             assert_eq!(needs_list(length), list, "{length}");
-            // A write's list is read before its data, a read's in parallel with its media.
+            // A write's list is read before its data, and a read's list in parallel with the media.
             assert_eq!(nvme.fetches(Operation::Write, length), 1 + u64::from(list), "{length}");
             for operation in [Operation::Read, Operation::Flush, Operation::Trim] {
                 assert_eq!(nvme.fetches(operation, length), 1, "{operation:?} of {length}");
@@ -384,7 +385,7 @@ mod tests {
             assert_eq!(protocol.interrupt(at(100)), protocol.spec.interrupt_time);
             assert_eq!(protocol.interrupts(), if own { 3 } else { 2 });
             assert_eq!(protocol.completion_core(3), if own { 3 } else { 0 });
-            // A restarted controller runs no handler.
+            // After a restart of the controller, no handler runs.
             protocol.handles_until(at(500));
             protocol.restart();
             assert_eq!(protocol.interrupt(at(200)), protocol.spec.interrupt_time);

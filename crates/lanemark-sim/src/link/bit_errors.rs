@@ -5,8 +5,8 @@
 //! exponential distribution. Checksums find each error. PCI Express repeats a corrupted packet itself
 //! ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repeat may have errors too. SATA answers a Data frame
 //! with a wrong CRC with R_ERR, and the command ends with ICRC (Serial ATA 3.2, link layer). SAS answers with NAK, and
-//! the command ends too if the drive does not retry in the transport layer (SPL-4, link layer). The host then sends the
-//! command again.
+//! the command also ends if the drive does not retry in the transport layer (SPL-4, link layer). The host then sends
+//! the command again.
 //!
 //! Not modelled: frames that are not data, which the link itself repeats; several errors in one packet (they are rare
 //! at any ratio at which a link works); links that train again because of errors; errors in bursts.
@@ -18,7 +18,7 @@ use lanemark_schema::rng::Rng;
 pub(super) struct BitErrors {
     rate: f64,
     rng: Rng,
-    /// Good bits before the next wrong one.
+    /// Number of good bits before the next wrong bit.
     good: u64,
     spoilt: bool,
 }
@@ -100,7 +100,7 @@ mod tests {
                 from = to;
             }
         }
-        // One wrong bit spoils a command, and the mark stays until it is read.
+        // One wrong bit corrupts a command, and the mark remains until it is read.
         let mut errors = BitErrors::new(rate, Rng::new(StreamKey::from_seed(9)));
         errors.spoil(wrong[0]);
         assert!(!errors.take_spoilt());

@@ -1,8 +1,8 @@
-//! The model of a link: a table with the time that each phase of a command takes of each direction.
+//! The model of a link: a table of the time for which each phase of a command occupies each direction.
 //!
-//! Each kind of link fills the table in a separate folder (`table.rs`), which also states the values that the link
-//! trains to, the cost of a wrong bit and the maximum throughput. [`Link`](super::Link) turns the table into stations
-//! and does not depend on the kind.
+//! Each kind of link fills the table in a separate folder (`table.rs`), which also states the values to which the link
+//! trains, the cost of a wrong bit and the maximum throughput. [`Link`](super::Link) turns the table into stations and
+//! does not depend on the kind.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub enum Phase {
     ToHost(Bytes, BurstPosition),
     /// A burst of data to the drive, which requests it first.
     ToDrive(Bytes, BurstPosition),
-    /// The end of a command that brought the host no data, unless it followed data to the drive.
+    /// The end of a command that sent no data to the host, unless it followed data to the drive.
     Completion(Operation),
     /// Accesses of a protocol to memory and registers, if the link carries such accesses.
     Accesses(Accesses),
@@ -47,15 +47,16 @@ pub enum Phase {
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accesses {
-    /// A write of the host to the device.
+    /// A write by the host to the device.
     pub host_writes: Bytes,
-    /// Writes of the device to the host's memory.
+    /// Writes by the device to the host's memory.
     pub device_writes: [Bytes; 2],
     /// Bytes that the device reads from the host's memory, and the number of requests for them.
     pub device_reads: (Bytes, u64),
 }
 
-/// The time that a phase takes of each direction. In a half-duplex link both are one, and their times add up.
+/// The time for which a phase occupies each direction. On a half-duplex link both directions are one, and their times
+/// add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseTime {
     /// The direction to the host.
@@ -96,9 +97,9 @@ impl std::ops::Add for PhaseTime {
 pub(crate) struct LinkLoad<'t> {
     /// The test.
     pub test: &'t Test,
-    /// The largest command that requests are cut into.
+    /// The largest command into which requests are split.
     pub transfer_max: Bytes,
-    /// The smallest amount of data that leaves the media at once.
+    /// The smallest amount of data that leaves the media at a time.
     pub least: Bytes,
     /// Accesses that end a command.
     pub end: Accesses,
@@ -106,7 +107,7 @@ pub(crate) struct LinkLoad<'t> {
 
 /// A kind of link.
 pub(crate) trait Law: fmt::Display {
-    /// Returns the time that a phase takes of each direction, at the model's own speed.
+    /// Returns the time for which a phase occupies each direction, at the model's own speed.
     fn cost(&self, phase: Phase) -> PhaseTime;
 
     /// Returns the bytes a second in one direction after the line code, before frames and packets.
@@ -115,18 +116,18 @@ pub(crate) trait Law: fmt::Display {
     /// Returns the maximum throughput of the link for the requests.
     fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond;
 
-    /// Returns the model after the link has trained again, or nothing if it cannot train to that value.
+    /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
     fn train(&self, to: Training) -> Option<Self>
     where
         Self: Sized;
 
-    /// Returns the values that the link trains to, as text.
+    /// Returns the values to which the link trains, as text.
     fn trainings(&self) -> &'static str;
 
     /// Returns the bits on the wire for `bytes` of data.
     fn bits(&self, bytes: Bytes) -> u64;
 
-    /// Returns the time that a wrong bit costs if the link itself repeats the data, or nothing if the command has to be
+    /// Returns the time that a wrong bit costs if the link itself repeats the data, or `None` if the command must be
     /// repeated.
     fn replay_time(&self) -> Option<Duration> {
         None

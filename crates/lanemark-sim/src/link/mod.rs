@@ -1,7 +1,7 @@
 //! Links: the cost of a frame or packet on the wire, and the wire as a station.
 //!
 //! A burst is charged as the sum of its frames or packets, in one event. `sata::tests` and `pcie::tests` show that the
-//! sum equals one frame or packet after the other.
+//! sum equals a simulation of successive frames or packets.
 
 mod bit_errors;
 mod frame_turns;
@@ -39,9 +39,9 @@ pub struct LinkSpec {
     pub name: String,
     /// Model of the link.
     pub law: LinkLaw,
-    /// Time through the link in addition to the length of the data: serialiser, buffers, a switch.
+    /// Time through the link in addition to the transfer time of the data: serialiser, buffers, a switch.
     pub latency: Duration,
-    /// Speed as a multiple of the model's; 1 except for a link that shows the gain of a faster one.
+    /// Speed as a multiple of the model's speed; it is 1 unless the gain of a faster link is to be determined.
     pub speed: u32,
 }
 
@@ -60,7 +60,7 @@ pub enum LinkLaw {
     Bridge(Bridge),
 }
 
-/// Bits on the wire of a byte that is coded 8b/10b, as SATA and SAS up to 12 Gb/s are.
+/// Bits on the wire for a byte that is coded 8b/10b, as on SATA and on SAS up to 12 Gb/s.
 const LINE_BITS: u64 = 10;
 
 impl LinkLaw {
@@ -74,7 +74,7 @@ impl LinkLaw {
         }
     }
 
-    /// Returns the model after the link has trained again, or nothing if it cannot train to that value.
+    /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
     pub fn trained(&self, to: Training) -> Option<Self> {
         match self {
             Self::Pcie(law) => law.train(to).map(Self::Pcie),
@@ -85,7 +85,7 @@ impl LinkLaw {
         }
     }
 
-    /// Returns the values that the link trains to, as text.
+    /// Returns the values to which the link trains, as text.
     pub(crate) fn trainings(&self) -> &'static str {
         self.kind().trainings()
     }
@@ -95,7 +95,7 @@ impl LinkLaw {
         self.kind().rate()
     }
 
-    /// Returns the time that a phase of a command takes of each direction.
+    /// Returns the time for which a phase of a command occupies each direction.
     pub fn cost(&self, phase: Phase) -> PhaseTime {
         self.kind().cost(phase)
     }
@@ -128,7 +128,7 @@ pub(crate) struct Link {
     to_drive: Servers,
     /// Whether the link carries accesses of a protocol, rather than commands in dedicated frames.
     carries_accesses: bool,
-    /// A full data frame of a half-duplex link, whose one station is `to_host`, and the bookings of that station.
+    /// A full data frame of a half-duplex link, whose only station is `to_host`, and the bookings of that station.
     half_duplex_frame: Option<Duration>,
     turns: FrameTurns,
     /// The accesses that end a command of the protocol, and their cost at the model's own speed.
@@ -148,7 +148,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// An idle link, over which a protocol ends its commands by the accesses `end`.
+    /// An idle link, over which a protocol ends its commands with the accesses `end`.
     pub(crate) fn new(spec: &LinkSpec, end: Accesses) -> Self {
         let servers = Servers::new(spec.law.kind().connections() as usize);
         let mut link = Self {
@@ -173,7 +173,7 @@ impl Link {
         link
     }
 
-    /// Returns the time through the link in addition to the length of the data.
+    /// Returns the time through the link in addition to the transfer time of the data.
     pub(crate) fn latency(&self) -> Duration {
         self.latency
     }
@@ -200,18 +200,18 @@ impl Link {
         (self.command, self.completion) = (Memo::new(), Memo::new());
     }
 
-    /// Makes a share of bits wrong from now on, by the draws of `rng`; without a share no bit is wrong.
+    /// Corrupts a share of the bits from now on, by draws from `rng`; without a share, bits are not corrupted.
     pub(crate) fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
         self.errors = rate.map(|rate| Box::new(BitErrors::new(rate, rng)));
     }
 
-    /// Returns whether the host's command has to repeat the data that the link carried last.
+    /// Returns whether the host's command must repeat the data that the link last carried.
     pub(crate) fn take_spoilt(&mut self) -> bool {
         self.errors.as_mut().is_some_and(|errors| errors.take_spoilt())
     }
 
-    /// Returns the time of data on a link that may spoil some of it: the link repeats some errors at once, the command
-    /// repeats all others.
+    /// Returns the time of data on a link that may corrupt some of it: the link itself repeats the data for some
+    /// errors, and the command repeats it for all others.
     #[inline]
     fn disturbed(&mut self, bytes: Bytes, service: Duration) -> Duration {
         let Some(errors) = &mut self.errors else { return service };
@@ -273,7 +273,7 @@ impl Link {
         self.to_drive.forward(inflow, service)
     }
 
-    /// Sends the end of a command that brought the host no data, unless it has followed data to the drive.
+    /// Sends the end of a command that sent no data to the host, unless it followed data to the drive.
     pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
         let (law, end, speed) = (&self.law, self.end_cost, self.speed);
         let PhaseTime { to_host, to_drive } = self
@@ -378,13 +378,13 @@ mod tests {
         }
     }
 
-    /// Whether a direction was busy without a gap until `count` times `bytes` were through, and the answers to
-    /// `answered` bytes of data of the other direction: 16 bytes in 678.4, the interval of this link.
+    /// Whether a direction was busy without a gap until `count` times `bytes` had passed, together with the answers to
+    /// `answered` bytes of data in the other direction: 16 bytes for every 678.4, the interval of this link.
     fn filled(pcie: &Pcie, direction: &Servers, count: u64, bytes: u64, answered: u64) -> bool {
         let answers = pcie.wire_time(count * answered).scaled(160, 6784);
         let wire = (pcie.wire_time(count * bytes) + answers).picoseconds();
         let busy = direction.busy().picoseconds();
-        // Rounding to the picosecond happens eight or fewer times a command.
+        // A command is rounded to the picosecond at most eight times.
         direction.free_at().picoseconds() == busy && busy.abs_diff(wire) <= count * 8
     }
 
@@ -413,7 +413,7 @@ mod tests {
         carry(&mut both, COUNT, false);
         assert!(filled(&pcie, &both.to_host, COUNT, read_up + write_up, data_down));
         assert!(filled(&pcie, &both.to_drive, COUNT, read_down + write_down, data_up));
-        // Both at once take little longer than one of them: the difference is the small packets of the other, and the
+        // Both together take little longer than one of them: the difference is the small packets of the other, and the
         // answers to its data.
         let slowed = both.busy().as_seconds() / reads.busy().as_seconds();
         let answers = data_down as f64 * 16.0 / 678.4;
@@ -435,7 +435,7 @@ mod tests {
             (link.to_host.busy(), link.to_drive.busy())
         };
         let (up, down) = carried(None, None);
-        // 8 KiB in flight: a round trip for two blocks of 4 KiB, instead of their time on the wire.
+        // With 8 KiB in flight, two blocks of 4 KiB take a round trip instead of their time on the wire.
         let (pcie, _) = link(|_| ());
         let paced = trip * (COUNT / 2);
         let tagged = down - pcie.completion_time(BLOCK) * COUNT + paced;

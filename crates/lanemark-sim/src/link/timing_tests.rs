@@ -1,4 +1,4 @@
-//! Links as stations: the waits between parts, to the picosecond, and the effect of a new training.
+//! Links as stations: the waits between parts, to the picosecond, and the effect of retraining.
 
 use super::*;
 use crate::host::protocol::COMPLETION;
@@ -58,7 +58,7 @@ fn the_same_direction_waits_and_over_sata_the_other_too() {
         let mut one = link(law, 1);
         read(&mut one, START);
         assert_eq!(read(&mut one, START), START + reads * 2, "{law}");
-        // An idle gap is not recovered.
+        // The time of an idle gap is not recovered.
         let later = START + reads * 5;
         assert_eq!(read(&mut one, later), later + reads, "{law}");
         let mut one = link(law, 1);
@@ -112,7 +112,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
         own.read_data_time(BLOCK, true) - own.read_data_time(BLOCK, false)
     );
     assert_eq!(time(false, true) - time(false, false), own.read_completion_time());
-    // The same query at another location has another result, also on one link.
+    // The same query at another position has a different result, even on one link.
     let mut one = link(law, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
@@ -162,7 +162,7 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
         {
             let factor = u64::from(speed);
             for (plain, fast) in [(*to_host, fast_to_host), (*to_drive, fast_to_drive)] {
-                // A half-duplex link and connections add up times, each rounded down to the picosecond.
+                // Half-duplex links and connections add up times that are each rounded down to the picosecond.
                 let off = (plain / factor).picoseconds().abs_diff(fast.picoseconds());
                 assert!(off <= 4, "{law} at {speed} times its speed: {name} {fast} of {plain}");
             }
@@ -275,7 +275,7 @@ fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
         (sas(SasRate::Gen3, 1), sas(SasRate::Gen1, 1)),
         (sas(SasRate::Gen3, 2), sas(SasRate::Gen3, 1)),
     ] {
-        // The old model has answered all queries that follow.
+        // The old model has already answered all queries that follow.
         let mut one = link(old, 1);
         read(&mut one, START);
         write(&mut one, START);

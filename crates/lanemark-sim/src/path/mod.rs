@@ -1,10 +1,10 @@
 //! The path of data between host memory and a drive's buffer: links, and the drive's controller data path.
 //!
 //! Stations along the path forward a burst while it flows in (cut-through), so its time is the time of the slowest
-//! station and not the sum. A drive's own links see its bursts in one order, so their part of the path is computed at
-//! once. Links that several drives share are booked when a burst reaches them: bursts of different drives take turns in
-//! the order of their arrival, and since a drive's own link delivers its bursts one after the other, they keep their
-//! order. A bridge delays commands for longer than the frames that follow them, so the link after it is also booked
+//! station and not the sum. A drive's own links receive its bursts in one order, so their part of the path is computed
+//! at once. Links that several drives share are booked when a burst reaches them: bursts of different drives take turns
+//! in the order of their arrival, and since a drive's own link delivers its bursts one after the other, they keep their
+//! order. A bridge delays commands for longer than the frames that follow, so the link after it is also booked
 //! when the commands reach it.
 
 pub(crate) mod multipath;
@@ -35,10 +35,10 @@ pub(super) struct PortPath {
     /// Position of the path's own links in the list of all links.
     place: usize,
     links: Vec<Link>,
-    /// Number of its links before a command's second step: up to a bridge, or all.
+    /// Number of the path's links before a command's second step: the links up to a bridge, or all links.
     first_step: usize,
-    /// Whether any of its links carries accesses of a protocol, whether any issues commands by frames, and the latency
-    /// of the packet links before the second step. A link never changes its kind.
+    /// Whether any of the path's links carries accesses of a protocol, whether any of them issues commands in frames,
+    /// and the latency of the packet links before the second step. A link never changes its kind.
     carries_accesses: bool,
     issues_by_frames: bool,
     latency: Duration,
@@ -52,11 +52,11 @@ struct DataPath {
 }
 
 impl Path {
-    /// Creates the idle path of a drive, over which its protocol ends commands by the accesses `end`.
+    /// Creates the idle path of a drive, over which its protocol ends commands with the accesses `end`.
     pub(super) fn new(attachment: &AttachmentSpec, end: Accesses) -> Self {
         let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
-        // Hops of a second path are numbered after the hops of the longest first one.
+        // Hops of a second path are numbered after the hops of the longest first path.
         let places = [attachment.way.trunk, LINKS_MAX];
         let ways = attachment.ways().zip(places).map(|(way, place)| PortPath::new(way, place, end));
         Self {
@@ -72,7 +72,7 @@ impl Path {
     }
 
     /// Sends read data from the drive over its own links to a port, followed by the completion after the last burst,
-    /// and returns when it flows out of them.
+    /// and returns the times during which it flows out of them.
     pub(super) fn carry_read(
         &mut self,
         way: WayNumber,
@@ -185,7 +185,7 @@ impl PortPath {
         &mut self.links[number]
     }
 
-    /// Returns whether one of the path's own links has spoilt the data that it carried last.
+    /// Returns whether one of the path's own links has corrupted the data that it last carried.
     pub(super) fn take_spoilt(&mut self) -> bool {
         self.links.iter_mut().fold(false, |spoilt, link| link.take_spoilt() | spoilt)
     }
@@ -200,12 +200,12 @@ impl PortPath {
         shared.map(Link::latency).sum::<Duration>() + self.latency
     }
 
-    /// Returns whether the drive receives its commands by frames, after the controller has fetched them.
+    /// Returns whether the drive receives its commands in frames, after the controller has fetched them.
     pub(super) fn issues_by_frames(&self) -> bool {
         self.issues_by_frames
     }
 
-    /// Takes the links' time for accesses of the protocol.
+    /// Occupies the links for accesses of the protocol.
     pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: Accesses) {
         shared[..self.shared].iter_mut().for_each(|link| link.charge(now, accesses));
         if self.carries_accesses {
@@ -245,7 +245,8 @@ impl PortPath {
         trace.mark()
     }
 
-    /// Sends the end of a command that brought the host no data, and returns when its interrupt has arrived.
+    /// Sends the end of a command that sent no data to the host, and returns the instant at which its interrupt
+    /// arrives.
     pub(super) fn complete(
         &mut self,
         shared: &mut [Link],
@@ -368,7 +369,7 @@ impl DataPath {
     }
 }
 
-/// Returns `span` as it appears at the far end of a link; the latency counts as time in the link.
+/// Returns `span` as seen at the far end of a link; the latency counts as time in the link.
 fn delayed(span: ServiceSpan, latency: Duration) -> ServiceSpan {
     ServiceSpan { start: span.start, end: span.end + latency }
 }

@@ -1,28 +1,28 @@
 //! A drive with two ports, each on a separate path to the host, and the choice between them.
 //!
 //! SAS drives have two ports, and NVMe drives for storage servers split their lanes into two (2 x2 instead of x4). The
-//! host's multipath layer presents both as one drive. *Round robin* sends commands over the two paths in turn, both
-//! active; *failover* sends all over the first for as long as it works.
+//! host's multipath layer presents both ports as one drive. *Round robin* sends commands over the two active paths in
+//! turn; *failover* sends all commands over the first path as long as it works.
 //!
-//! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on commands take the
-//! other. Commands in flight on it are lost: the drive may have executed them, but no answer arrives, and the host
-//! detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts when the
-//! command is sent). The host then sends the command again, from the start, over the other path. The command keeps its
-//! slot meanwhile, and its wait counts for the protocol. If there is no other path, the request fails, the host
-//! abandons the drive, and all later requests to it fail immediately.
+//! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on, commands take the
+//! other path. Commands in flight on the lost path are lost: the drive may have executed them, but no answer arrives,
+//! and the host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer
+//! starts when the command is sent). The host then sends the command again, from the start, over the other path. During
+//! that time the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the
+//! request fails, the host abandons the drive, and all later requests to it fail immediately.
 //!
-//! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's one list of
+//! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's single list of
 //! slots and queues.
 //!
-//! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace a port. Data
-//! in flight at the failure still takes its time of the links on its path, and a repeated write is written twice.
+//! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace per port. Data
+//! in flight at the failure still occupies the links on its path, and a repeated write is written twice.
 
 use crate::engine::number::WayNumber;
 use crate::spec::{Multipath, SecondPort};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 
-/// The paths of a drive at work.
+/// The paths of a drive during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct DrivePaths {
     multipath: Multipath,
@@ -107,7 +107,7 @@ mod tests {
         Duration::from_microseconds(microseconds)
     }
 
-    /// A second port in addition to the first; path `port` fails after `at`.
+    /// A second port in addition to the first port; path `port` fails after `at`.
     fn failing(multipath: Multipath, port: u8, at: Duration) -> SystemSpec {
         let mut system = dual(&unlimited(), multipath);
         system.attachments[0].second.as_mut().unwrap().path_timeout = TIMEOUT;
@@ -150,7 +150,7 @@ mod tests {
             let one = carried(&dual(&drive, Multipath::Failover));
             let gain = carried(&dual(&drive, Multipath::RoundRobin)) / one;
             assert!((gain - 2.0).abs() < 0.05, "read {read}: {gain}");
-            // A wide port of both phys reaches the same.
+            // A wide port with both phys reaches the same throughput.
             let mut wide = dual(&drive, Multipath::RoundRobin);
             wide.attachments[0].second = None;
             wide.attachments[0].way.links[0].law =
@@ -175,7 +175,7 @@ mod tests {
         assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
     }
 
-    /// The port makes no difference at queue depth 1, and a second port does no harm.
+    /// The port makes no difference at queue depth 1, and a second port does not reduce the throughput.
     #[test]
     fn one_command_at_a_time_takes_as_long_by_either_port() {
         let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
@@ -238,7 +238,7 @@ mod tests {
             duration: Some(us(20_000)),
             ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
         };
-        // The first half uses both ports, the second one: only port a loses half of the time.
+        // The first half uses both ports, and the second half only one: only port a is unused for half of the time.
         let system = failing(Multipath::RoundRobin, 0, us(10_000));
         let share = utilisation(&system, &test, "port a");
         assert!((0.45..0.55).contains(&share), "{share}");

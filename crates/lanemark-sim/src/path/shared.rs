@@ -1,12 +1,12 @@
-//! A link that several drives share on their path to the host: a chipset's uplink, a switch's.
+//! A link that several drives share on their path to the host: the uplink of a chipset or switch.
 //!
 //! Bursts towards the host queue by their port of origin, and the ports take turns (round robin, PCI Express Base
-//! Specification 5.0, 6.3.3): a drive with many bursts in flight receives no more than one with few. A burst is ready
-//! when enough of it has flowed in that it can pass without a gap. Towards the drives there is no choice: all data
-//! comes from the host, in one order.
+//! Specification 5.0, 6.3.3): a drive with many bursts in flight receives no more than a drive with few. A burst is
+//! ready when enough of it has flowed in that it can pass without a gap. Towards the drives there is no choice: all
+//! data comes from the host, in one order.
 //!
-//! Not modelled: weighted port arbitration and virtual channels; credits that would hold a burst back in the link
-//! before (the queues here are unbounded).
+//! Not modelled: weighted port arbitration and virtual channels; credits that would hold back a burst in the previous
+//! link (the queues here are unbounded).
 
 use crate::engine::number::{DriveNumber, WayNumber};
 use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
@@ -14,7 +14,7 @@ use crate::engine::station::ServiceSpan;
 use crate::link::{Link, LinkBurst};
 use lanemark_schema::units::Instant;
 
-/// Returns the port of a shared link to which a path of a drive leads: each drive has two.
+/// Returns the port of a shared link to which a path of a drive leads; each drive has two such ports.
 pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
     drive.0 * 2 + u16::from(way.0)
 }
@@ -22,7 +22,7 @@ pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
 /// A burst of read data in transit over shared links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// The command that the burst belongs to.
+    /// The command to which the burst belongs.
     pub command: CommandHandle,
     /// The port of the burst; each drive has two ports.
     pub port: u16,
@@ -67,7 +67,7 @@ impl SharedLink {
         transfer.inflow.start.max(Instant::from_picoseconds(latest))
     }
 
-    /// Queues a burst; returns true if the link is free to take one.
+    /// Queues a burst; returns true if the link is free to take a burst.
     pub(crate) fn queue(
         &mut self,
         transfers: &mut Slab<Transfer, Transfers>,
@@ -87,7 +87,7 @@ impl SharedLink {
         }
     }
 
-    /// Frees the link, and returns the next burst in turn, if one waits.
+    /// Frees the link, and returns the next burst in turn, if a burst is waiting.
     pub(crate) fn next(
         &mut self,
         transfers: &mut Slab<Transfer, Transfers>,

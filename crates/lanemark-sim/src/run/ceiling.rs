@@ -1,10 +1,10 @@
 //! Ceilings by formula: the maximum load that each hop of a system can carry for a test, without simulation.
 //!
-//! Each ceiling is the hop's own formula at saturation with everything else free of charge: block over the time for
-//! which one request occupies it, times the number of servers. No hop of any run can exceed its ceiling, as a property
-//! test verifies; the simulator shows how close the bottleneck is to its ceiling. For a mix of reads and writes the
-//! times add up in their shares, except for the two directions of PCI Express and of a controller data path, which
-//! carry at once.
+//! Each ceiling is the hop's own formula at saturation while everything else takes no time: the block size over the
+//! time for which one request occupies the hop, times the number of servers. A hop cannot exceed its ceiling in any
+//! run, as a property test verifies; the simulator shows how close the bottleneck is to its ceiling. For a mix of reads
+//! and writes the times add up in their shares, except for the two directions of PCI Express and of a controller data
+//! path, which carry data at the same time.
 
 use super::hops;
 use crate::drive::law::{MediaDemand, law};
@@ -36,8 +36,8 @@ pub struct Ceiling {
 }
 
 /// Returns the ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The
-/// hops of several drives are the hops of the first, each with the combined throughput of all similar ones; a shared
-/// link counts once.
+/// hops of several drives are represented by the hops of the first drive, each with the combined throughput of all
+/// similar hops; a shared link counts once.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = ceilings_of_one(spec, spec.first(), test);
     let Some(volume) = spec.volume else {
@@ -80,7 +80,7 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
             if of_host(hop.id) || of_trunk(hop.id, other.way.trunk) {
                 continue;
             }
-            // A drive of another kind that lacks the hop counts as much as the first drive's.
+            // A drive of another kind that lacks the hop counts as much as the first drive's hop.
             let more = own.iter().find(|own| own.id == hop.id).map_or(*first, |own| own.rate);
             hop.rate =
                 hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
@@ -103,7 +103,7 @@ fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<
     hops
 }
 
-/// Returns the number of commands that a request is split into.
+/// Returns the number of commands into which a request is split.
 fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
     test.block.get().div_ceil(one.transfer_max().get())
 }
@@ -155,7 +155,7 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
     Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), law, rate, latency: None }
 }
 
-/// Returns the links of the path, followed by the links of the path to a second port. If the two take turns, each
+/// Returns the links of the path, followed by the links of the path to a second port. If the two paths take turns, each
 /// carries half of the drive's data.
 fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |id: HopId, link: &LinkSpec, note: &str, times: u64| Ceiling {
@@ -196,14 +196,14 @@ fn first<'s>(
     (0..).map(HopId::Link).zip(spec.links(&one.way))
 }
 
-/// Returns the maximum throughput of a link for a test whose requests are cut into commands of up to `transfer_max`.
+/// Returns the maximum throughput of a link for a test whose requests are split into commands of up to `transfer_max`.
 pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
     law.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
 }
 
 fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
-    // All values are named, so that the compiler points here for a new one: a value that occupies an engine limits the
-    // rate.
+    // All values are named, so that the compiler reports this place if a value is added: a value that occupies an
+    // engine limits the rate.
     let FrontEndSpec {
         engines,
         read_time,
@@ -238,7 +238,7 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let told = |rate: Option<BytesPerSecond>| {
         rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
     };
-    // Both directions carry at once, each at its own rate.
+    // Both directions carry data at the same time, each at its own rate.
     let nothing = Duration::ZERO;
     let reading = served(test, Demand { read: time(read), write: nothing }, 1);
     let writing = served(test, Demand { read: nothing, write: time(write) }, 1);

@@ -1,12 +1,12 @@
 //! A test in closed or open loop on a simulated system.
 //!
-//! In a closed loop each thread keeps its queue depth outstanding; in an open one its requests have given times
+//! In a closed loop each thread keeps its queue depth outstanding; in an open loop its requests have given times
 //! (`open`); a database's users request transactions, which need several requests (`transactions`). A lane (`lane`)
-//! submits and counts the requests of one test; tests in parallel have one lane each (`beside`). Counting begins after
-//! the ramp and ends with the volume or the duration, whichever is first. Requests in flight at the end of the duration
-//! are not counted: the sample has their number and ages ([`InFlight`](lanemark_schema::result::InFlight)), since their
-//! latencies are unknown. A test of rounds continues without a gap from one to the next, ends when its figures are
-//! steady, and reports the last five.
+//! submits and counts the requests of one test; parallel tests have one lane each (`beside`). Counting begins after the
+//! ramp and ends with the volume or the duration, whichever is first. Requests in flight at the end of the duration are
+//! not counted: the sample has their number and ages ([`InFlight`](lanemark_schema::result::InFlight)), since their
+//! latencies are unknown. A test of rounds continues without a gap from one round to the next, ends when its figures
+//! are steady, and reports the last five rounds.
 
 mod beside;
 mod convergence;
@@ -33,9 +33,9 @@ pub use similar::is_shortened;
 /// Interval at which [`run_test_watched`] reports its progress, in events of the simulator: every few milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
-/// Runs one repeat of `test` on the volume of `spec`, or in each namespace of each drive at once, with the random
-/// streams of `key` (whose thread is ignored). When the test begins, its span is written in each namespace of a fresh
-/// drive, and so is all space before the span of the last namespace; the rest of the drive is erased.
+/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives at once, with the random
+/// streams of `key` (whose thread is ignored). When the test begins, each namespace of a fresh drive contains data in
+/// the test's span, and so does all space before the span of the last namespace; the rest of the drive is erased.
 ///
 /// # Errors
 /// Returns a [`SimError`] if the test does not fit the drive.
@@ -66,7 +66,7 @@ impl RunLength {
 }
 
 /// Runs one repeat of `test` as [`run_test`] does, and reports its progress to `watch` every few thousand events.
-/// `watch` ends the run by returning false.
+/// `watch` can end the run by returning false.
 ///
 /// # Errors
 /// Returns the errors of [`run_test`], and [`SimError::Cancelled`] if `watch` ended the run.

@@ -1,7 +1,7 @@
 //! Energy of drives: power over the times in which it was drawn.
 //!
 //! Model: the integral of power over time, which for powers that are constant in each state and operation is the sum of
-//! power times time. A drive that is awake takes its idle power all the time; work of the controller and of each die,
+//! power times time. A drive that is awake always takes its idle power; the work of the controller and of each die,
 //! channel or arm adds to it. A drive in a state takes only that state's power. Times are whole picoseconds and powers
 //! whole microwatts, so the sums are exact.
 //!
@@ -26,13 +26,13 @@ pub(crate) struct Metering {
     from: Instant,
     until: Option<Instant>,
     begun: Option<Vec<PowerReading>>,
-    /// Beginnings of the earlier stretches that still count, with their readings.
+    /// Beginnings of the earlier periods that still count, with their readings.
     earlier: VecDeque<(Instant, Vec<PowerReading>)>,
     ended: Option<(Instant, Vec<PowerReading>)>,
 }
 
 impl Metering {
-    /// Creates meters that count from `from` until `until` at the latest, if there is such a time.
+    /// Creates meters that count from `from` on and, if `until` is given, until `until` at the latest.
     pub(crate) fn new(spec: &SystemSpec, from: Instant, until: Option<Instant>) -> Self {
         let known = spec.knows_power();
         Self { known, from, until, begun: None, earlier: VecDeque::new(), ended: None }
@@ -83,8 +83,8 @@ impl Metering {
         }
     }
 
-    /// Continues counting after its end, until `until`. The result covers the last `stretches`, including this one;
-    /// there is no result if one of them ends before any reading.
+    /// Continues counting after its end, until `until`. The result covers the last `stretches` periods, including this
+    /// one; there is no result if one of them ends before any reading.
     pub(crate) fn go_on(&mut self, simulator: &Simulator, until: Instant, stretches: usize) {
         match (self.begun.take(), self.ended.take()) {
             (Some(begun), Some((at, ended))) if self.known && until > simulator.now() => {

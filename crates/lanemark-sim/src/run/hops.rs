@@ -32,7 +32,7 @@ pub(crate) fn place(id: HopId) -> usize {
     let link = |place: u8| Hop::FirstLink as usize + usize::from(place);
     match id {
         HopId::Cpu => Hop::Cpu as usize,
-        // A request that is not submitted is in no simulator yet; its time counts as queue time.
+        // A request that is not submitted is not in a simulator yet; its time counts as queue time.
         HopId::Unsubmitted | HopId::Protocol => Hop::Protocol as usize,
         HopId::Link(place) => link(place),
         HopId::SecondLink(place) => link(place) + LINKS_MAX,
@@ -45,7 +45,8 @@ pub(crate) fn place(id: HopId) -> usize {
     }
 }
 
-/// Returns the name of a hop of a system: a link's from its platform, any other by the field's term.
+/// Returns the name of a hop of a system: a link's name comes from its platform, and the other names are the usual
+/// terms of the field.
 pub(crate) fn name(spec: &SystemSpec, id: HopId) -> String {
     let protocol = spec.first().protocol.kind;
     let named = match id {

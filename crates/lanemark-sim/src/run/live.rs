@@ -1,7 +1,7 @@
-//! A system that serves other programs: requests in, completions out, and the results until now.
+//! A system that serves other programs: it accepts requests, returns completions, and reports the results so far.
 //!
-//! A layer above [`Storage`] for a server that ties simulated time to a clock. It counts as a replay does, and can
-//! report its results at any time. Faults are added while it runs. Its memory does not grow with the requests.
+//! A layer above [`Storage`] for a server that ties simulated time to a clock. It counts requests as a replay does, and
+//! can report its results at any time. Faults are added while it runs. Its memory does not grow with the requests.
 //!
 //! Not modelled: the host's processor if the system is a [device side](CheckedSystem::device_side); a real processor
 //! does that work.
@@ -20,7 +20,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Fault, LoadKind, Operation, SECTOR, Test, TraceSummary};
 
-/// A system at work that counts its requests.
+/// A running system that counts its requests.
 ///
 /// ```
 /// use lanemark_schema::rng::StreamKey;
@@ -83,7 +83,7 @@ impl Live {
         self.storage.now()
     }
 
-    /// Returns the instant of the next event, if any work is under way.
+    /// Returns the instant of the next event, if any work is in progress.
     pub fn next_at(&self) -> Option<Instant> {
         self.storage.simulator().next_at()
     }
@@ -93,7 +93,7 @@ impl Live {
         self.outstanding
     }
 
-    /// Returns the simulated time with requests, until the last completion.
+    /// Returns the simulated time with requests, up to the last completion.
     pub fn busy(&self) -> Duration {
         match self.outstanding {
             0 => self.busy,
@@ -142,16 +142,16 @@ impl Live {
     /// Adds a fault that begins at its time, or now if its time lies in the past.
     ///
     /// # Errors
-    /// Returns the errors, each with the accepted values, if the system cannot have the fault.
+    /// Returns the errors, each with the accepted values, if the system does not support the fault.
     pub fn add_fault(&mut self, mut fault: Fault) -> Result<(), Vec<SpecError>> {
-        // A fault from the very start is a property of the drive, which is read when a run begins.
+        // A fault that is present from the start is a property of the drive, which is read when a run begins.
         fault.at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
         self.system = self.system.with_faults(&[fault.clone()])?;
         self.storage.add_fault(&self.system, fault);
         Ok(())
     }
 
-    /// Returns the sample of all requests that have completed until now.
+    /// Returns the sample of all requests that have completed so far.
     pub fn sample(&self) -> Sample {
         let elapsed = self.completed.since(Instant::ZERO);
         let operations = self.reads.latency.count() + self.writes.latency.count();
@@ -194,7 +194,7 @@ impl Live {
         }
     }
 
-    /// Returns a summary of the requests until now, as a test of this `name`.
+    /// Returns a summary of the requests so far, as a test with this `name`.
     pub fn summary(&self, name: &str) -> Test {
         let (reads, writes) = (self.reads.latency.count(), self.writes.latency.count());
         let operations = (reads + writes).max(1);
@@ -250,7 +250,7 @@ mod tests {
     fn the_time_with_requests_counts_overlapping_requests_once() {
         let mut live = live();
         assert_eq!(live.busy(), Duration::ZERO);
-        // Two reads that overlap, and a third long after both.
+        // Two reads that overlap, and a third read long after both.
         for (us, page) in [(10, 1), (11, 9), (50_000, 5)] {
             let read = Submission::new(after(us), access(Operation::Read, page)).tagged(page);
             if us == 50_000 {

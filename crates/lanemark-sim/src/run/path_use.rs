@@ -66,7 +66,7 @@ fn utilisation(busy: &[Duration], elapsed: Duration) -> f64 {
     if shares.is_empty() || elapsed == Duration::ZERO {
         return 0.0;
     }
-    // A service that was booked but not over at the end may push the share past one.
+    // A service that was booked but was not over at the end may raise the share above one.
     (shares.iter().sum::<f64>() / shares.len() as f64 / elapsed.as_seconds()).min(1.0)
 }
 

@@ -9,6 +9,7 @@ pub struct Progress {
     pub requests: u64,
     /// The simulated time.
     pub now: Instant,
-    /// Share of the test that is over, from 0 to 1, if its end is known: the end of a test until steady is not.
+    /// Share of the test that is over, from 0 to 1, if its end is known; the end of a test that runs until it is steady
+    /// is not known.
     pub share: Option<f64>,
 }

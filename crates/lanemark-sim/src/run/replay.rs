@@ -1,9 +1,9 @@
 //! A recorded trace replayed on a simulated system.
 //!
-//! In open loop a request is submitted at its recorded time, divided by the speed, whether or not the requests before
-//! it are complete, and its latency counts from that time. No more than [`OUTSTANDING_MAX`] requests, or
-//! [`OUTSTANDING_BYTES_MAX`] of them, are outstanding; beyond that the trace waits, and this wait is part of the
-//! latency and a separate hop in the path. As fast as possible means closed loop: the next request is submitted when an
+//! In open loop, a request is submitted at its recorded time, divided by the speed, whether or not earlier requests are
+//! complete, and its latency counts from that time. No more than [`OUTSTANDING_MAX`] requests, or
+//! [`OUTSTANDING_BYTES_MAX`] bytes, are outstanding; beyond that the trace waits, and this wait is part of the latency
+//! and a separate hop in the path. As fast as possible means closed loop: the next request is submitted when an
 //! outstanding one is complete, and recorded times are ignored.
 //!
 //! The trace is read one request at a time, so memory does not grow with it. A request with an earlier time than its
@@ -38,7 +38,7 @@ const WATCH_EVERY: u64 = 1 << 14;
 pub struct Replay {
     /// Pace of the requests.
     pub pace: Pace,
-    /// Moves requests after the end of their drive into it, by the remainder of their offset.
+    /// Wraps requests beyond the end of their drive: their offset is taken modulo the drive's size.
     pub wrap: bool,
     /// Bytes of the volume or of each drive, from its start, that are written when the replay begins.
     pub laid_out: Bytes,
@@ -49,16 +49,16 @@ pub struct Replay {
 /// The pace at which the requests of a trace are submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Requests at their recorded times, divided by a speed.
+    /// Requests are submitted at their recorded times, divided by a speed.
     Recorded(Speed),
-    /// Requests as soon as there is room.
+    /// Requests are submitted as soon as there is room.
     AsFastAsPossible {
         /// Requests outstanding.
         queue_depth: u32,
     },
 }
 
-/// Speed of a replay as a multiple of the recorded one, in millionths.
+/// Speed of a replay as a multiple of the recorded speed, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed(u64);
 
@@ -96,7 +96,7 @@ pub enum RequestFault {
     /// A request later than the end of simulated time.
     #[error("at this speed the request is due more than 200 days after the first")]
     TooLate,
-    /// A request of a device without a corresponding drive.
+    /// A request to a device without a corresponding drive.
     #[error("the request belongs to the trace's device number {}, but the system has {drives}", device + 1)]
     NoDrive {
         /// Number of the device in the trace, from 0.
@@ -142,7 +142,7 @@ impl Speed {
 impl FromStr for Speed {
     type Err = String;
 
-    /// Reads a factor and an x, `2x` or `0.5x`.
+    /// Reads a factor followed by an x, such as `2x` or `0.5x`.
     fn from_str(text: &str) -> Result<Self, String> {
         let fail = || "expected a factor from 0.001x to 1000000x, such as 2x or 0.5x".to_owned();
         let factor = text.strip_suffix('x').ok_or_else(fail)?;

@@ -5,21 +5,21 @@
 //! that the same requests occur at the same offsets; [`weigh`] compares. The runs are independent, and a caller with
 //! several cores can run them in parallel; this module starts no threads.
 //!
-//! *Twice as fast* halves every time of the hop: of a core also the times of drivers and interrupts on it, of a link
-//! its latency and every cost in its model, of dies sensing, programming and erasing, of a disk seeks, rotation and its
-//! firmware times. Rates double. The size of the write buffer doubles, since it lacks a speed. Hops that belong to
-//! several drives, or to both ports of one, are changed in all.
+//! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
+//! for a link, its latency and every cost in its model; for dies, sensing, programming and erasing; for a disk, seeks,
+//! rotation and its firmware times. Rates double. The size of the write buffer doubles, because a buffer has no speed.
+//! Hops that belong to several drives, or to both ports of a drive, are changed everywhere.
 //!
-//! A faster hop does no harm except in few cases, if an order changes: dies that serve reads first, arms and
-//! collections that choose between waiting operations, an ATA handler that ends before the next completion arrives and
-//! is called again. Such losses are reported as measured. With two random reads of 64 or 128 KiB at a time over SATA
-//! faster channels caused losses of 20%, and a faster link gains of 125%, more than its own time; the reason is not
-//! known.
+//! A faster hop does not reduce the throughput except in a few cases in which an order changes: dies that serve reads
+//! first, arms and collections that choose between waiting operations, an ATA handler that ends before the next
+//! completion arrives and is called again. Such losses are reported as measured. With two random reads of 64 or 128 KiB
+//! at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of 125%, more than its own
+//! time explains; the reason is not known.
 //!
 //! The busiest hop does not always have the largest gain: a die without a cache register is occupied while its page
-//! passes the channel, so it is busy with the channel's time too.
+//! passes the channel, so it is also busy for the channel's time.
 //!
-//! Not covered: two hops at once, fewer bytes or commands, more slots for commands, another policy.
+//! Not covered: changes of two hops at once, fewer bytes or commands, more slots for commands, another policy.
 
 use super::driver::{RunLength, run_length_watched, run_test};
 use super::hops::{self, longest};
@@ -41,7 +41,7 @@ use lanemark_schema::workload::{CheckedTest, Load, Requests, Test};
 pub struct ChangedSystem {
     /// The hop that is made faster, or the part of the load that is doubled.
     pub id: SystemChange,
-    /// The hop's name, or the load's.
+    /// The name of the hop or of the load.
     pub hop: String,
     /// The change as text.
     pub change: String,
@@ -231,7 +231,8 @@ fn processor(spec: &mut SystemSpec) {
     });
 }
 
-/// Returns the links of the longest path from the host on, each by the hop of the first path that is as long.
+/// Returns the links of the longest path, starting at the host, each identified by the hop of the first path of that
+/// length.
 fn links(spec: &SystemSpec) -> Vec<HopId> {
     let mut links: Vec<HopId> = (0..longest(spec)).map(HopId::Link).collect();
     for PortPathSpec { trunk, links: own } in spec.second_ports().map(|port| &port.way) {

@@ -1,7 +1,7 @@
 //! Commands at a RAID adapter with a cache: the commands that end there, and the writes that drain the cache.
 //!
-//! A write of the cache is a command without a request: it begins at the adapter, passes the links from there to the
-//! drive, and ends when the adapter is notified.
+//! A write by the cache is a command without a request: it begins at the adapter, passes the links from the adapter to
+//! the drive, and ends when the adapter is notified.
 
 use super::command::NewCommand;
 use super::{Command, Simulator};
@@ -29,7 +29,7 @@ impl Simulator {
         }
         match operation {
             Operation::Write => self.take_in(handle),
-            // The cache survives a power cut, so a flush waits for no data.
+            // The cache survives a power cut, so a flush does not wait for data.
             Operation::Flush => self.answer(handle),
             Operation::Read => {
                 let held = self.cache().is_some_and(|cache| cache.holds(drive, (offset, length)));
@@ -39,7 +39,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the bytes in the cache of the adapter that no drive has received yet.
+    /// Returns the number of bytes in the adapter's cache that no drive has received yet.
     pub(crate) fn adapter_cached(&self) -> Bytes {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
         cache.map_or(Bytes::ZERO, |cache| cache.held())
@@ -55,7 +55,7 @@ impl Simulator {
         left
     }
 
-    /// Returns the slots that collection has moved in all drives until now.
+    /// Returns the number of slots that collection has moved in all drives so far.
     pub(crate) fn collected(&self) -> u64 {
         self.attachments.iter().map(|attachment| attachment.drive.collected()).sum()
     }
@@ -88,7 +88,7 @@ impl Simulator {
         self.events.schedule(arrival, Event::Cached(handle));
     }
 
-    /// Ends a write whose data is in the cache: for the host it is stored.
+    /// Ends a write whose data is in the cache; for the host, the data is stored.
     pub(super) fn cached(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
         if let Some(cache) = self.cache() {

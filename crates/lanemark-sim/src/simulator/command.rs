@@ -1,4 +1,4 @@
-//! Requests and commands in flight, laid out by lines of the processor's cache.
+//! Requests and commands in flight, laid out by cache lines.
 
 use crate::engine::number::{DriveNumber, QueueNumber, WayNumber};
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use crate::spec::target::Target;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
-/// A request in flight, in one line of the processor's cache.
+/// A request in flight, in one cache line.
 #[repr(align(64))]
 pub(super) struct Request {
     pub(super) target: Target,
@@ -31,7 +31,7 @@ pub(super) struct Request {
     pub(super) incomplete: u32,
 }
 
-/// A command in flight: one line of the processor's cache, and two of the trace in most cases. With tens of thousands
+/// A command in flight: one cache line, plus two for the trace in most cases. With tens of thousands
 /// in flight, each is fetched again for every step of a command.
 #[repr(C)]
 pub(super) struct Command {
@@ -43,9 +43,9 @@ pub(super) struct Command {
     pub(super) next: CommandHandle,
     pub(super) thread: u32,
     pub(super) queue: QueueNumber,
-    /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
+    /// Number of bursts that have not left the drive (for a read) or have not entered its buffer (for a write).
     pub(super) bursts_left: u32,
-    /// Bursts that are not on the media, if a write waits for them.
+    /// Number of bursts that are not on the media, if a write waits for them.
     pub(super) unstored: u32,
     pub(super) drive: DriveNumber,
     pub(super) operation: Operation,
@@ -58,7 +58,7 @@ pub(super) struct Command {
     pub(super) alone: bool,
     /// Whether the command ends in the cache of an adapter and never reaches the drive, or is a write of the cache.
     pub(super) in_cache: bool,
-    /// The harm that a fault has done to the command.
+    /// The damage that a fault has done to the command.
     pub(super) harm: CommandDamage,
     pub(super) trace: Trace,
 }
@@ -66,18 +66,18 @@ pub(super) struct Command {
 const _: () = assert!(offset_of!(Command, trace) == 64, "all but the trace is one line");
 const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
 
-/// The harm that a fault has done to a command.
+/// The damage that a fault has done to a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandDamage {
     /// Status with which the command ends, unless the host reacts.
     pub(super) status: Status,
     /// The host's step when the timeout of the command expires.
     pub(super) then: HostStep,
-    /// Number of times that the command was repeated because a link had spoilt it, and whether it has to be repeated
-    /// once more.
+    /// Number of times that the command was repeated because a link had corrupted it, and whether it must be repeated
+    /// again.
     pub(super) tries: u8,
     pub(super) spoilt: bool,
-    /// The fault that did the harm.
+    /// The fault that did the damage.
     pub(super) fault: FaultNumber,
 }
 
@@ -189,11 +189,11 @@ impl Candidate for Command {
     }
 }
 
-/// Number of commands up to which all stay in the processor's cache without prefetching.
+/// Maximum number of commands that all stay in the processor's cache without prefetching.
 pub(super) const NEAR_MOST: usize = 1024;
 
-/// Reads the memory that `event` will need. No branch depends on its content, so the processor continues, and waits for
-/// the memory of several events at once instead of for each in turn.
+/// Reads the memory that `event` will need. No branch depends on the content of this memory, so the processor
+/// continues, and waits for the memory of several events together instead of for each in turn.
 #[inline]
 pub(super) fn bring_near(
     event: Event,

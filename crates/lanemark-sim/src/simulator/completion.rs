@@ -1,4 +1,4 @@
-//! The return of a command: interrupt, completion on a core, and its slot for the next.
+//! The return of a command: interrupt, completion on a core, and its slot for the next command.
 
 use super::{Attachment, Command, Completion, SimError, Simulator};
 use crate::drive::media::media;
@@ -57,7 +57,7 @@ impl Simulator {
         self.take_completion(handle, core, interrupt_time);
     }
 
-    /// Makes a completion wait to be announced with others of its queue.
+    /// Defers a completion, so that it is announced together with others of its queue.
     fn aggregate(&mut self, handle: CommandHandle) {
         let Command { drive, queue, .. } = self.commands[handle];
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
@@ -112,7 +112,7 @@ impl Simulator {
         let request_time = if pays { self.request_complete } else { Duration::ZERO };
         let complete_time = protocol.complete_time(command.operation);
         let core = core as usize % self.cores.len();
-        // A sleeping core wakes first; completions that arrive meanwhile find it awake.
+        // A sleeping core wakes first; completions that arrive in the meantime find it awake.
         let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
         let ready = if sleeps { self.now + self.wake } else { self.now };
         let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);
@@ -153,7 +153,7 @@ impl Simulator {
             status: pending.status,
             budget: self.commands[handle].trace.budget(),
         };
-        // A flush that never reaches the drive shows nothing about the drive.
+        // A flush that never reaches the drive does not show whether the drive works.
         let is_of_host = operation == Operation::Flush
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == Status::Good;
@@ -163,14 +163,14 @@ impl Simulator {
         }
         self.commands.free(handle);
         self.requests.free(request);
-        // Callers read the work until now only between completions.
+        // Callers read the work done so far only between completions.
         for Attachment { drive, .. } in &mut self.attachments {
             drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         }
         true
     }
 
-    /// Resumes a command that waited for a slot and has one, or that keeps its slot to be sent again.
+    /// Resumes a command that now has the slot for which it waited, or that keeps its slot and is sent again.
     pub(super) fn resume(&mut self, handle: CommandHandle, core_of: u32) {
         let core = core_of as usize % self.cores.len();
         let command = &mut self.commands[handle];

@@ -1,4 +1,4 @@
-//! Between a decoded command and its completion: the media, the buffer, and data over the links.
+//! The steps between the decoding of a command and its completion: the media, the buffer, and data over the links.
 //!
 //! The media take commands and emit outcomes; this module does not depend on their kind.
 
@@ -58,7 +58,7 @@ impl Simulator {
         }
     }
 
-    /// Handles a page of the map that has arrived; after the last one the command continues.
+    /// Handles a page of the map that has arrived; after the last page the command continues.
     pub(super) fn map_here(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.waited(Hop::FrontEnd, self.now);
         self.map_page(handle);
@@ -118,8 +118,8 @@ impl Simulator {
         }
     }
 
-    /// Processes an outcome of a drive's work. It is inlined at the end of a step, so that most outcomes never reach
-    /// memory.
+    /// Processes an outcome of a drive's work. The function is inlined at the end of a step, so that most outcomes
+    /// never reach memory.
     #[inline(always)]
     fn act(&mut self, index: DriveNumber, outcome: Outcome) {
         match outcome {
@@ -190,7 +190,7 @@ impl Simulator {
         self.acknowledge(handle);
     }
 
-    /// Completes a command that moves no more data.
+    /// Completes a command that does not move further data.
     pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
         let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
         let way = self.attachments[usize::from(*drive)].path.way(*way);

@@ -1,20 +1,20 @@
 //! Effects of faults on commands and requests, and the host's reaction.
 //!
 //! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When it expires, the host
-//! aborts the command, or resets the drive: a reset takes its time, the drive receives no command meanwhile, and all
+//! aborts the command, or resets the drive: a reset takes its time, the drive receives no commands during it, and all
 //! outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`; libata, which
 //! resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an Abort, and the
-//! second one, as long after it, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A lost *port*
-//! does not answer any more ([`multipath`](crate::path::multipath)). A command that a *link* has spoilt is sent again
-//! up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with it (Serial ATA 3.2, native command
-//! queuing), and the host sends them all again.
+//! second timeout, after the same time again, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A
+//! lost *port* no longer answers ([`multipath`](crate::path::multipath)). A command that a *link* has corrupted is sent
+//! again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with it (Serial ATA 3.2, native
+//! command queuing), and the host sends them all again.
 //!
-//! Rules of the drive. An *unreadable range* delays a read for as long as the drive tries, and then fails it without
+//! Rules of the drive. An *unreadable range* delays a read for as long as the drive retries, and then fails it without
 //! data. A *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands
 //! when they reach the media. A *power cut* ends all work in progress: requests on the drive fail at once, and written
 //! data that was not stored is lost unless the buffer is protected ([`Medium::power_cut`]). The drive returns with an
-//! empty cache. With a cut of the whole system the host is down too, and submits nothing until it has started; if only
-//! a drive lost its power, the host waits for it.
+//! empty cache. If the power of the whole system is cut, the host is also down, and does not submit requests until it
+//! has started; if only a drive lost its power, the host waits for it.
 //!
 //! Not modelled: a drive that drops its current work at a reset (it finishes the work, and a repeated write is written
 //! twice); a write to an unreadable range that repairs it; backing off between retries; the power of drives while they
@@ -52,7 +52,7 @@ impl Simulator {
         let (at, over) = (fault.at, fault.over_at());
         let number = match &mut self.faults {
             Some(faults) => faults.add(fault),
-            // Without others, the fault is the only one of the plan.
+            // If there are no other faults, this fault is the only one in the plan.
             None => {
                 self.faults = Faults::of(system);
                 0
@@ -177,7 +177,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the link of that number on the path to a port.
+    /// Returns the link with that number on the path to a port.
     fn link(&mut self, drive: DriveNumber, port: u8, number: usize) -> &mut Link {
         let way = self.attachments[usize::from(drive)].path.way(WayNumber(port));
         match number.checked_sub(way.shared()) {
@@ -186,7 +186,7 @@ impl Simulator {
         }
     }
 
-    /// Marks a port as lost for as long as a fault of it is active.
+    /// Marks a port as lost as long as a fault of the port is active.
     fn look_at_port(&mut self, fault: &Fault, port: u8) {
         let Some(faults) = &mut self.faults else { return };
         let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
@@ -199,7 +199,7 @@ impl Simulator {
         }
     }
 
-    /// Returns whether a command that is about to be sent has to wait, or is refused since its drive is gone.
+    /// Returns whether a command that is about to be sent must wait, or is refused because its drive is gone.
     pub(super) fn keeps_from_drive(&mut self, handle: CommandHandle) -> bool {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
@@ -263,7 +263,7 @@ impl Simulator {
     pub(super) fn goes_on(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         command.trace.waited(Hop::Die, self.now);
-        // Another pause may have begun meanwhile.
+        // Another pause may have begun in the meantime.
         if let Some(faults) = &mut self.faults
             && let Some((pause, over)) = faults.paused(command.drive)
             && over > self.now
@@ -286,7 +286,7 @@ impl Simulator {
         self.events.schedule(notified, Event::Notified(handle));
     }
 
-    /// Notes a command whose data a link has spoilt.
+    /// Records a command whose data a link has corrupted.
     pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
@@ -302,8 +302,7 @@ impl Simulator {
         }
     }
 
-    /// Returns whether the answer to a command does not reach the host, or requests that the host send the command
-    /// again.
+    /// Returns whether the answer to a command does not reach the host, or requires the host to send the command again.
     pub(super) fn loses_answer(&mut self, handle: CommandHandle) -> bool {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
@@ -512,7 +511,7 @@ fn loses_port(kind: &FaultKind, port: u8) -> bool {
     matches!(kind, FaultKind::PortLoss { port: lost, .. } if *lost == port)
 }
 
-/// A link of a system: the port that it belongs to, unless drives share it, and its number on the path.
+/// A link of a system: the port to which it belongs, unless drives share it, and its number on the path.
 type LinkOf = (Option<(DriveNumber, u8)>, usize);
 
 /// Returns the link of a drive at `place`, or `None` if the drive lacks such a port.
@@ -528,7 +527,7 @@ fn number_of(way: &PortPathSpec, place: LinkPlace) -> usize {
 }
 
 impl Attachment {
-    /// Forgets all work in progress, and returns the lost bytes that were acknowledged.
+    /// Discards all work in progress, and returns the number of acknowledged bytes that were lost.
     fn lose_power(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         self.protocol.restart();
         if let Some(meter) = &mut self.meter {

@@ -1,11 +1,11 @@
-//! A system at work: the life of each request from submission to completion.
+//! A running system: the life of each request from submission to completion.
 //!
 //! Callers submit requests at simulated times, advance to the next completion, and then decide what to submit next. The
 //! caller (the closed-loop driver of [`crate::run::driver::run_test`], a live server, a database model) is outside the
 //! simulator.
 //!
-//! A request longer than the largest command is split; its commands start at once, and the last one to return completes
-//! it. A read command delivers its data in bursts, one for each flash unit.
+//! A request longer than the largest command is split; its commands start at once, and the last command to return
+//! completes it. A read command delivers its data in bursts, one for each flash unit.
 
 mod cached;
 mod command;
@@ -130,7 +130,7 @@ struct Attachment {
     drive: Drive,
     /// Meter of the drive's power states, if the drive's power is known.
     meter: Option<Box<PowerMeter>>,
-    /// The drive reports that it lacks a volatile cache, so the host's block layer sends it no flush.
+    /// The drive reports that it has no volatile cache, so the host's block layer does not send it flushes.
     takes_no_flush: bool,
 }
 
@@ -186,9 +186,9 @@ pub struct Simulator {
     commands: Slab<Command, Commands>,
     write_bursts: Slab<WriteBurst, WriteBursts>,
     transfers: Slab<Transfer, Transfers>,
-    /// Outcomes of the drive at work that are not processed yet; empty between two events.
+    /// Outcomes of the drive that is working which are not processed yet; empty between two events.
     outcomes: Outcomes,
-    /// Records time off a command's critical path, and is never read.
+    /// Records time that is not on a command's critical path, and is never read.
     aside: Trace,
     /// The faults of the plan; empty in most runs.
     faults: Option<Box<Faults>>,
@@ -255,7 +255,7 @@ impl Simulator {
         self.now
     }
 
-    /// Returns the number of events handled until now.
+    /// Returns the number of events handled so far.
     pub fn events(&self) -> u64 {
         self.handled
     }
@@ -364,7 +364,7 @@ impl Simulator {
         }
     }
 
-    /// Returns the busy time until now of each part of each hop.
+    /// Returns the busy time so far of each part of each hop.
     pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
         let mut busy: [Vec<Duration>; HOPS] = Default::default();
         busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
@@ -435,7 +435,7 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
-        // A trim names its range, and a flush lacks one: they are one command.
+        // A trim states its range and a flush has no range, so each of them is one command.
         let transfer_max = match access.operation.moves_data() {
             true => transfer_max,
             false => access.length.max(Bytes(1)),

@@ -13,9 +13,9 @@ use lanemark_schema::units::{Duration, Instant};
 /// A reading of a drive's meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PowerReading {
-    /// Times in which the drive was at work, idle, and in each state.
+    /// Times for which the drive was at work, idle, and in each state.
     pub times: PowerTimes,
-    /// Time in which each part of the media worked.
+    /// Time for which each part of the media worked.
     pub media: Vec<Duration>,
 }
 
@@ -33,7 +33,7 @@ impl Simulator {
         self.attachments.iter().map(reading).collect()
     }
 
-    /// Handles a command that a core has submitted. A drive that fetches its commands itself must be awake for that.
+    /// Handles a command that a core has submitted. A drive that fetches its commands itself must be awake to do so.
     #[inline]
     pub(super) fn submitted(&mut self, handle: CommandHandle) {
         if self.faults.is_some() && self.keeps_from_drive(handle) {
@@ -62,7 +62,7 @@ impl Simulator {
         }
     }
 
-    /// Returns whether a drive must wake before it continues with a command, which it receives by frames or fetches
+    /// Returns whether a drive must wake before it continues with a command that it receives in frames or fetches
     /// itself.
     #[inline]
     fn wakes(&mut self, handle: CommandHandle, frames: bool) -> bool {
@@ -85,7 +85,7 @@ impl Simulator {
         }
     }
 
-    /// Notes that the media of a drive may have begun or ended work that no command waits for.
+    /// Records that the media of a drive may have begun or ended work for which no command waits.
     #[inline(always)]
     pub(super) fn media_changed(&mut self, index: DriveNumber) {
         let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];

@@ -7,10 +7,10 @@ use lanemark_schema::units::{Bytes, Duration};
 /// The processor of a host bus adapter, which handles the commands for all its drives one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdapterSpec {
-    /// Time for which a command occupies the adapter's processor, from the request to its completion: the adapter's
-    /// limit in commands a second.
+    /// Time for which a command occupies the adapter's processor, from the request to its completion; it determines the
+    /// adapter's limit in commands a second.
     pub command_time: Duration,
-    /// Number of outstanding commands above which the adapter is crowded, if any number crowds it.
+    /// Number of outstanding commands above which the adapter is crowded, if it can be crowded.
     pub crowded: Option<OverloadCost>,
     /// Cache for writes, as RAID adapters have.
     pub cache: Option<AdapterCacheSpec>,
@@ -24,16 +24,16 @@ pub struct AdapterCacheSpec {
     /// Length of the largest write into which the cache gathers neighbours, unless a drive's largest command is
     /// smaller.
     pub gather: Bytes,
-    /// Maximum number of the cache's writes outstanding at a drive.
+    /// Maximum number of the cache's writes that are outstanding at a drive.
     pub depth: u32,
 }
 
 /// The cost of commands at an adapter with too many outstanding commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverloadCost {
-    /// Maximum number of outstanding commands that do not crowd the adapter.
+    /// Maximum number of outstanding commands at which the adapter is not crowded.
     pub above: u32,
-    /// Time of a command while more are outstanding.
+    /// Time of a command while more commands are outstanding.
     pub command_time: Duration,
 }
 
@@ -48,7 +48,7 @@ pub const ADAPTER_CACHE_DEPTH_MAX: u32 = 256;
 pub const CROWDED_MAX: u32 = 65_536;
 
 impl AdapterSpec {
-    /// Checks the bounds that the simulator relies on.
+    /// Checks the bounds on which the simulator relies.
     ///
     /// # Errors
     /// Returns a value that is out of bounds.
@@ -81,7 +81,7 @@ impl AdapterSpec {
 }
 
 impl AdapterCacheSpec {
-    /// Checks the bounds that the simulator relies on, for an adapter whose largest command is `transfer_max`.
+    /// Checks the bounds on which the simulator relies, for an adapter whose largest command is `transfer_max`.
     ///
     /// # Errors
     /// Returns a value that is out of bounds.

@@ -2,7 +2,7 @@
 
 use lanemark_schema::units::{BytesPerSecond, Duration};
 
-/// A value that no system can have.
+/// A value that is impossible in a system.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} = {value}: {bound}")]
 pub struct SpecError {
@@ -18,7 +18,7 @@ pub struct SpecError {
 /// the time of any real step, and small enough that the summed times of all outstanding requests do not overflow.
 pub const STEP_TIME_MAX: Duration = Duration::from_seconds(60);
 
-/// Rejects the first of these times that no step of a request can take.
+/// Rejects the first of these times that is too long for a step of a request.
 pub(super) fn check_step_times(
     times: impl IntoIterator<Item = (&'static str, Duration)>,
 ) -> Result<(), SpecError> {

@@ -7,8 +7,8 @@ use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Fault;
 
-/// A system whose values are all within the bounds that the simulator relies on. It dereferences to the [`SystemSpec`]
-/// that it was made of; a changed specification has to be checked again.
+/// A system whose values are all within the bounds on which the simulator relies. It dereferences to the [`SystemSpec`]
+/// from which it was made; a modified specification must be checked again.
 ///
 /// ```
 /// use lanemark_sim::SystemSpec;
@@ -40,7 +40,7 @@ impl CheckedSystem {
     /// Returns the system with these faults in addition to its own.
     ///
     /// # Errors
-    /// Returns all faults that the system cannot have, each with the accepted values.
+    /// Returns all faults that the system does not support, each with the accepted values.
     pub fn with_faults(&self, faults: &[Fault]) -> Result<Self, Vec<SpecError>> {
         let mut spec = self.0.clone();
         spec.faults.extend_from_slice(faults);
@@ -82,7 +82,7 @@ impl CheckedSystem {
         ] {
             *time = Duration::ZERO;
         }
-        // The work of an FPGA host takes no processor time: the drive sees it.
+        // The work of an FPGA host takes no processor time, and is visible to the drive.
         let with_processor = |one: &&mut AttachmentSpec| one.protocol.kind != ProtocolKind::AtaDma;
         for attachment in spec.attachments.iter_mut().filter(with_processor) {
             let protocol = &mut attachment.protocol;
@@ -123,7 +123,7 @@ impl CheckedSystem {
         Cow::Owned(Self(spec))
     }
 
-    /// Returns the plain values, to change them.
+    /// Returns the plain values, for modification.
     pub fn into_spec(self) -> SystemSpec {
         self.0
     }

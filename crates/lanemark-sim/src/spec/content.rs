@@ -6,9 +6,9 @@ use lanemark_schema::workload::Test;
 /// Data that was written to a drive before a run, if its condition does not determine it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriorContent {
-    /// Length of the written data, from the first byte in order.
+    /// Length of the written data, which begins at the first byte and is sequential.
     pub written: Bytes,
-    /// The share of all data that compresses away.
+    /// The share of all data that is removed by compression.
     pub compressibility: Ratio,
     /// Whether the data was written just before, so that the pseudo-SLC cache is still as full as its capacity permits.
     /// This applies if a test reads: its program lays out the data first, unless it is a database.
@@ -50,7 +50,7 @@ impl PriorContent {
 }
 
 impl From<Bytes> for PriorContent {
-    /// Data that does not compress, and was written long before.
+    /// Data that does not compress and was written long before.
     fn from(written: Bytes) -> Self {
         Self { written, compressibility: Ratio::ZERO, is_just_written: false }
     }
@@ -74,7 +74,7 @@ mod tests {
         let span = random_read().span;
         assert_eq!(written(Pattern::Sequential, 0.0), Bytes::ZERO);
         assert_eq!(written(Pattern::Backward, 0.0), Bytes::ZERO);
-        // Data that a test reads must exist, and writes at random rewrite a span.
+        // Data that a test reads must exist, and random writes overwrite a span.
         assert_eq!(written(Pattern::Sequential, 0.5), span);
         assert_eq!(written(Pattern::Sequential, 1.0), span);
         assert_eq!(written(Pattern::Uniform, 0.0), span);

@@ -9,15 +9,16 @@ use lanemark_schema::workload::SECTOR;
 pub struct DiskSpec {
     /// Revolutions a minute.
     pub rpm: u32,
-    /// Heads, one for each recorded surface.
+    /// Number of heads, one for each recorded surface.
     pub heads: u32,
-    /// Zones of cylinders with equal sectors per track, from the outermost in.
+    /// Zones of cylinders with equal sectors per track, from the outermost inwards.
     pub zones: Vec<Zone>,
     /// Seek times of the arm for a read.
     pub read_seek: SeekSpec,
-    /// Seek times of the arm for a write: longer, since a head settles more exactly.
+    /// Seek times of the arm for a write, which are longer because the head must settle more exactly.
     pub write_seek: SeekSpec,
-    /// Time from one head to another of the same cylinder, reading. A write settles as it does after a seek.
+    /// Time to switch from one head to another in the same cylinder, for reads. A write settles as it does after a
+    /// seek.
     pub head_switch: Duration,
     /// Time by which the next track of a cylinder begins later than the track before it.
     pub track_skew: Duration,
@@ -35,10 +36,11 @@ pub struct DiskSpec {
     pub write_cache: bool,
     /// Number of buffered writes, from the oldest, among which the disk chooses the next write.
     pub destage_window: u32,
-    /// Waiting time after which a command precedes all nearer ones.
+    /// Waiting time after which a command precedes all nearer commands.
     pub age_max: Duration,
-    /// Time by which the arm must be on the track before the data pass the head, for the firmware to prefer a command:
-    /// if the arm arrives later, the command counts as missed until the next revolution. It limits the gain of a queue.
+    /// Time by which the arm must be on the track before the data passes the head, for the firmware to prefer a
+    /// command: if the arm arrives later, the command counts as missed until the next revolution. This time limits the
+    /// gain from a queue.
     pub reorder_margin: Duration,
 }
 
@@ -51,7 +53,7 @@ pub struct Zone {
     pub sectors_per_track: u32,
 }
 
-/// The three arm times that data sheets state, settling included.
+/// The three arm times that data sheets state, including settling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeekSpec {
     /// Time to the next cylinder.
@@ -82,14 +84,14 @@ impl DiskSpec {
         SECTOR * (self.zones.iter().map(sectors).sum::<u64>() * u64::from(self.heads))
     }
 
-    /// Returns the sequential rate of a zone: all tracks of a cylinder, each begun after its skew.
+    /// Returns the sequential rate of a zone: all tracks of a cylinder, each beginning after its skew.
     pub(crate) fn sustained_rate(&self, zone: &Zone) -> BytesPerSecond {
         let heads = u64::from(self.heads);
         let skews = self.track_skew * (heads - 1) + self.cylinder_skew;
         SECTOR * (u64::from(zone.sectors_per_track) * heads) / (self.revolution() * heads + skews)
     }
 
-    /// Checks all bounds that the model relies on, for a drive with the visible capacity `capacity`.
+    /// Checks all bounds on which the model relies, for a drive with the visible capacity `capacity`.
     ///
     /// # Errors
     /// Returns the first value that is out of bounds, with the bound.

@@ -5,7 +5,7 @@ use crate::link::LinkSpec;
 use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkPlace};
 
 impl SystemSpec {
-    /// Returns the faults that this system cannot have, each with the accepted values.
+    /// Returns the faults that this system does not support, each with the accepted values.
     pub(crate) fn fault_errors(&self) -> Vec<SpecError> {
         if self.faults.len() > FAULTS_MAX {
             let bound = format!("at most {FAULTS_MAX}");

@@ -23,7 +23,7 @@ pub enum Technology {
 }
 
 impl Technology {
-    /// Returns the bits of a cell, and so the kinds of pages: lower, middle, upper, top.
+    /// Returns the number of bits in a cell, and therefore the number of kinds of pages: lower, middle, upper, top.
     pub fn bits(self) -> usize {
         match self {
             Self::Slc | Self::XPoint => 1,
@@ -52,7 +52,7 @@ impl PageTimes {
         Self { times: [time; 4], kinds: 1 }
     }
 
-    /// Returns a time for each kind, one to four of them.
+    /// Returns a time for each kind; there are one to four.
     pub fn each(times: &[Duration]) -> Self {
         let mut kinds = [times[0]; 4];
         kinds[..times.len()].copy_from_slice(times);
@@ -118,7 +118,7 @@ pub struct FlashSpec {
     pub channel_rate: BytesPerSecond,
     /// Command and address cycles on a channel, for each array operation.
     pub command_time: Duration,
-    /// Abilities of a die in addition to one operation after the other.
+    /// Abilities of a die in addition to executing one operation after another.
     pub die: DieSpec,
     /// The layer that maps logical to physical addresses.
     pub translation: TranslationSpec,
@@ -131,16 +131,17 @@ pub struct FlashSpec {
     pub cycles: u32,
 }
 
-/// Abilities of a die in addition to one operation after the other.
+/// Abilities of a die in addition to executing one operation after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieSpec {
     /// Each plane reads independently.
     pub independent_planes: bool,
-    /// A cache register: the die senses the next page while the last one is transferred.
+    /// A cache register: the die senses the next page while the previous page is transferred.
     pub cache_read: bool,
-    /// The data of the next page is transferred while the last one is programmed.
+    /// The data of the next page is transferred while the previous page is programmed.
     pub cache_program: bool,
-    /// Maximum number of host reads in a row that precede waiting programs and erases; zero is the order of arrival.
+    /// Maximum number of consecutive host reads that precede waiting programs and erases; zero means the order of
+    /// arrival.
     pub reads_first: u32,
     /// A program or erase in progress is suspended for reads.
     pub suspend: Option<SuspendSpec>,
@@ -151,7 +152,7 @@ pub struct DieSpec {
 pub struct SuspendSpec {
     /// Time from the command until the array can be read.
     pub enter: Duration,
-    /// Time that resuming costs in addition to the remaining time.
+    /// Time that resuming takes in addition to the remaining time.
     pub resume: Duration,
 }
 
@@ -171,7 +172,7 @@ impl Default for DieSpec {
 /// Condition of a drive before the run: the data that was written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// The test's span was written in order; all else is erased.
+    /// The test's span was written in order; everything else is erased.
     #[default]
     Fresh,
     /// Nothing was written: the whole drive is erased, as a purge leaves it.
@@ -182,7 +183,7 @@ pub enum Condition {
     Random,
 }
 
-/// The choice of the superblock that is collected.
+/// The rule that chooses the superblock to collect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// The superblock with the smallest amount of valid data.
@@ -191,7 +192,7 @@ pub enum Policy {
     /// The superblock with the largest gain for its cost and age: `(1 - u) / 2u * age` (Rosenblum and Ousterhout, "The
     /// design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
     CostBenefit,
-    /// The superblock with the smallest amount of valid data among this number of the oldest.
+    /// The superblock with the smallest amount of valid data among this number of the oldest superblocks.
     Windowed(u32),
 }
 
@@ -200,11 +201,11 @@ pub enum Policy {
 pub struct TranslationSpec {
     /// Choice of the superblock that is collected.
     pub policy: Policy,
-    /// Erased superblocks below which collection begins.
+    /// Number of erased superblocks below which collection begins.
     pub erased_min: u32,
     /// Number of erased superblocks up to which an idle drive collects; zero disables background collection.
     pub erased_idle: u32,
-    /// Time that the drive must have been idle before it works in the background.
+    /// Time for which the drive must have been idle before it works in the background.
     pub idle_after: Duration,
     /// Data that is soon overwritten is written to separate superblocks.
     pub hot_stream: bool,
@@ -212,12 +213,12 @@ pub struct TranslationSpec {
     pub wear_gap: Option<u32>,
     /// A map that is only partly in memory.
     pub map: Option<MapSpec>,
-    /// Blocks that are written with one bit a cell.
+    /// Blocks that are written with one bit in each cell.
     pub pseudo_slc: Option<PseudoSlcSpec>,
     /// Share to which compressible data shrinks at best; one disables compression.
     pub compression: Ratio,
     /// Share of programmed data that the host wrote, while data arrives in random order, if collection is not simulated
-    /// and its cost was measured: one over write amplification.
+    /// and its cost was measured; this is the inverse of write amplification.
     pub beside_collection: Option<Ratio>,
 }
 
@@ -248,12 +249,12 @@ pub struct MapSpec {
     pub in_host: Bytes,
 }
 
-/// Blocks that are written with one bit a cell, and folded into others later.
+/// Blocks that are written with one bit in each cell, and later folded into others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PseudoSlcSpec {
     /// Minimum data that the blocks store.
     pub capacity: Bytes,
-    /// Data that they store beyond `capacity`, as far as that part of the drive's capacity is free.
+    /// Data that they store beyond `capacity`, to the extent that this part of the drive's capacity is free.
     pub growth: Bytes,
     /// tR of these blocks.
     pub read: Duration,
@@ -287,8 +288,8 @@ impl FlashSpec {
     }
 
     /// Returns the time for which each unit that collection moves occupies a die, if the host's data is `share` of all
-    /// programmed data. The victims contain `1 - share` of valid data, so a unit is gathered from a correspondingly
-    /// larger number of units, and all programmed data is erased once.
+    /// programmed data. The share of valid data in the victims is `1 - share`, so a unit is gathered from a
+    /// correspondingly larger number of units, and all programmed data is erased once.
     pub(crate) fn moving_time(&self, share: Ratio) -> Duration {
         let valid = (1.0 - share.get()).max(0.01);
         let slots = self.unit().get() as f64 / SLOT.get() as f64;
@@ -324,7 +325,7 @@ impl FlashSpec {
         cache.map_or(0, |cache| self.pseudo_slc_of(cache.growth))
     }
 
-    /// Returns the number of superblocks that store `data` with one bit a cell.
+    /// Returns the number of superblocks that store `data` with one bit in each cell.
     fn pseudo_slc_of(&self, data: Bytes) -> u64 {
         let each = self.superblock().get() / self.technology.bits() as u64;
         data.get().div_ceil(each.max(1))
@@ -361,7 +362,7 @@ impl FlashSpec {
         ])
     }
 
-    /// Checks all bounds that the simulator relies on, for a drive of `capacity`.
+    /// Checks all bounds on which the simulator relies, for a drive of `capacity`.
     ///
     /// # Errors
     /// Returns the first value that is out of bounds, with the bound.

@@ -5,19 +5,19 @@ use lanemark_schema::units::Duration;
 
 /// The command engines of a drive's controller.
 ///
-/// A new value is a field here and in [`FrontEndSpec::INSTANT`]. The compiler then names every place that has to know
-/// it: the times below, the engines at work (`drive/front_end.rs`), their ceiling (`run/ceiling.rs`), and the reader of
-/// library files.
+/// A new value is a field here and in [`FrontEndSpec::INSTANT`]. The compiler then reports every location that must
+/// handle it: the times below, the running engines (`drive/front_end.rs`), their ceiling (`run/ceiling.rs`), and the
+/// reader of library files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontEndSpec {
-    /// Number of commands worked on at once.
+    /// Number of commands that are processed at the same time.
     pub engines: u32,
     /// Time for which a read occupies an engine; it limits the reads per second.
     pub read_time: Duration,
     /// Time for which a write occupies an engine.
     pub write_time: Duration,
     /// Time for which a read occupies an engine for each 4 KiB after the first, because the map is looked up unit by
-    /// unit. The flash begins on the first unit meanwhile.
+    /// unit. The flash starts with the first unit in the meantime.
     pub read_unit_time: Duration,
     /// Pipelined firmware time of a read, in addition to `read_time`.
     pub read_latency: Duration,

@@ -11,8 +11,8 @@ pub struct JournalSpec {
     pub records: Bytes,
     /// Data that a commit writes after the records are stored: the commit block.
     pub commit: Bytes,
-    /// Step of the clock that timestamps a file's changes: a file that was changed and committed in the same step does
-    /// not need another commit.
+    /// Resolution of the clock that timestamps a file's changes: a file that was changed and committed in the same step
+    /// does not need another commit.
     pub timestamp_step: Duration,
 }
 
@@ -20,7 +20,7 @@ pub struct JournalSpec {
 const PART_MAX: Bytes = Bytes::mebi(1);
 
 impl JournalSpec {
-    /// Checks the bounds that the simulator relies on.
+    /// Checks the bounds on which the simulator relies.
     ///
     /// # Errors
     /// Returns a value that is out of bounds.

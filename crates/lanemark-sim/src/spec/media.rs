@@ -16,7 +16,7 @@ pub enum MediaSpec {
 }
 
 impl MediaSpec {
-    /// Checks all bounds that the model relies on, for a drive of `capacity`.
+    /// Checks all bounds on which the model relies, for a drive of `capacity`.
     ///
     /// # Errors
     /// Returns the first value that is out of bounds.

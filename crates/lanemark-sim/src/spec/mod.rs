@@ -1,7 +1,7 @@
-//! The specification of a system: plain values, checked, from which the simulator is assembled.
+//! The specification of a system: plain, checked values from which the simulator is assembled.
 //!
-//! The values here carry no source. The study crate reads library files, keeps each value's source, and returns a
-//! [`SystemSpec`].
+//! The values here do not state their source. The study crate reads library files, keeps each value's source, and
+//! returns a [`SystemSpec`].
 
 mod adapter;
 mod bounds;
@@ -62,7 +62,7 @@ pub struct SystemSpec {
     pub volume: Option<VolumeSpec>,
     /// Power of the platform without its drives, if known.
     pub host_power: Option<HostPower>,
-    /// Journal of the host's file system, if a flush is a sync of a file in one.
+    /// Journal of the host's file system, if a flush is a sync of a file in such a file system.
     pub journal: Option<JournalSpec>,
     /// Faults of the plan, and the lasting faults of defective drives.
     pub faults: Vec<Fault>,
@@ -94,12 +94,12 @@ pub struct CpuSpec {
     pub write_submit: Duration,
     /// Time per request from the driver back to the application.
     pub request_complete: Duration,
-    /// Time for which an idle core wakes up for an interrupt (C1E, C6 and similar states).
+    /// Time that an idle core takes to wake up for an interrupt (C1E, C6 and similar states).
     pub wake: Duration,
     /// Idle time after which a core needs the wake-up time.
     pub idle_after: Duration,
-    /// Share by which all processor times of a request grow with each doubling of the threads, since they share caches,
-    /// locks and memory.
+    /// Share by which all processor times of a request grow with each doubling of the threads, because threads share
+    /// caches, locks and memory.
     pub thread_growth: Ratio,
 }
 
@@ -112,11 +112,11 @@ pub struct ProtocolSpec {
     pub queues: u32,
     /// Depth of each queue in commands: 32 for AHCI.
     pub queue_depth: u32,
-    /// Processor time per read in the driver or firmware, submission, interrupt and completion together.
+    /// Processor time per read in the driver or firmware: submission, interrupt and completion together.
     pub read_time: Duration,
-    /// Processor time per write in the driver or firmware, submission, interrupt and completion together.
+    /// Processor time per write in the driver or firmware: submission, interrupt and completion together.
     pub write_time: Duration,
-    /// Share of the processor time before the command leaves.
+    /// Share of this processor time that precedes the departure of the command.
     pub submit_share: Ratio,
     /// The largest command; longer requests are split.
     pub transfer_max: Bytes,
@@ -137,7 +137,7 @@ pub struct ProtocolSpec {
 pub struct ArbitrationSpec {
     /// The weights of weighted round robin with urgent priority class.
     pub weights: Option<ClassWeights>,
-    /// Maximum number of commands of a queue in a row, if limited. NVMe allows 1, 2, 4 and so on to 64.
+    /// Maximum number of consecutive commands from a queue, if limited. NVMe allows 1, 2, 4 and so on to 64.
     pub burst: Option<u32>,
     /// The classes of the first queues, for weighted round robin; all others are medium.
     pub queue_classes: Vec<QueueClass>,
@@ -177,7 +177,7 @@ pub struct CoalescingSpec {
     pub time: Duration,
 }
 
-/// Largest accepted number of commands of a visit to a queue.
+/// Largest accepted number of commands per visit to a queue.
 pub const BURST_MAX: u32 = 128;
 /// The largest weight: an eight-bit field that counts from zero.
 pub const WEIGHT_MAX: u32 = 256;
@@ -221,7 +221,7 @@ impl CoalescingSpec {
     }
 }
 
-/// The host protocols. A new one is one arm here and in `sim::protocol`.
+/// The host protocols. A new protocol is one arm here and in `sim::protocol`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolKind {
     /// Advanced Host Controller Interface.
@@ -239,8 +239,8 @@ pub enum ProtocolKind {
 }
 
 impl ProtocolKind {
-    /// Returns the shortest time in which NAND flash answers one read over such a protocol. A faster answer came from a
-    /// cache, or from addresses without data.
+    /// Returns the shortest time in which NAND flash can answer a single read over such a protocol. A faster answer
+    /// came from a cache, or from addresses without data.
     ///
     /// The fastest cells, SLC and others used as such, take 20 to 25 us (tR, data sheets of Micron and others). The
     /// rest is the minimum time of a host, frames and firmware.
@@ -253,7 +253,7 @@ impl ProtocolKind {
         })
     }
 
-    /// Returns the name for people.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ahci => "AHCI",
@@ -284,9 +284,9 @@ pub struct DriveSpec {
     pub write_cache: WriteCache,
     /// Distance that a drive reads ahead of a sequential reader; zero if it does not read ahead.
     pub read_ahead: Bytes,
-    /// The controller data path between buffer and link, reading, if it is a limit.
+    /// The controller data path between buffer and link for reads, if it is a limit.
     pub data_path_read: Option<BytesPerSecond>,
-    /// The controller data path between buffer and link, writing, if it is a limit.
+    /// The controller data path between buffer and link for writes, if it is a limit.
     pub data_path_write: Option<BytesPerSecond>,
     /// The media that hold the data.
     pub media: MediaSpec,
@@ -326,7 +326,7 @@ impl DriveSpec {
         flash
     }
 
-    /// Returns the flash of a solid-state drive, to change it.
+    /// Returns the flash of a solid-state drive, for modification.
     ///
     /// # Panics
     /// Panics for other media.
@@ -391,12 +391,12 @@ impl AttachmentSpec {
         std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
     }
 
-    /// Returns the drive's paths, to change them.
+    /// Returns the drive's paths, for modification.
     pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut PortPathSpec> {
         std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
     }
 
-    /// Returns the largest command that host and drive agree on.
+    /// Returns the largest command on which host and drive agree.
     pub fn transfer_max(&self) -> Bytes {
         self.protocol.transfer_max
     }
@@ -445,7 +445,7 @@ impl AttachmentSpec {
 }
 
 impl SystemSpec {
-    /// Checks all bounds that the simulator relies on.
+    /// Checks all bounds on which the simulator relies.
     ///
     /// # Errors
     /// Returns the first value that is out of bounds, with the bound.
@@ -518,7 +518,7 @@ impl SystemSpec {
         &self.attachments[0]
     }
 
-    /// Returns the first drive, to change it.
+    /// Returns the first drive, for modification.
     ///
     /// # Panics
     /// Panics if there is no drive, as [`SystemSpec::first`] does.

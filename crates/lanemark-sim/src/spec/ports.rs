@@ -9,7 +9,7 @@ use lanemark_schema::units::Duration;
 pub struct PortPathSpec {
     /// Number of links of the trunk, counted from the host, with which the path begins.
     pub trunk: usize,
-    /// The path's separate links after the trunk, nearest to the host first.
+    /// The path's own links after the trunk, the nearest to the host first.
     pub links: Vec<LinkSpec>,
 }
 
@@ -30,12 +30,12 @@ pub struct SecondPort {
     pub way: PortPathSpec,
     /// Choice between both ports for each command.
     pub multipath: Multipath,
-    /// Time that the host waits for an answer over a path that has failed.
+    /// Time for which the host waits for an answer over a path that has failed.
     pub path_timeout: Duration,
 }
 
 impl SecondPort {
-    /// Checks the bounds that the simulator relies on.
+    /// Checks the bounds on which the simulator relies.
     ///
     /// # Errors
     /// Returns a value that is out of bounds.

@@ -1,9 +1,9 @@
-//! The power of a drive, and the states that it enters without work.
+//! The power of a drive, and the states that it enters when it has no work.
 //!
 //! NAND data sheets state the current of a die while it senses (ICC1), programs (ICC2) and erases (ICC3), and the
 //! current of its pins while data moves (ICC4): multiplied by the supply voltage, each gives a power. A hard disk turns
-//! its platters all the time, moves its arm and reads or writes. Everything else, controller and memory, takes one
-//! power with work and another without work.
+//! its platters all the time, moves its arm and reads or writes. Everything else (controller and memory) draws one
+//! power while there is work, and another power otherwise.
 //!
 //! States are ordered by depth: Partial, Slumber and DevSleep of Serial ATA 3.2, the power states of NVM Express with
 //! their entry and exit latencies, standby of a disk whose platters do not turn.
@@ -14,25 +14,25 @@ use lanemark_schema::units::{Duration, Joules, Watts};
 
 /// Maximum number of states of a drive: the limit of an NVMe controller (NVM Express 1.2, 5.11.2).
 pub const POWER_STATES_MAX: usize = 32;
-/// More than the power of any drive or platform.
+/// A power that exceeds the power of any drive or platform.
 pub const POWER_MAX: Watts = Watts::from_milliwatts(10_000_000);
-/// Maximum time until a state and through its transitions.
+/// Maximum idle time before a state, and maximum duration of its transitions.
 pub const POWER_TIME_MAX: Duration = Duration::from_seconds(3600);
 
 /// The power of a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerSpec {
-    /// Power of a drive that is awake without work; of a disk, with turning platters.
+    /// Power of a drive that is awake without work; for a disk, with spinning platters.
     pub idle: Watts,
     /// Power of controller and memory while there is work, above `idle`.
     pub controller: Watts,
-    /// Power of the media at work, above `idle`.
+    /// Additional power of working media, above `idle`.
     pub media: MediaPower,
-    /// Power states that the drive enters without work, the shallowest first.
+    /// Power states that the drive enters when it has no work, the shallowest first.
     pub states: Vec<PowerState>,
 }
 
-/// Power of media at work, for each part that works.
+/// Power of working media, for each part that works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaPower {
     /// Flash.

@@ -19,7 +19,7 @@ use lanemark_schema::workload::Access;
 pub struct Submission {
     /// Simulated time of the submission, which must not be in the past.
     pub at: Instant,
-    /// The drive or namespace; the default on a volume.
+    /// The drive or namespace; on a volume, the default.
     pub target: Target,
     /// The request's operation and range.
     pub access: Access,
@@ -30,7 +30,7 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// Returns a request on the first target by the first thread, with tag 0.
+    /// Returns a request to the first target by the first thread, with tag 0.
     pub fn new(at: Instant, access: Access) -> Self {
         Self { at, target: Target::default(), access, thread: 0, tag: 0 }
     }

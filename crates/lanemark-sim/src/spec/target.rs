@@ -2,10 +2,10 @@
 //!
 //! An NVMe drive presents its media as one or several *namespaces* (NVM Express 1.2, 6.1), each with addresses that
 //! begin at zero. They share everything else: controller, queues, links, flash. A drive of another protocol has one
-//! namespace of its whole capacity. Namespaces follow each other on the drive, each from a multiple of 4 KiB on, so
+//! namespace of its whole capacity. Namespaces follow each other on the drive, each starting at a multiple of 4 KiB, so
 //! that two namespaces never share a mapped slot.
 //!
-//! Not modelled: namespaces that are shared between controllers or created while the drive works, formats with
+//! Not modelled: namespaces that are shared between controllers or created while the drive is running, formats with
 //! metadata, and separate limits or endurance groups of a namespace.
 
 use crate::spec::{AttachmentSpec, ProtocolKind, ProtocolSpec, SLOT, SpecError, SystemSpec};
@@ -231,10 +231,10 @@ mod tests {
         let two = run(&split(&[Bytes::mebi(32), Bytes::mebi(32)]), &test);
         let one = run(&nvme(small_drive()), &test);
         assert_eq!(two.bytes(), one.bytes() * 2);
-        // At queue depth 1 each waits for the flash most of the time.
+        // At queue depth 1, each namespace waits for the flash most of the time.
         let gain = megabytes(&two) / megabytes(&one);
         assert!((1.2..=2.0).contains(&gain), "{gain}");
-        // Together they carry no more than the link, which one of them fills as well.
+        // Together they carry no more than the link, which one of them also fills by itself.
         let whole = of(unlimited(), &[]);
         let halves = of(unlimited(), &[Bytes::mebi(32); 2]);
         let deep = crate::tests::runs::test(Bytes::kibi(128), Pattern::Sequential, true, 16);

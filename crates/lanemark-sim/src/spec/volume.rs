@@ -4,7 +4,7 @@ use super::bounds::SpecError;
 use super::flash::SLOT;
 use lanemark_schema::units::Bytes;
 
-/// The chunk of a stripe if the user states no other: the default of Linux, mdadm(8).
+/// The chunk of a stripe if the user does not state one: the default of Linux, mdadm(8).
 pub const CHUNK: Bytes = Bytes::kibi(512);
 
 /// The arrangement of several drives as one volume.

@@ -1,11 +1,12 @@
-//! A file system's journal at work: the requests of a file sync.
+//! A file system's journal during a run: the requests of a file sync.
 //!
 //! The model follows ext4 with an ordered journal (Linux, fs/jbd2/commit.c): the descriptor and the changed blocks of
 //! metadata are appended to the journal; then a flush makes them and the file's data durable; then the commit block is
-//! written and made durable, by another flush if the drive lacks forced unit access, which costs about the same. A file
-//! whose change time has not moved since its last commit needs no commit: its sync is only a flush.
+//! written and made durable, by another flush, because the drive is assumed not to support forced unit access, which
+//! would cost about the same. A file whose change time has not moved since its last commit needs no commit: its sync is
+//! only a flush.
 //!
-//! The journal is in the middle of its target, and is written in a circle. Each step begins when the previous step is
+//! The journal is in the middle of its target, and is written cyclically. Each step begins when the previous step is
 //! complete, and costs the host's time of a request, which represents the wake-up of the journal's thread.
 //!
 //! Not modelled: commits that several threads share, the commit every five seconds, checkpoints, forced unit access.
@@ -58,7 +59,7 @@ const FLUSH: Access =
     Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
 
 impl Journal {
-    /// Returns the journals of a system whose host has a file system with one.
+    /// Returns the journals of a system whose host has a file system with a journal.
     pub(crate) fn of(spec: &CheckedSystem) -> Option<Self> {
         let journal = spec.journal?;
         let heads = spec.targets().into_iter().zip(spec.capacities()).map(|(target, capacity)| {
@@ -118,13 +119,13 @@ impl Journal {
         vec![FLUSH, commit, FLUSH, records]
     }
 
-    /// Forgets a request whose first step was rejected.
+    /// Discards a request whose first step was rejected.
     pub(crate) fn forget(&mut self, tag: u64) {
         self.asked.free(SyncHandle::of(tag as u32));
     }
 
-    /// Returns the tag of the application's request that a step belongs to, and the instant at which its first step was
-    /// submitted, if the step itself was submitted at `submitted`.
+    /// Returns the tag of the application's request to which a step belongs, and the instant at which its first step
+    /// was submitted, if the step itself was submitted at `submitted`.
     pub(crate) fn request_of(&self, tag: u64, submitted: Instant) -> (u64, Instant) {
         let asked = &self.asked[SyncHandle::of(tag as u32)];
         (asked.tag, asked.began.unwrap_or(submitted))

@@ -1,6 +1,6 @@
 //! The drives of a system, or the volume over them, as the target of requests.
 //!
-//! A layer above the [`Simulator`]. Without a volume it passes everything through. A request on a volume becomes
+//! A layer above the [`Simulator`]. Without a volume, it passes all requests through. A request on a volume becomes
 //! requests on its drives ([`VolumeSpec::parts`]), all submitted at once, and is complete when the last of them is. The
 //! last part determines its latency and its time budget: the waits of the others are off its critical path, as with the
 //! commands of a request. Over a file system with a journal a flush takes several steps, one after the other.
@@ -22,7 +22,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Fault, Operation};
 
-/// A system at work, with the volume over its drives if it has one.
+/// A running system, with the volume over its drives if it has one.
 pub struct Storage {
     simulator: Simulator,
     volume: Option<Volume>,
@@ -35,7 +35,7 @@ struct Volume {
     capacity: Bytes,
     /// Number of requests that each drive has not completed.
     outstanding: Vec<u32>,
-    /// The drive that a mirror reads from if all have equally many requests.
+    /// The drive from which a mirror reads if all drives have the same number of requests.
     turn: usize,
     requests: Slab<Request, VolumeRequests>,
     parts: Slab<VolumeRequestPart, Parts>,
@@ -115,8 +115,8 @@ impl Storage {
         found
     }
 
-    /// Submits a request to the volume, which is the only target of its system, or to a drive or namespace. The present
-    /// numbers of outstanding requests determine the drive that a mirror reads from.
+    /// Submits a request to the volume, which is the only target of its system, or to a drive or namespace. The current
+    /// numbers of outstanding requests determine the drive from which a mirror reads.
     ///
     /// # Errors
     /// Returns the errors of [`Simulator::submit`], and [`SimError::OutOfVolume`].
@@ -223,7 +223,8 @@ impl Volume {
         }
     }
 
-    /// Returns the parts of a request on the drives: a flush has one on each, and every request has one or more.
+    /// Returns the parts of a request on the drives: a flush has a part on each drive, and every request has at least
+    /// one part.
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = VolumePart> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
@@ -239,7 +240,7 @@ impl Volume {
         spec.parts(drives, offset, length).filter(asked)
     }
 
-    /// Returns the drive with the fewest outstanding requests, in turn if several have equally few.
+    /// Returns the drive with the fewest outstanding requests; if several drives are equal, they take turns.
     fn least_busy(&mut self) -> u16 {
         let count = self.outstanding.len();
         let in_turn = (0..count).map(|step| (self.turn + step) % count);
@@ -248,7 +249,7 @@ impl Volume {
         drive as u16
     }
 
-    /// Notes that a drive has completed its part. If it was the last part, returns the tag of the whole request, its
+    /// Records that a drive has completed its part. If it was the last part, returns the tag of the whole request, its
     /// range and its outcome.
     #[inline]
     fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, Status)> {

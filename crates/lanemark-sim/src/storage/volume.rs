@@ -3,12 +3,12 @@
 //! Model (Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988). Chunk c of a
 //! stripe over n drives is chunk `c / n` of drive `c mod n`. The data of a request on one drive is contiguous there,
 //! and is requested in one piece: the block layer merges the neighbours that splitting at chunk bounds creates. A
-//! mirror writes to all drives, and reads from the drive with the fewest outstanding requests, in turn if several
-//! drives are equal: drives that are slower or downstream of a busy link receive fewer requests, without any setting.
-//! Each drive contributes the capacity of the smallest.
+//! mirror writes to all drives, and reads from the drive with the fewest outstanding requests; drives with equal
+//! numbers take turns. As a result, drives that are slower or downstream of a busy link receive fewer requests, without
+//! any setting. Each drive contributes the capacity of the smallest.
 //!
-//! The volume belongs to the host, as software RAID does: each part costs the driver the time of a command. The
-//! application and the system call are paid once, with the first part.
+//! The volume belongs to the host, as software RAID does: each part costs the driver the time of a command. The times
+//! of the application and of the system call are counted once, with the first part.
 //!
 //! Not modelled: parity, drives that fail, rebuilding, the zones by which unequal drives can be striped in full,
 //! keeping a sequential reader of a mirror on one drive, write-intent bitmaps.
@@ -94,13 +94,13 @@ impl VolumeSpec {
     /// Returns the content of each drive if the volume contains `content`, up to a chunk.
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
-        // The first drive has the maximum share of any beginning.
+        // The first drive has the largest share of any prefix.
         let written = RowPlace::of(chunk, drives, content.written).before(chunk, 0);
         PriorContent { written: Bytes(written), ..content }
     }
 
-    /// Returns how much of a drive's own hop, and of a link that all share, one byte of the volume takes if `reads` is
-    /// the share of reads.
+    /// Returns how much one byte of the volume takes of a drive's own hop and of a link that all drives share, if
+    /// `reads` is the share of reads.
     pub(crate) fn demand(self, drives: usize, reads: Ratio) -> (f64, f64) {
         let (drives, reads) = (drives as f64, reads.get());
         match self {
@@ -140,8 +140,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each drive of a stripe contains its part of the content, and as much as the first, which has the maximum;
-        /// each drive of a mirror contains all.
+        /// Each drive of a stripe contains its part of the content, at most as much as the first drive; each drive of a
+        /// mirror contains all of the content.
         #[test]
         fn a_drive_of_a_stripe_holds_the_largest_part_of_the_content(
             chunks in 1u64..40, drives in 2u16..9, written in 0u64..20_000,

@@ -72,8 +72,8 @@ fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
 fn a_full_cache_takes_what_the_drive_takes() {
     let (system, volume) = (with_cache(Bytes::mebi(1), BLOCK), Bytes::mebi(32));
     let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
-    // All writes reach the drive, except those in the cache at the end and those overwritten while they waited. One of
-    // 33 writes meets an older write to the same block, because 256 of 8,192 blocks wait.
+    // All writes reach the drive, except those in the cache at the end and those overwritten while they waited. One in
+    // 33 writes meets an older write to the same block, because 256 of 8,192 blocks are waiting.
     let held = Bytes::mebi(1).get() as f64 / volume.get() as f64;
     let law = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
     assert!((seen.iops() / law - 1.0).abs() < 0.02, "{} for {law}", seen.iops());
@@ -136,7 +136,7 @@ fn the_time_budget_of_every_write_is_its_latency() {
     assert_eq!(cached.drive_use().host_written, Bytes::mebi(2), "all of it reaches the drive");
 }
 
-/// A cache of 192 KiB in front of a drive that writes one request at a time, in 10 ms.
+/// A cache of 192 KiB upstream of a drive that writes one request at a time, in 10 ms.
 fn crowded() -> SystemSpec {
     let mut system = with_cache(Bytes::kibi(192), Bytes::kibi(64));
     let one = &mut system.attachments[0];
@@ -168,7 +168,7 @@ fn overwriting_makes_room_for_a_write_that_waits() {
     // immediately.
     let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
     assert!(overwriting.iter().all(|latency| *latency < soon), "{overwriting:?}");
-    // If the third write overwrites nothing, or only half of the second, the fourth waits for the drive.
+    // If the third write does not overwrite the second, or only half of it, the fourth write waits for the drive.
     for third in [128, 96] {
         let seen = written(&crowded(), &[(0, 64), (64, 64), (third, 64), (256, 64)]);
         assert!(seen[..3].iter().all(|latency| *latency < soon), "{seen:?}");

@@ -10,7 +10,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Rounds, Start, Test, Tracked};
 
-/// One repeat of parallel tests, with the keys that a workload gives them.
+/// One repeat of parallel tests, with the keys that a workload assigns to them.
 fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
     let key = |test: usize| StreamKey { test: test as u32, ..StreamKey::from_seed(1) };
     let tests: Vec<_> = (tests.iter().enumerate())
@@ -46,7 +46,7 @@ fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
     assert_eq!((found[0].elapsed, found[0].drive), (expected.elapsed, expected.drive));
     let hops = |sample: &Sample| sample.path.clone().unwrap().hops;
     assert_eq!(hops(&found[0]), hops(&expected));
-    // The test that began later completed the same work in about its duration.
+    // The test that began later completed the same work in about the same duration.
     assert_eq!(found[1].reads.as_ref().unwrap().bytes, Bytes::mebi(1));
     assert!(found[1].elapsed < Duration::from_seconds(3), "{:?}", found[1].elapsed);
     assert_eq!(found[0].energy, None);

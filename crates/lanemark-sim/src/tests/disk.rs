@@ -95,7 +95,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 const SMALL: Bytes = Bytes::kibi(4);
 
-/// Time of a 4 KiB read, without the time of the arm and the sectors.
+/// Time of a 4 KiB read, without the times of the arm and of the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
     let LinkLaw::Sata(link) = system.attachments[0].way.links[1].law else { unreachable!("SATA") };
     let front_end = &system.attachments[0].drive.front_end;
@@ -188,7 +188,7 @@ fn a_cached_write_is_complete_in_the_buffer() {
     let few = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, false, 1);
     let few = Test { volume: Some(Bytes::mebi(2)), ..few };
     assert!(run(&system, &few).latency().max_ns().unwrap() < 50_000);
-    // In the steady state the arm sets the rate, and a deep queue gives it a good choice.
+    // In the steady state the arm determines the rate, and a deep queue offers it a good choice.
     let many = Test { volume: Some(SMALL * 20_000), ..few };
     let alone = sata(changed(one_zone(), |disk| disk.write_cache = false));
     let (cached, uncached) =
@@ -403,7 +403,7 @@ proptest! {
         for hop in &path.hops {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
         }
-        // Reads of cached data, and writes until the buffer is full, need no arm.
+        // Reads of cached data, and writes until the buffer is full, do not need the arm.
         let apart = if read_share == 1.0 { 0 } else { drive.buffer.get() };
         let carried = Bytes(sample.bytes().get().saturating_sub(apart)) / sample.elapsed;
         let pure = read_share == 0.0 || read_share == 1.0;

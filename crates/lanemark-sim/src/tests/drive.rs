@@ -337,7 +337,7 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
     };
     let (within, far_beyond) = (at(12), at(400));
     assert!(within > 2.5 * far_beyond, "{within} and {far_beyond} MB/s");
-    // After an idle period the cache is empty again, and its data has been written once more.
+    // After an idle period the cache is empty again, and its data has been written a second time.
     let mut simulator = at_rest(&system, Bytes::ZERO.into());
     let burst = |simulator: &mut Simulator, at: Instant| {
         for index in 0..96 {
@@ -379,7 +379,7 @@ fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
     assert!((seen / (0.75 * page) - 1.0).abs() < 0.03, "{seen} us for {}", 0.75 * page);
     let in_host = mean(Some(MapSpec { cached: four, in_host: Bytes::kibi(64) })) - whole;
     assert!(in_host < 2.0, "{in_host} us: a read of the host's memory, not of flash");
-    // With room for all pages, only the first access to each page misses.
+    // If there is room for all pages, only the first access to each page misses.
     let seen = mean(Some(MapSpec { cached: Bytes::kibi(64), in_host: Bytes::ZERO })) - whole;
     assert!((seen / (16.0 / 4000.0 * page) - 1.0).abs() < 0.05, "{seen} us");
 }
@@ -433,7 +433,7 @@ fn xpoint_is_written_in_place() {
     assert!(read < 25_000.0, "{read}");
 }
 
-/// Returns the end of a fixed run and its written data, for a drive that differs from another in one part.
+/// Returns the end of a fixed run and its written data, for a drive that differs from another drive in one property.
 fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u64, u64, u64) {
     fingerprint_with(Vec::new(), change, read_share)
 }

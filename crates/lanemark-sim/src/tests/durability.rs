@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A flash drive or a disk whose media is so slow that it stores no data before `store` has passed.
+/// A flash drive or a disk whose media is so slow that it does not store data before `store` has passed.
 fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) -> DriveSpec {
     let mut drive = DriveSpec { write_cache: cache, ..small_drive() };
     let flash = drive.flash_mut();
@@ -34,8 +34,8 @@ fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) ->
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Each slot is written once, at any time before the cut. A flush makes all writes durable that were complete at
-    /// its submission.
+    /// Each slot is written once, at any time before the cut. A flush makes all writes durable that were complete when
+    /// it was submitted.
     #[test]
     fn a_power_cut_takes_what_no_flush_has_made_last_and_reports_it(
         seed: u64, count in 1u64..60, flushes in 0u64..4, cut_us in 50u64..40_000, is_disk: bool, cache in 0usize..3,

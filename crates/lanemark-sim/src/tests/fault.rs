@@ -1,5 +1,5 @@
-//! Faults compared with closed forms: the number of failed requests, the latency of the others, and the time of
-//! continuation.
+//! Faults compared with closed forms: the number of failed requests, the latency of the other requests, and the time at
+//! which requests continue.
 
 use crate::fault::LINK_RETRIES;
 use crate::fault::Status;
@@ -62,7 +62,7 @@ fn latency(done: &Completion) -> Duration {
     done.completed.since(done.submitted)
 }
 
-/// Reads of 4 KiB from different dies, one each millisecond.
+/// Reads of 4 KiB from different dies, one every millisecond.
 fn reads(count: u64) -> Vec<(Instant, Access)> {
     (0..count)
         .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
@@ -160,7 +160,7 @@ fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
         let fails = with(&base, &["stuck timeout=30ms abort=2ms then=fail at=0s"]);
         let (seen, uses) = submitted(&fails, &only);
         assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
-        // Half of the driver's time is before the command, half after it.
+        // Half of the driver's time precedes the command, and half follows it.
         assert_eq!(latency(&seen[0]), submit * 2 + us(32_000));
         assert_eq!((uses[0].failed, uses[0].recovery), (1, None));
     }
@@ -200,7 +200,7 @@ fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
         let sound = run(&base, &timed(60, depth, true));
         let share = sample.operations() as f64 / sound.operations() as f64;
         assert!((share * 6.0 - 1.0).abs() < 0.03, "{share}");
-        // The drive returns: abandoned commands are not sent again, and new commands are.
+        // The drive returns: abandoned commands are not sent again, but new commands are sent.
         let back = with(&base, &["port-loss timeout=20ms at=10ms for=30ms"]);
         let sample = run(&back, &timed(60, depth, true));
         let share = sample.operations() as f64 / sound.operations() as f64;
@@ -431,8 +431,8 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any faults at any time, every request completes once, its budget sums to its latency, and a seed gives the
-    /// same result.
+    /// For any faults at any time, every request completes once, its budget sums to its latency, and the same seed
+    /// gives the same result.
     #[test]
     fn every_request_comes_back_whatever_goes_wrong(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),

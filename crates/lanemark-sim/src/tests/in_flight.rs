@@ -114,7 +114,7 @@ proptest! {
         let (latencies, requests) = counted(&sample);
         let in_flight = sample.in_flight.unwrap();
         let seen = latencies + ns(in_flight.age_total);
-        // Latencies are stored in whole nanoseconds, and failed requests are in no sum.
+        // Latencies are stored in whole nanoseconds, and failed requests are not included in sums.
         prop_assert!(seen - wanted <= requests + 1.0, "{seen} ns of {wanted}");
         if sample.errors.is_empty() {
             prop_assert!((seen - wanted).abs() <= requests + 1.0, "{seen} ns of {wanted}");

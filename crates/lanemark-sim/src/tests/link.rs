@@ -106,7 +106,8 @@ fn one_sata_write_takes_the_sum_of_its_stages() {
     system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let front_end = system.attachments[0].drive.front_end;
-    // The longest writes take several bursts. Only the first is announced, and only the last ends the command.
+    // The longest writes take several bursts. Only the first burst is announced, and only the last burst ends the
+    // command.
     for length in [512, 4_096, 8_192, 12_288, 131_072, 135_168, 520_192].map(Bytes) {
         let expected = system.attachments[0].protocol.write_time
             + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
@@ -143,7 +144,8 @@ fn one_sata_command_keeps_its_link_for_its_frames() {
     }
 }
 
-/// A trim of any length sends one block of ranges. DMA Activate requests it; an unqueued trim needs no DMA Setup.
+/// A trim of any length sends one block of ranges. DMA Activate requests this block; an unqueued trim does not need DMA
+/// Setup.
 #[test]
 fn one_trim_over_sata_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
@@ -215,7 +217,7 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
     }
 }
 
-/// While the link carries a read's data, it carries nothing else. The drive and the processor take almost no time, so
+/// While the link carries a read's data, it carries no other data. The drive and the processor take almost no time, so
 /// they add no gaps between commands.
 #[test]
 fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
@@ -288,8 +290,8 @@ fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
     system
 }
 
-/// At queue depth 1 a read is the sum of its stages at every rate, whether connections are opened for it or are open
-/// already. It does not benefit from the phys of a wide port.
+/// At queue depth 1 a read is the sum of its stages at every rate, whether connections are opened for it or are already
+/// open. A single read does not benefit from the phys of a wide port.
 #[test]
 fn one_sas_read_takes_the_sum_of_its_stages() {
     let block = Bytes::kibi(4);

@@ -18,7 +18,7 @@ use lanemark_schema::workload::{Access, Operation};
 pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
 /// Half of the driver's time for a command: before it is sent, and after it returns.
 pub(crate) const HALF: Duration = Duration::from_nanoseconds(500);
-/// The shortest time that the simulator represents.
+/// The shortest time that the simulator can represent.
 const TICK: Duration = Duration::from_picoseconds(1);
 
 /// A request: its time, its drive and its access.
@@ -112,7 +112,7 @@ fn held_by(faults: &[Fault], operation: Operation, meets: Instant) -> (Instant, 
         FaultKind::Latency { extra } => Some((fault.at, extra)),
         _ => None,
     });
-    // The fault that began last applies; if two began together, the later one in the plan.
+    // The fault that began last applies; if two faults began together, the later one in the plan applies.
     if let Some((_, extra)) = slow.max_by_key(|(at, _)| *at) {
         until = until + extra;
     }
@@ -306,7 +306,7 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     let asks: Vec<Ask> = (0..120)
         .map(|index| (us(index * 500), (index % 2) as u16, block(Operation::Read, index * 8)))
         .collect();
-    // For each drive, whether reads are repeated in the first 20 ms, the second and the third.
+    // For each drive, whether reads are repeated in the first, second and third 20 ms.
     let repeats = |faults: &[String]| {
         let faults: Vec<&str> = faults.iter().map(String::as_str).collect();
         let seen = outcomes(&with(&worn, &faults), &asks).0;
@@ -384,7 +384,8 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
         let text = format!("stuck timeout=1ms reset={}ps at=0s", reset.picoseconds());
         let system = with(&base, &[&text]);
         let reset_at = HALF + ms(1);
-        // Sent so shortly before the reset that the answer arrives after it, a picosecond before it, and at it.
+        // The command is sent so shortly before the reset that the answer arrives after it, a picosecond before it, and
+        // exactly at it.
         for (at, lost) in [(ms(1) - us(20), true), (ms(1) - TICK, true), (ms(1), false)] {
             let (seen, uses) = outcomes(&system, &[read(us(0), 0), read(at, 1)]);
             let over = reset_at + reset;

@@ -11,7 +11,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 use lanemark_schema::workload::{Access, Operation};
 
-/// 128 KiB at a bit error rate of 1e-5: one command in a million succeeds.
+/// With 128 KiB and a bit error rate of 1e-5, one command in a million succeeds.
 const SPOILING: &str = "link-errors rate=1e-5";
 
 #[test]

@@ -71,7 +71,7 @@ fn what_nobody_knows_is_absent_and_what_is_metered_changes_nothing_else() {
     assert_eq!(plain.energy, None);
     let seen = run(&metered(flash_power()), &mixed);
     assert_eq!(Sample { energy: None, ..seen }, plain);
-    // A sum over drives with one unknown value would be too small.
+    // A sum over drives would be too small if one value is unknown.
     let mut system = times(metered(flash_power()), 2);
     system.attachments[1].drive.power = None;
     assert_eq!(run(&system, &mixed).energy, None);
@@ -194,7 +194,7 @@ fn writes_take_their_programs_after_the_last_answer_too() {
     assert_eq!(simulator.advance(), None);
     let end = simulator.now();
     let readings = simulator.power(end).unwrap();
-    // For flash the second part is the energy of programs. A unit has two planes of 16 KiB.
+    // For flash, the second part is the energy of programs. A unit has two planes of 16 KiB.
     let (before, program) = (early[0].media[1], readings[0].media[1]);
     assert_eq!(program, us(600) * 16);
     assert!(before < program);
@@ -235,7 +235,7 @@ fn an_arm_takes_power_while_it_moves_and_none_while_the_platters_turn() {
     let heads = each("heads", 1.0);
     let turn = 60.0 / 7_200.0;
     assert!((8.0 * turn / 333.0..8.0 * turn / 201.0 * 1.3).contains(&heads), "{heads} s");
-    // Each request spends half a revolution without either.
+    // Each request spends half a revolution in which neither occurs.
     let rest = sample.elapsed.as_seconds() / 2_000.0 - seek - heads;
     assert!(rest > 0.4 * turn, "{rest} s");
 }
@@ -371,7 +371,7 @@ proptest! {
             sum += drive_energy(&power, &step);
             last = reading;
         }
-        // In steps or in one step, equal to the attojoule.
+        // The energy is the same in several steps or in one step, to the attojoule.
         prop_assert_eq!(sum, drive_energy(&power, &last));
     }
 }

@@ -85,7 +85,7 @@ fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u6
 fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
     let mut system = slow_front_end();
     assert_shares(&served(&system, &[64, 4], 10_000), &[0.5, 0.5]);
-    // In the order of arrival, as with a single queue, the shares follow the depths.
+    // In the order of arrival, as with a single queue, the shares are proportional to the depths.
     system.attachments[0].protocol.queues = 1;
     assert_shares(&served(&system, &[60, 4], 10_000), &[60.0 / 64.0, 4.0 / 64.0]);
 }
@@ -137,7 +137,7 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
     assert_eq!(interrupts, 2);
     let complete = system.attachments[0].protocol.read_time / 2;
     for batch in completions.chunks(4) {
-        // The first completion of a batch pays for the interrupt; each pays for its own processing.
+        // The first completion of a batch pays for the interrupt; each completion pays for its own processing.
         let first = batch[0].completed;
         for (place, completion) in batch.iter().enumerate() {
             assert_eq!(completion.completed, first + complete * place as u64);
@@ -236,8 +236,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// For any queues and interrupts, every request comes back, its stages sum to its latency, and
-    /// a repetition gives the same result.
+    /// For any queues and interrupts, every request completes, its stages sum to its latency, and a repetition gives
+    /// the same result.
     #[test]
     fn queues_and_interrupts_lose_nothing(
         system in any_queues(), engines in 1u32..4, front_end in 0u64..30, blocks in 1u64..70,

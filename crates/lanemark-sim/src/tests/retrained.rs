@@ -151,7 +151,7 @@ fn a_retrained_system_equals_the_new_system() {
     for (system, text) in cases() {
         let (before, after) = (second_load(&system), second_load(&trained(&system, text)));
         assert_ne!(before, after, "{text} makes a difference");
-        // Before the first request over the link, and after the link has carried all data.
+        // The link trains before the first request, or after it has carried all data.
         for at in ["0s", "90ms"] {
             let seen = second_load(&with(&system, &[&format!("{text} at={at}")]));
             assert!(seen == after, "{text} at={at}");

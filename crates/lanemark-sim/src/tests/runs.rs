@@ -443,8 +443,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Bytes in equal bytes out, stages sum to the latency, no hop is busy longer than the run, and throughput times
-    /// response time equals the population (Little).
+    /// The bytes moved equal the bytes requested, stages sum to the latency, no hop is busy longer than the run, and
+    /// throughput times response time equals the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
         drive in any_drive(), kind in 0..11, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,

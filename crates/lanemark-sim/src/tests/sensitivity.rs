@@ -1,4 +1,4 @@
-//! Bottlenecks found by changing hops, compared with known bottlenecks.
+//! Bottlenecks that are found by changing hops, compared with known bottlenecks.
 
 use proptest::prelude::*;
 
@@ -118,7 +118,7 @@ fn what_cannot_be_changed_is_left_out() {
     for left_out in ["queue depth", "write buffer", "data path"] {
         assert!(!names.iter().any(|name| name == left_out), "{left_out} in {names:?}");
     }
-    // Without requests there is no gain.
+    // If there are no requests, there is no gain.
     assert_eq!(weigh(&base, &[], &[]).bottleneck(), None);
 }
 
@@ -172,10 +172,10 @@ fn harms(gain: &Gain) -> bool {
 /// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: up to half of
 /// the neighbouring tests, with 4 KiB or one request more or less, also lose. Servers that process requests in the
 /// order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Requests
-/// settle into an order in which they meet the dies, better or worse, and keep it. This applies to sequential reads, as
-/// in the test above with its loss of 8.2%. It also applies to mixes in which reads precede writes and a request has
-/// exactly as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed,
-/// and 0% with 4 KiB more or less, or if dies keep the order of arrival.
+/// settle into a better or worse order at the dies, and keep it. This applies to sequential reads, as in the test above
+/// with its loss of 8.2%. It also applies to mixes in which reads precede writes and a request has exactly as many
+/// pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and 0% with 4
+/// KiB more or less, or if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
     gain: &Gain,
@@ -218,7 +218,7 @@ proptest! {
                 volume: Some(block * 6_000),
                 // Writes are steady when the buffer is full: after a mebibyte at the 27 MB/s of a die, or more.
                 // Sequential reads are steady when requests have settled into the order in which they meet the dies,
-                // after some thousand requests.
+                // after a few thousand requests.
                 ramp: Duration::from_microseconds(100_000),
                 ..test(block, pattern.clone(), true, depth)
             };

@@ -19,7 +19,7 @@ fn drive(condition: Condition) -> DriveSpec {
     drive
 }
 
-/// 4 KiB random writes over all of the drive for `seconds`.
+/// Random writes of 4 KiB over the whole drive for `seconds`.
 fn writes(drive: &DriveSpec, seconds: u64) -> Test {
     Test {
         span: drive.capacity,
@@ -54,7 +54,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     let series = run(&system, &test).series.unwrap();
     assert_eq!((series.points.len(), series.elapsed()), (100, Duration::from_seconds(25)));
 
-    // Fresh: every die continuously receives and programs units, and no data is moved.
+    // On a fresh drive, every die continuously receives and programs units, and no data is moved.
     let flash = drive.flash();
     let each = flash.command_time + flash.unit() / flash.channel_rate + flash.program.mean();
     let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
@@ -69,7 +69,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
         within(series.iops(index), fresh, 0.05);
     }
 
-    // Transition: the rate falls from then on, by more than half in the end.
+    // Transition: from then on the rate falls, finally by more than half.
     let steady = phases.steady_from.expect("the last rounds are steady");
     assert!(steady > unmoved, "{steady} after {unmoved}");
     let quarter: Vec<f64> =

@@ -30,7 +30,7 @@ fn read(offset: u64, length: Bytes) -> Access {
     Access { operation: Operation::Read, offset: Bytes(offset), length }
 }
 
-/// Poisson arrivals at one engine that takes the same time for each: W = rho s / 2 (1 - rho)
+/// Poisson arrivals at one engine that takes the same time for each arrival: W = rho s / 2 (1 - rho)
 /// (Pollaczek-Khinchine).
 #[test]
 fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {

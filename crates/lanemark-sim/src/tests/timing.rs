@@ -1,5 +1,5 @@
-//! Timing rules of protocols and guarantees of drives, each in isolation: not a picosecond before its time, and exactly
-//! at it.
+//! Timing rules of protocols and guarantees of drives, each in isolation: an event happens exactly at its time, and not
+//! a picosecond earlier.
 //!
 //! Dies are in `drive/solid_state/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
 //! `drive/solid_state/translation/collection_tests.rs`.
@@ -30,7 +30,7 @@ fn flush(at: Duration) -> Ask {
     (at, 0, Access { operation: Operation::Flush, offset, length })
 }
 
-/// The simulator with all of `asks` submitted.
+/// The simulator after all of `asks` have been submitted.
 fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
@@ -77,7 +77,7 @@ fn a_command_waits_for_a_slot_and_no_longer() {
         let asks: Vec<Ask> = (0..5).map(|place| read(us(100 * place), 0, place)).collect();
         system.attachments[0].protocol.queue_depth = 5;
         complete_at(&system, &asks, us(400) + alone);
-        // With four slots it is sent when the first command has completed.
+        // With four slots, it is sent when the first command has completed.
         system.attachments[0].protocol.queue_depth = 4;
         complete_at(&system, &asks, alone + alone);
     }
@@ -110,8 +110,8 @@ fn the_arbiter_serves_queues_in_turn() {
     let mut system = nvme(unlimited());
     system.attachments[0].drive.front_end.read_time = us(10);
     let alone = last(&system, &[read(us(0), 0, 0)]);
-    // Four commands of one queue, and a command of another queue that arrives 5 us later and waits for one of them, or
-    // for all.
+    // Four commands of one queue, and a command of another queue that arrives 5 us later and waits for one of them or
+    // for all of them.
     let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
     asks.push(read(us(5), 1, 9));
     complete_at(&system, &asks, alone + us(10));
@@ -152,7 +152,7 @@ fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
         // Submitting a request does not wake a core, regardless of the duration of its sleep.
         complete_at(&system, &[read(us(0), 0, 0), read(us(500), 0, 1)], us(500) + alone + wake);
     }
-    // Work of the same core for another command counts; work of another core does not.
+    // Work on the same core for another command counts; work on another core does not.
     system.cpu.idle_after = idle - us(20);
     complete_at(&system, &[read(us(30), 0, 1), read(us(0), 0, 0)], alone);
     complete_at(&system, &[read(us(30), 1, 1), read(us(0), 0, 0)], alone + system.cpu.wake);
@@ -348,7 +348,7 @@ fn a_trim_forgets_no_slot_that_it_covers_in_part() {
         last(&system, &asks) - us(1_000) > us(50)
     };
     assert!((0..4).all(|slot| in_flash(None, slot)));
-    // From the middle of slot 0 to the middle of slot 2, or to a sector before their ends.
+    // The range extends from the middle of slot 0 to the middle of slot 2, or to a sector before their ends.
     for trim in [(2_048, 8_192), (512, 11_264), (3_584, 5_120)] {
         let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
         assert_eq!(seen, [true, false, true, true], "{trim:?}");

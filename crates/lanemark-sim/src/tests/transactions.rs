@@ -183,7 +183,8 @@ fn counted_requests_are_made_as_counted() {
     assert_eq!(seen.buffer_hit_ratio, None);
 }
 
-/// A user that waits for locks takes longer by that factor, and waits for its own writes as for its reads.
+/// A user that waits for locks takes longer by that factor, and waits for its own writes in the same manner as for its
+/// reads.
 #[test]
 fn locks_and_awaited_writes_take_their_time() {
     let (mut own, system) = (plain(), free(unlimited(), 1));
@@ -206,8 +207,8 @@ fn locks_and_awaited_writes_take_their_time() {
     assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
 }
 
-/// The number of users at work follows from the time that each is away and at work. Changed pages are written as often
-/// as the buffer model predicts, regardless of the number of writers.
+/// The number of working users follows from the times for which each user is away and at work. Changed pages are
+/// written as often as the buffer model predicts, regardless of the number of writers.
 #[test]
 fn population_and_page_writes_obey_their_laws() {
     let mut own = plain();

@@ -1,4 +1,4 @@
-//! Volumes at work: the gain of striping and mirroring, and its limit by a shared uplink.
+//! Volumes during a run: the gain from striping and mirroring, and its limit through a shared uplink.
 
 use crate::engine::budget::Hop;
 use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
@@ -68,7 +68,7 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
     }
 }
 
-/// Returns the bottleneck by formulas only, with its ceiling in MB/s.
+/// Returns the bottleneck according to formulas only, with its ceiling in MB/s.
 fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
     let known = ceilings(system, test).into_iter().filter_map(|hop| Some((hop.name, hop.rate?)));
     let least = known.min_by_key(|(_, rate)| *rate).unwrap();
@@ -78,7 +78,7 @@ fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
 #[test]
 fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() {
     let own = apart(&unlimited(), 2, STRIPE).attachments[0].way.links[0].name.clone();
-    // The drives share one PCIe 2.0 lane, or twice that, or more than both need.
+    // The drives share one PCIe 2.0 lane, twice that, or more than both need.
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
         let mut test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
@@ -103,7 +103,7 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
     assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
     let block = Bytes::kibi(4);
-    // With a deep queue, each of both drives is as deep as the single drive.
+    // With a deep queue, each of the two drives has a queue as deep as the single drive's.
     let test = Test { block, ..test }.with(|asked| {
         asked.read_share = Ratio::ONE;
         asked.alignment = block;

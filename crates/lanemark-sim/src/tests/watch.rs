@@ -1,4 +1,4 @@
-//! Watched tests: reported in order, ended within a bounded number of events, and otherwise unchanged.
+//! Watched tests report their progress in order, end within a bounded number of events, and are otherwise unchanged.
 
 use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, small_drive};
@@ -74,7 +74,7 @@ fn between_two_looks_lie_a_bounded_number_of_requests() {
     let long = Test { span, volume: None, duration, ..random_read() };
     let (mut requests, mut asked) = (0, 0);
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
-        // A request causes an event or more.
+        // A request causes at least one event.
         assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);
         requests = progress.requests;
         asked += 1;

@@ -15,9 +15,9 @@ pub type RequestedKeys = BTreeMap<(String, String), RequestedKey>;
 pub struct RequestedKey {
     /// The requested kinds of value, with their bounds.
     pub kinds: BTreeSet<String>,
-    /// Whether a reader requires the key without a check of its presence.
+    /// Whether a reader requires the key without checking whether it is present.
     pub is_required: bool,
-    /// Whether a reader checks the key's presence first.
+    /// Whether a reader first checks whether the key is present.
     pub may_be_absent: bool,
     /// The first value in a file.
     pub example: Option<String>,

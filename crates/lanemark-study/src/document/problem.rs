@@ -2,7 +2,7 @@
 
 use crate::error::{Location, StudyError};
 
-/// The maximum number of reported errors of a file. A file that is not a model has one for each line.
+/// The maximum number of reported errors of a file. A file that is not a model has an error on each line.
 const TOLD_MAX: usize = 40;
 
 /// An error in a file that does not prevent reading the rest.
@@ -16,7 +16,7 @@ pub(super) enum Problem {
         /// Whether the table itself is missing.
         no_table: bool,
         key: String,
-        /// The required kind of value, "a text".
+        /// The required kind of value, such as "a string".
         what: String,
         /// A key of the table with a similar name, which was read in its place.
         misspelt: Option<String>,
@@ -115,7 +115,7 @@ fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&s
     }
 }
 
-/// Returns the first of `errors`, which contains the others. With several errors, each prints its own hint.
+/// Returns the first of `errors`, with the others attached to it. With several errors, each prints its own hint.
 fn gathered(mut errors: Vec<StudyError>) -> Option<StudyError> {
     if errors.len() <= 1 {
         return errors.pop();

@@ -29,7 +29,7 @@ pub struct Section<'d> {
     misspelt: RefCell<BTreeMap<String, String>>,
     /// Whether the file lacks the table, so that every key has its default or is missing.
     is_absent: bool,
-    /// The number of tables that could not be read to their end before this one was begun.
+    /// The number of tables that could not be read to their end before this table was begun.
     cut_short: usize,
 }
 
@@ -124,8 +124,8 @@ impl<'d> Section<'d> {
         self.table.keys()
     }
 
-    /// Records all of these errors if the file is read as a whole. Returns one of the recorded errors, otherwise the
-    /// first.
+    /// Records all of these errors if the file is read as a whole. Returns a recorded error if there is one, otherwise
+    /// the first of these errors.
     pub fn wrong(&self, first: StudyError, others: &[StudyError]) -> StudyError {
         for error in std::iter::once(&first).chain(others) {
             if self.document.note(Problem::Wrong(error.clone())).is_err() {
@@ -206,7 +206,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the tables of the array `key`, `[[key]]` in the file. The array is empty if the key is missing.
+    /// Returns the tables of the array `key`, `[[key]]` in the file. Returns no tables if the key is missing.
     ///
     /// # Errors
     /// Returns an error if the key is not an array of tables.
@@ -221,7 +221,7 @@ impl<'d> Section<'d> {
             .iter()
             .map(|entry| {
                 let section = self.section(key, entry)?;
-                // The name of each table distinguishes the values of several tables.
+                // The values of different tables are distinguished by the tables' names.
                 let name =
                     section.get("name").and_then(Value::as_text).map(|name| format!(".{name}"));
                 let path = section.path.clone() + &name.unwrap_or_default();
@@ -466,7 +466,7 @@ impl<'d> Section<'d> {
                     Node::Other(kind) => kind,
                     Node::Text(_) | Node::Number(_) => "a value",
                 };
-                let message = format!("`{key}` must be a text or a number, not {found}");
+                let message = format!("`{key}` must be a string or a number, not {found}");
                 return Err(StudyError::new(location, message));
             }
         };

@@ -129,7 +129,7 @@ fn all_that_is_wrong_in_a_file_is_told_at_once() {
     let seen = error_of(read_two(bad));
     let lines: Vec<&str> = seen.lines().collect();
     let wanted = [
-        "d.toml:1:1: `name` is missing (add `name`, a text, to `drive`)",
+        "d.toml:1:1: `name` is missing (add `name`, a string, to `drive`)",
         "d.toml:2:1: unknown key `kindd` (did you mean `kind`?)",
         "d.toml:3:1: `page` is missing (add `page`, a quantity with its unit, to `drive.flash`)",
         "d.toml:4:8: read = 1: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",

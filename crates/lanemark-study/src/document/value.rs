@@ -1,4 +1,4 @@
-//! The values at the keys of a table: texts, choices, numbers and quantities.
+//! The values of a table's keys: strings, choices, numbers and quantities.
 
 use std::str::FromStr;
 
@@ -20,13 +20,13 @@ enum KeyReading<T> {
 }
 
 impl Section<'_> {
-    /// Returns the texts of the array `key`. The array is empty if the key is missing.
+    /// Returns the strings of the array `key`. Returns no values if the key is missing.
     ///
     /// # Errors
-    /// Returns an error if the key is not an array of texts.
+    /// Returns an error if the key is not an array of strings.
     pub fn texts(&self, key: &str) -> Result<Vec<String>, StudyError> {
         self.ask(key);
-        self.ask_for(key, || "a list of texts".to_owned());
+        self.ask_for(key, || "a list of strings".to_owned());
         if let Some((text, _)) = self.set_text(key) {
             let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
             return Ok(entries.map(str::to_owned).collect());
@@ -38,16 +38,16 @@ impl Section<'_> {
         match texts {
             Some(texts) => Ok(texts),
             None => {
-                let wrong = self.error(key, format!("`{key}` must be a list of texts"));
+                let wrong = self.error(key, format!("`{key}` must be a list of strings"));
                 self.document.note(Problem::Wrong(wrong)).map(|()| Vec::new())
             }
         }
     }
 
-    /// Returns the texts and numbers of the array `key`, each as written. The array is empty if the key is missing.
+    /// Returns the strings and numbers of the array `key`, each as written. Returns no values if the key is missing.
     ///
     /// # Errors
-    /// Returns an error if the key is not an array of texts and numbers.
+    /// Returns an error if the key is not an array of strings and numbers.
     pub fn scalars(&self, key: &str) -> Result<Vec<String>, StudyError> {
         self.ask(key);
         self.ask_for(key, || "a list of values".to_owned());
@@ -57,12 +57,12 @@ impl Section<'_> {
         array.iter().map(|entry| self.bare(key, entry).map(|scalar| scalar.text)).collect()
     }
 
-    /// Returns all keys of the table, each with its text or its number as written.
+    /// Returns all keys of the table, each with its string, or its number as written.
     ///
     /// # Errors
-    /// Returns an error if a value is neither a text nor a number.
+    /// Returns an error if a value is neither a string nor a number.
     pub fn pairs(&self) -> Result<Vec<(String, String)>, StudyError> {
-        self.ask_for("*", || "any key, with a text or a number".to_owned());
+        self.ask_for("*", || "any key, with a string or a number".to_owned());
         let pair = |key: &String| {
             self.expect(key);
             let text = self.get(key).map(|value| self.bare(key, value)).transpose()?;
@@ -71,28 +71,28 @@ impl Section<'_> {
         self.keys().map(pair).collect()
     }
 
-    /// Reads a text.
+    /// Reads a string.
     ///
     /// # Errors
-    /// Returns an error if the key is missing or not a text.
+    /// Returns an error if the key is missing or not a string.
     pub fn text(&self, key: &str) -> Result<String, StudyError> {
         let stands_in = || Ok(key.to_owned());
-        self.required(key, "a text", || self.read_text(key), stands_in)
+        self.required(key, "a string", || self.read_text(key), stands_in)
     }
 
-    /// Reads a text, if the key is present.
+    /// Reads a string, if the key is present.
     ///
     /// # Errors
-    /// Returns an error if the key is not a text.
+    /// Returns an error if the key is not a string.
     pub fn optional_text(&self, key: &str) -> Result<Option<String>, StudyError> {
         self.optional(self.read_text(key))
     }
 
     fn read_text(&self, key: &str) -> Result<Option<String>, StudyError> {
-        self.ask_for(key, || "a text".to_owned());
+        self.ask_for(key, || "a string".to_owned());
         match self.plain(key)? {
             Some(scalar) if scalar.is_number => {
-                Err(StudyError::new(scalar.location, format!("`{key}` must be a text in quotes")))
+                Err(StudyError::new(scalar.location, format!("`{key}` must be a string in quotes")))
             }
             scalar => Ok(scalar.map(|scalar| scalar.text)),
         }
@@ -113,7 +113,7 @@ impl Section<'_> {
             let like = nearest(&text, choices.iter().map(|(name, _)| *name));
             let choice = choices.iter().find(|(name, _)| Some(name) == like.first());
             let choice = choice.map(|(_, choice)| choice.clone());
-            choice.ok_or_else(|| self.missing(key, "a text").into_error())
+            choice.ok_or_else(|| self.missing(key, "a string").into_error())
         };
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         self.ask_for(key, || quoted(choices));
@@ -284,7 +284,7 @@ impl Section<'_> {
         })
     }
 
-    /// Converts a read value to the result of its key, and records an error.
+    /// Converts a value that was read to the result of its key, and records any error.
     fn found<T>(&self, read: Result<Option<T>, StudyError>) -> Result<KeyReading<T>, StudyError> {
         match read {
             Ok(None) => Ok(KeyReading::Absent),
@@ -328,7 +328,7 @@ fn quoted<T>(choices: &[(&str, T)]) -> String {
     names.join(", ")
 }
 
-/// Returns the choice that a text names.
+/// Returns the choice that a string names.
 fn one_of<T: Clone>(key: &str, scalar: &Scalar, choices: &[(&str, T)]) -> Result<T, StudyError> {
     match choices.iter().find(|(name, _)| *name == scalar.text) {
         Some((_, choice)) => Ok(choice.clone()),

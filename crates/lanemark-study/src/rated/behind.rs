@@ -1,4 +1,5 @@
-//! Work of a client's drive after its write buffer: emptying a full cache, and storing the map's journal at a flush.
+//! Work that a client drive does after its write buffer: emptying a full cache, and storing the map's journal at a
+//! flush.
 
 use super::completion::{Completion, Unit};
 use super::priors::{Controller, Nand, Prior};
@@ -18,7 +19,7 @@ pub(super) fn beside_emptying(controller: &Controller, nand: &Nand, out: &mut Co
     out.prior("flash.program", Unit::Time, &Prior { value, range: Some(range), why }, 1.0);
 }
 
-/// Programs that a flush waits for, in addition to the program of the data.
+/// Programs for which a flush waits, in addition to the program of the data.
 const FLUSH_PROGRAMS: f64 = 2.5;
 
 /// Sets the additional time of a flush if a power failure would lose the data in the buffer.

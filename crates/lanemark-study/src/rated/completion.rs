@@ -55,7 +55,8 @@ impl Completion {
         self.0.push(Given { place, text, origin: ("derived", why.into()), range: None });
     }
 
-    /// Adds a value that follows from ratings. Benchmarks see the rated figure times a number in `seen`.
+    /// Adds a value that follows from ratings. A benchmark measures the rated figure multiplied by one of the numbers
+    /// in `seen`.
     pub(super) fn derived_within(
         &mut self,
         place: &'static str,

@@ -10,17 +10,17 @@ const INNER: f64 = 0.5;
 const ZONES: f64 = 16.0;
 /// The maximum number of tracks of a surface.
 const TRACKS_MAX: f64 = 900_000.0;
-/// A write's seek to the next track over a read's, as in data sheets.
+/// Ratio of a write's seek to the next track to a read's, as in data sheets.
 const WRITE_SETTLE: f64 = 1.2;
 
-/// A seek to the next track of a server's disk over a desktop disk's. Nearline disks reach their rated random reads
-/// with half of it.
+/// Ratio of a server disk's seek to the next track to a desktop disk's. Nearline disks reach their rated random reads
+/// with half of this time.
 const SERVER_SETTLE: f64 = 0.5;
 
-/// The time of the firmware before a read moves the arm, in seconds.
+/// The time that the firmware takes before a read moves the arm, in seconds.
 const OVERHEAD: f64 = 0.2e-3;
-/// The share of a revolution for which the arm of a desktop disk stays on its track to read ahead, although a single
-/// command waits. Commands of a queue hide this time.
+/// The share of a revolution for which the arm of a desktop disk stays on its track to read ahead, even if a single
+/// command is waiting. Commands of a queue hide this time.
 const LINGERING: f64 = 0.25;
 /// The range of this share.
 const LINGERING_RANGE: [f64; 2] = [0.02, 0.55];
@@ -148,7 +148,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
             "512",
             "disks sort more buffered writes than the 32 commands of a link",
         ),
-        ("disk.age_max", "1 s", "far below what hosts wait, 30 s"),
+        ("disk.age_max", "1 s", "far below the 30 s that hosts wait"),
     ] {
         out.assumed(place, text.to_owned(), why);
     }

@@ -10,9 +10,9 @@ use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
-/// The time of a 4 KiB request on the platform `data-sheet` with no other outstanding, without the drive and the data
-/// on the link: driver, doorbell, fetching the command, completion. In seconds; a test compares the values with the
-/// simulator.
+/// The time of a 4 KiB request on the platform `data-sheet` with no other request outstanding, excluding the drive and
+/// the transfer of the data: driver, doorbell, fetching the command, completion. In seconds; a test compares the values
+/// with the simulator.
 const HOST_NVME: f64 = 3.6e-6;
 const HOST_AHCI: f64 = 10.5e-6;
 const HOST_SAS: f64 = 6.2e-6;
@@ -21,11 +21,12 @@ const HOST_SAS: f64 = 6.2e-6;
 const WRITE_NVME: f64 = 0.03e-6;
 const WRITE_AHCI: f64 = 0.82e-6;
 const WRITE_SAS: f64 = 0.3e-6;
-/// The margin of flash over the rating. Flash exactly as fast as its rating misses it, since dies are busy by chance.
+/// The margin of flash over the rating. Flash that is exactly as fast as its rating does not reach the rating, because
+/// some dies happen to be busy.
 const MARGIN: f64 = 1.25;
-/// The assumed minimum time in which flash with one bit a cell reads a part of a page, in seconds. It is between flash
-/// made for this purpose (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, which apply to whole
-/// pages.
+/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. It is between
+/// flash made for this purpose (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, which apply to
+/// whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read in addition to its command if the data was read ahead, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
@@ -382,7 +383,7 @@ fn writes(
         }
         Market::DataCenter => sequential,
     };
-    // Data that the drive compresses takes less of the flash's rate.
+    // Data that the drive compresses uses less of the flash's rate.
     let fresh = match rated.compresses_to {
         None => fresh,
         Some(share) => {
@@ -419,7 +420,7 @@ fn writes(
         None if cached => beside_emptying(controller, nand, out),
         None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
     }
-    // The data passes at the rate of the slower of link and data path.
+    // The data passes at the rate of the link or of the data path, whichever is slower.
     let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
     let asked = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
@@ -434,7 +435,7 @@ fn writes(
     }
 }
 
-/// Sets the time at `place` to the rated latency of one request, or the prior, less the `known` seconds.
+/// Sets the time at `place` to the rated latency of one request, or to the prior, minus the `known` seconds.
 fn further_time(
     place: &'static str,
     rating: Option<f64>,
@@ -489,8 +490,8 @@ fn pseudo_slc(
         return false;
     };
     let superblock = array.unit * nand.pages_per_block as f64;
-    // Each superblock of the cache takes a whole superblock, and stores one bit in each cell. A part of the cache is
-    // fixed, and the rest uses flash without data.
+    // Each superblock of the cache occupies a whole superblock of flash, and stores one bit in each cell. A part of the
+    // cache is fixed, and the rest uses flash without data.
     let kept = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
     // The fixed part holds at least the span of the ratings.
     let usual = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
@@ -542,7 +543,7 @@ fn map(rated: &Rated, out: &mut Completion) {
             out.assumed("translation.map_cached", "1 MiB".to_owned(), why);
             let mebi = (1u64 << 20) as f64;
             let why = "drives request 16 to 64 MiB of the host's memory, and five of the training set read a file of \
-                       16 GiB at half of what their dies could, as if half of its map were missing";
+                       16 GiB at half the rate of their dies, as if half of its map were missing";
             let why = why.to_owned();
             let prior = Prior { value: 6.0 * mebi, range: Some([2.0 * mebi, 64.0 * mebi]), why };
             out.prior("translation.map_in_host", Unit::Size, &prior, 1.0);

@@ -93,7 +93,7 @@ fn a_new_drive_with_an_old_link_has_the_controller_of_that_link() {
     };
     let [third, fourth, fifth] = [3, 4, 5].map(|generation| reads(generation, 2024));
     assert!(third < 0.6 * fourth && fourth < 0.7 * fifth, "{third} {fourth} {fifth}");
-    // The year does not change a link, and a link older than all priors uses the oldest.
+    // The year does not change a link, and for a link older than all priors, the oldest prior is used.
     assert!((reads(3, 2017) / third - 1.0).abs() < 1e-3);
     assert!((reads(2, 2017) / third - 1.0).abs() < 1e-3);
     assert!((reads(4, 2019) / fourth - 1.0).abs() < 1e-3);
@@ -121,7 +121,7 @@ fn the_fixed_part_of_a_cache_holds_the_span_of_ratings_and_the_rest_is_emptied()
         assert!(cache.capacity.get() >= 1 << 30, "{capacity} {nand}: {}", cache.capacity);
         assert!(cache.read < flash_of(&drive).read.mean(), "{capacity} {nand}");
     }
-    // A drive without a cache empties no cache.
+    // A drive without a cache does not empty a cache.
     let none = "market = \"client\"\nyear = 2021\npseudo_slc = \"0 B\"\n";
     assert_eq!(flash_of(&drive(&nvme(4), "1000 GB", none)).translation.pseudo_slc, None);
 }

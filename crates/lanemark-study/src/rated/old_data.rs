@@ -4,8 +4,8 @@ use super::printed::{Market, Rated};
 use super::priors::{Nand, Prior};
 
 /// The die time of a read of data outside the cache over the tR of data sheets: repeats at shifted thresholds, error
-/// correction, and firmware between the operations of a die. Seven half-full client drives of the training set with
-/// their own DRAM read at 0.66 to 1.2 of the rate that tR of their dies permits, with a mean of 0.82.
+/// correction, and firmware between the operations of a die. Seven half-full client drives with their own DRAM, from
+/// the training set, read at 0.66 to 1.2 times the rate that tR of their dies permits; the mean is 0.82.
 const OLD_DATA: f64 = 1.2;
 /// The share of reads of uncached data in the files on which the priors' latencies were measured.
 pub(super) const OLD_SHARE: f64 = 0.3;
@@ -23,6 +23,9 @@ pub(super) fn old_data(rated: &Rated, nand: &Nand) -> Prior {
     let down = (nand.read.value / low).ln().hypot(fast.ln());
     let up = (high / nand.read.value).ln().hypot(slow.ln());
     let range = Some([value * (-down).exp(), value * up.exp()]);
-    let why = format!("{}; old data of client drives takes {OLD_DATA} of it", nand.read.why);
+    let why = format!(
+        "{}; reading old data takes {OLD_DATA} times as long on client drives",
+        nand.read.why
+    );
     Prior { value, range, why }
 }

@@ -6,7 +6,7 @@ use super::printed::{PAGE, Rated};
 use super::priors::Controller;
 
 /// Completes the file of a 3D XPoint drive: 28 dies that are written in place. The times of reads and writes are the
-/// ratings less the other times.
+/// ratings minus the other times.
 pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
     const DIES: f64 = 28.0;
     const BLOCK: f64 = 256.0 * PAGE;
@@ -27,7 +27,7 @@ pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Com
         out.assumed(place, text.to_owned(), why);
     }
     let blocks = (1.1 * rated.capacity / DIES / BLOCK).ceil();
-    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity, and a tenth");
+    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity plus a tenth");
     let random = rate(rated.random_read, &controller.random_read);
     let fixed = host(rated.protocol) + PAGE / (0.85 * rated.link) + 1.0 / random + 3e-6;
     let usual = 14e-6;

@@ -97,10 +97,10 @@ pub(super) const MARKETS: [(&str, Market); 2] =
 const MEMORIES: [(&str, MapMemory); 3] =
     [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
 
-/// The capacity from which hard disks have a server's design, regardless of the label: helium, many platters.
+/// The capacity from which hard disks have a server's design (helium, many platters), regardless of the label.
 const SERVER_DISK: Bytes = Bytes(8_000_000_000_000);
 
-/// The capacities in GB of drives with spare flash for collection. Some clients' drives have the same capacities.
+/// The capacities in GB of drives with spare flash for collection. Some client drives have the same capacities.
 const SERVER_CAPACITIES: [u64; 21] = [
     100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
     12_800, 15_360, 25_600, 30_720, 61_440,
@@ -111,12 +111,12 @@ const CAPACITY_MOST: f64 = 16e12;
 
 /// The rated random writes over random reads, below which a drive is assumed to be rated in steady state: for a drive
 /// with one of these capacities over NVMe and over SATA, and for a drive of any capacity. A fresh drive writes about as
-/// many requests as it reads, and collection takes most of that rate. The bound over SATA is below two clients' drives
-/// of 480 GB that are rated at 0.39 and 0.44 (Kingston UV400, UV500).
+/// many requests as it reads, and collection reduces that rate to a small part. The bound over SATA is below the ratios
+/// of two 480 GB client drives, which are rated at 0.39 and 0.44 (Kingston UV400, UV500).
 const STEADY_SHARE_NVME: f64 = 0.5;
 const STEADY_SHARE_SATA: f64 = 0.38;
 const STEADY_SHARE_ANY: f64 = 0.25;
-/// The year from which the last bound applies, since controllers no longer limited random writes.
+/// The year from which the last bound applies, because controllers no longer limited random writes by then.
 const STEADY_SHARE_FROM: u64 = 2014;
 
 /// Returns the market of a drive whose file does not state it. It follows from the connector and capacity, and for

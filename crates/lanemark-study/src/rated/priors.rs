@@ -33,7 +33,7 @@ pub(crate) struct Prior {
 /// A generation of NAND flash.
 #[derive(Clone, Debug)]
 pub(crate) struct Nand {
-    /// Name for people.
+    /// The display name.
     pub name: String,
     technology: Technology,
     from: u64,
@@ -57,9 +57,9 @@ pub(crate) struct Nand {
     pub channel_rate: Prior,
     /// Command cycles in seconds.
     pub command_time: f64,
-    /// Read time (tR) of a block with one bit a cell.
+    /// Read time (tR) of a block with one bit per cell.
     pub slc_read: Prior,
-    /// Program time (tPROG) of a block with one bit a cell.
+    /// Program time (tPROG) of a block with one bit per cell.
     pub slc_program: Prior,
     /// Whether each plane can read a separate page.
     pub independent_planes: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Nand {
 /// Typical values of solid-state drives of a protocol, market and time.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
-    /// Name for people.
+    /// The display name.
     pub name: String,
     protocol: ProtocolKind,
     market: Market,
@@ -101,10 +101,10 @@ pub(crate) struct Controller {
     pub beside_emptying: Option<Prior>,
 }
 
-/// Typical values of hard disks of a speed of rotation.
+/// Typical values of hard disks with a given speed of rotation.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    /// Name for people.
+    /// The display name.
     pub name: String,
     /// Revolutions a minute.
     pub rpm: u64,
@@ -115,7 +115,7 @@ pub(crate) struct Disk {
     pub track_to_track: Prior,
     /// The data rate of the outermost tracks.
     pub read: Prior,
-    /// The time to spare that the firmware of a desktop's disk requires before it prefers a command.
+    /// The time margin that the firmware of a desktop disk requires before it prefers a command.
     pub reorder_margin: Prior,
     /// Cache in bytes.
     pub cache: f64,
@@ -160,7 +160,7 @@ impl Priors {
         own.or_else(other).unwrap_or(&self.controllers[0])
     }
 
-    /// Returns the typical disk of the nearest speed of rotation, in `year`.
+    /// Returns the typical disk in `year` with the nearest speed of rotation.
     pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
         let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|own| own.abs_diff(rpm));
         let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
@@ -319,7 +319,7 @@ struct Count(f64);
 impl FromStr for Count {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        // A plain number is parsed as a number of bytes, so that it has the bounds and messages of any other
+        // A plain number is parsed as a number of bytes, so that the same bounds and messages apply as for any other
         // quantity.
         format!("{} B", text.replace('_', ""))
             .parse::<Bytes>()

@@ -1,9 +1,9 @@
 //! Spare flash for collection, and the write amplification of steady random writes.
 
-/// The number of superblocks that collection keeps free or writes to.
+/// The number of superblocks that collection keeps free or to which it writes.
 pub(super) const KEPT_SUPERBLOCKS: f64 = 8.0;
 
-/// Returns the spare share of the flash, over the used part. A random write in steady state takes the flash `each`
+/// Returns the ratio of the spare flash to the used flash. A random write in steady state takes the flash `each`
 /// times as long as on erased flash, and reading a unit takes `read` times as long as programming it.
 ///
 /// Model: blocks that are written at random and collected in turn contain a share u of valid data at their collection,

@@ -3,7 +3,7 @@
 use crate::drive::Plug;
 use crate::platform::Port;
 
-/// Numbers as words. The place in the list is the number less one.
+/// Numbers as words. The place in the list is the number minus one.
 const ORDINALS: [[&str; 3]; 8] = [
     ["first", "1st", "1"],
     ["second", "2nd", "2"],
@@ -14,7 +14,7 @@ const ORDINALS: [[&str; 3]; 8] = [
     ["seventh", "7th", "7"],
     ["eighth", "8th", "8"],
 ];
-/// Words for kinds and locations of ports that names of drives and platforms lack.
+/// Words for kinds and locations of ports that do not occur in the names of drives and platforms.
 const WORDS: [&str; 15] = [
     "slot",
     "port",
@@ -47,7 +47,7 @@ fn ordinal(word: &str) -> Option<usize> {
 pub(super) fn suitability(drive: Plug, port: &Port) -> f64 {
     let (own, other) = (drive.line_rate(), port.plug.line_rate());
     let rate = (other / own).min(1.0) * 0.3;
-    // A slot of the drive's own width is meant before a wider one.
+    // A slot of the drive's own width is preferred to a wider one.
     let excess = match (drive, port.plug) {
         (Plug::Pcie(_, own), Plug::Pcie(_, other)) | (Plug::Sas(_, own), Plug::Sas(_, other))
             if other > own =>

@@ -4,7 +4,7 @@ use super::*;
 
 const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
-/// Returns the systems that `text` finds from the present one.
+/// Returns the systems that `text` finds, starting from the current one.
 fn found(text: &str) -> Vec<String> {
     let library = Library::built_in();
     let result = Index::new(&library).find(&library, text, Some(PRESENT), 8);
@@ -41,14 +41,14 @@ fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     assert_eq!(found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
     assert_eq!(found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
-    // If several capacities match, the present one is chosen.
+    // If several capacities match, the current one is chosen.
     assert_eq!(found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     let other = found("860 evo");
     assert!(other[0].starts_with("samsung-860-evo"), "{other:?}");
     assert!(other[0].contains("@workstation-z170:sata"), "{other:?}");
     // An empty text lists the ports that accept the drive.
     assert_eq!(found("").len(), 2);
-    // The platform changes if the present one does not accept the drive.
+    // The platform changes if the current one does not accept the drive.
     let library = Library::built_in();
     let result = Index::new(&library).find(&library, "kioxia pm6", Some(PRESENT), 4);
     let first = &result.found[0].system;
@@ -82,7 +82,7 @@ fn hostile_texts_find_nothing_and_take_no_time() {
         let result = index.find(&library, &text, Some(PRESENT), 8);
         assert_eq!(result.found, Vec::new(), "{text:.40}");
     }
-    // A wrong present system does not complete a text.
+    // An invalid current system is not used to complete a text.
     for present in ["", "@", "\u{0}@\u{0}:\u{0}", "nothing@nowhere:none"] {
         assert!(index.find(&library, "m2", Some(present), 8).found.is_empty());
     }

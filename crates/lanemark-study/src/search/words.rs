@@ -96,7 +96,7 @@ pub(super) fn spelled<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> O
         SPELLED_MIN..8 => 1,
         _ => 2,
     };
-    // A number with another digit is another model.
+    // A number that differs in a digit is another model.
     let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
     let own = digits(word);
     let alike = known.filter(|other| {

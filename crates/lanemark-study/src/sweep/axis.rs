@@ -1,8 +1,8 @@
 //! An axis of a sweep: a parameter's name and its values.
 //!
 //! Values are written as lists and ranges: `4,8,16`, `1..256*2` (each twice the last), `10..50+10` (each ten more),
-//! `1..8` (each one more), `4KiB..1MiB*4`. A list may contain ranges. A range ends with the last value that does not
-//! exceed its end. Both ends have one unit, or units of one quantity.
+//! `1..8` (each one more), `4KiB..1MiB*4`. A list may contain ranges. The last value of a range is the last one that
+//! does not exceed the range's end. Both ends have one unit, or units of one quantity.
 
 use std::fmt::Display;
 use std::str::FromStr;

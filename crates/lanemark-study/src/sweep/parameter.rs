@@ -3,7 +3,7 @@
 use lanemark_schema::units::{BytesPerSecond, Ratio};
 use lanemark_schema::workload::{Load, Pattern, Process, Requests, Test};
 
-/// A function that sets a test's value from a text.
+/// A function that sets a test's value from a string.
 type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
 
 /// The parameters of a test.
@@ -49,7 +49,7 @@ fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
     Ok(())
 }
 
-/// Returns the requests of a test. A test of transactions does not have own requests.
+/// Returns the requests of a test. A test of transactions does not describe its requests.
 fn requests(test: &mut Test) -> Result<&mut Requests, String> {
     let bound = "the test consists of transactions, whose requests follow from the database";
     test.requests_mut().ok_or_else(|| bound.to_owned())

@@ -1,13 +1,13 @@
 //! Conversion of points to lines of CSV and back.
 //!
-//! A complete line ends with a line feed; a line that a kill tore lacks it. The key of a line identifies its sweep. An
-//! unknown value is empty. The last column is the reason why a point lacks figures.
+//! A complete line ends with a line feed; a line that was cut off when the process was killed lacks it. The key of a
+//! line identifies its sweep. An unknown value is empty. The last column is the reason why a point lacks figures.
 
 use lanemark_schema::result::{DirectionFigures, Sweep, SweepFigures, SweepPoint};
 
 /// The first text of every sweep's file.
 pub const MARK: &str = "point,key,system,test,";
-/// The columns after the axes: figures of reads and writes together, the busiest hop, then reads and writes apart.
+/// The columns after the axes: figures of reads and writes together, the busiest hop, then reads and writes separately.
 const FIGURES: [&str; 25] = [
     "iops",
     "bytes_per_second",
@@ -126,7 +126,7 @@ pub fn axes(line: &str) -> Option<Vec<String>> {
     (first[BEFORE + count..] == FIGURES).then(|| first[BEFORE..BEFORE + count].to_vec())
 }
 
-/// Reads the sweep in a file, with its points in their order. A torn line at the end is omitted.
+/// Reads the sweep in a file, with its points in their order. An incomplete line at the end is omitted.
 ///
 /// # Errors
 /// Returns the number, from 1, of the first line that does not belong to a sweep.
@@ -185,7 +185,7 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
     })
 }
 
-/// Returns a text as a field, which never breaks the line.
+/// Returns a text as a field that never contains a line break.
 fn quoted(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     match text.contains([',', '"']) {

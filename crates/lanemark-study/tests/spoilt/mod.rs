@@ -16,7 +16,7 @@ const FOLDERS: [&str; 6] = [
     "studies",
 ];
 
-/// A copy of the library and the studies, with one text replaced in one file.
+/// A copy of the library and the studies, with one string replaced in one file.
 pub(crate) struct Spoilt {
     folder: TempDir,
 }

@@ -62,12 +62,17 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
     let both = told(vec![slow.clone(), fast.clone()]);
     assert_eq!(
         both.sentence,
-        "A is 2 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the rest at SATA (50.0 µs of each request)."
+        "A is 2 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the difference at \
+         SATA (50.0 µs of each request)."
     );
     let mut busy = slow;
     busy.figures.hops[1].utilisation = 0.97;
     let both = told(vec![busy, fast]);
-    assert!(both.sentence.ends_with("B loses the rest at flash (97% busy)."), "{}", both.sentence);
+    assert!(
+        both.sentence.ends_with("B loses the difference at flash (97% busy)."),
+        "{}",
+        both.sentence
+    );
 }
 
 #[test]
@@ -92,7 +97,10 @@ fn an_assumed_bottleneck_is_named_as_assumed() {
 fn equal_rates_and_overlapping_intervals_are_stated() {
     let hops = |time| vec![hop(HopId::Media, "flash", 0.95, time)];
     let same = told(vec![system("A", hops(100.0)), system("B", hops(100.5))]);
-    assert_eq!(same.sentence, "A and B deliver the same, 10,000 IOPS. Flash limits both.");
+    assert_eq!(
+        same.sentence,
+        "A and B deliver the same throughput, 10,000 IOPS. Flash limits both."
+    );
     let (mut a, mut b) = (system("A", hops(100.0)), system("B", hops(120.0)));
     let interval = |low_ratio, high_ratio| {
         Some(lanemark_schema::result::PredictionInterval { low_ratio, high_ratio, widest: None })

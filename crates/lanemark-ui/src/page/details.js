@@ -24,7 +24,7 @@ export function details({ system, question, changed, fail }) {
     } catch (error) { fail(words(error)); return null; }
   }
 
-  /** Fields for the values; fields in use are not replaced. */
+  /** Creates fields for the values; a field that is being edited is not replaced. */
   function fields(reply) {
     if (values.contains(document.activeElement)) return;
     const set = (parameter, text) => {
@@ -36,7 +36,7 @@ export function details({ system, question, changed, fail }) {
     values.replaceChildren(...reply.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
   }
 
-  /** The platform as a picture: text inside an image can neither run nor load anything. */
+  /** Shows the platform as an image: text inside an image can neither run nor load anything. */
   function picture(text) {
     const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
     const image = make("img", { src: url, class: "drawing", alt: "The platform’s links, with the path to the drive" });
@@ -64,7 +64,7 @@ export function details({ system, question, changed, fail }) {
   const fault = make("input", { type: "text", value: system().faults.join("; "), placeholder: "power-cut at=1ms boot=1ms",
     onchange: (event) => { system().faults = event.target.value.split(";").map((text) => text.trim()).filter(Boolean); change(); } });
   const box = make("div", { class: "more" },
-    make("details", { ontoggle: (event) => { open = event.target.open; if (open) read(); } }, make("summary", {}, "Values of drive and links"), values),
+    make("details", { ontoggle: (event) => { open = event.target.open; if (open) read(); } }, make("summary", {}, "Drive and link values"), values),
     make("details", { open: system().faults.length > 0 }, make("summary", {}, "Faults"), field("Separated by ;", fault)),
     make("details", { ontoggle: (event) => { drawn = event.target.open; if (drawn) read(); } }, make("summary", {}, "The platform’s links"), drawing),
     make("button", { type: "button", onclick: (event) => copy(event.target) }, "Copy as command line"), command);

@@ -49,7 +49,7 @@ export function range(figures, key) {
 /** The rate by which systems are compared, its key and its unit. */
 export const rated = (is_random) => (is_random ? ["iops", "IOPS"] : ["megabytes_per_second", "MB/s"]);
 
-/** A bar of a share from 0 to 1, with parts: each has a length and a class. `ends` are the ends of an interval. */
+/** A bar of a length from 0 to 1 with parts; each part has a length and a class. `ends` are the ends of an interval. */
 export function bar(parts, ends) {
   const drawing = shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "bar" });
   drawing.append(shape("rect", { class: "track", x: 0, y: 0, width: 100, height: 10 }));

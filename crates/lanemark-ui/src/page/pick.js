@@ -42,7 +42,7 @@ export function line(library, system) {
 }
 
 /**
- * A box that finds a system by text. `choose` is called with a system, its name and the links of its port; `said` shows an
+ * A box that searches for a system by text. `choose` is called with a system, its name and the links of its port; `said` shows an
  * error or advice.
  */
 export function picker({ label, name, present, choose, said }) {
@@ -115,7 +115,7 @@ export function picker({ label, name, present, choose, said }) {
       mark((at + moves + found.length) % found.length);
     } else if (event.key === "Enter") {
       event.preventDefault();
-      // The text may be newer than the list.
+      // The text may have changed since the list was requested.
       clearTimeout(timer);
       const place = at;
       if (input.value !== shown || !list.hidden) { if (await search()) take(Math.max(0, place < found.length ? place : 0)); }

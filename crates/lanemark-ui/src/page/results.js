@@ -10,7 +10,7 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Accepts files by drop and by a button. `page` names the page, `systems` returns its systems with names and colours. */
+/** Accepts files that are dropped or chosen with a button. `page` names the page, `systems` returns its systems with names and colours. */
 export function results(page, systems) {
   const files = [];
   const of = (id) => document.getElementById(id);
@@ -90,7 +90,7 @@ export function results(page, systems) {
     } catch (error) { if (own === run) said.textContent = words(error); } finally { if (own === run) { button.disabled = false; draw(); } }
   }
 
-  /** Drops the simulations: the systems have changed. */
+  /** Discards the simulations, because the systems have changed. */
   function forget() {
     run += 1;
     of("same").disabled = false;
@@ -109,7 +109,7 @@ export function results(page, systems) {
     of("same-row").hidden = !tests.length;
     const able = tests.some((test) => test.definition);
     of("same").hidden = !able;
-    if (tests.length && !able) of("same-said").textContent = `These tests cannot be simulated here: ${tests[0].not_simulated ?? "a part of a test is not a test"}.`;
+    if (tests.length && !able) of("same-said").textContent = `These tests cannot be simulated here: ${tests[0].not_simulated ?? "a part of a test cannot be simulated by itself"}.`;
     const has_transactions = tests.some((test) => test.transactions_per_minute);
     const bodies = [...groups].map(([own, group]) => {
       const [rate] = rated(group[0].is_random);
@@ -135,7 +135,7 @@ export function results(page, systems) {
 
   of("same").addEventListener("click", same);
   input.addEventListener("change", async () => { await take([...input.files]); input.value = ""; });
-  // Anywhere on the page; otherwise the browser would replace the page by the file.
+  // Files can be dropped anywhere on the page; otherwise the browser would replace the page with the file.
   const has = (event) => event.dataTransfer?.types.includes("Files");
   let inside = 0;
   const mark = () => target.classList.toggle("over", inside > 0);

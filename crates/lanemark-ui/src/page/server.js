@@ -1,11 +1,11 @@
 // Requests to the server, and the state in which it no longer answers.
 
 const LOOK_MS = 3000;
-const STOPPED = "The laboratory has stopped. Start `lanemark ui` again in a terminal and open the address that it prints. The figures below are the last ones.";
+const STOPPED = "The laboratory has stopped. Start `lanemark ui` again in a terminal and open the address that it prints. The figures below are from before it stopped.";
 
 let timer = 0;
 
-/** Shows or hides that the server no longer answers, and polls it until it answers again. */
+/** Shows or hides the message that the server no longer answers, and polls the server until it answers again. */
 function stopped(is) {
   const box = document.getElementById("stopped");
   box.hidden = !is;
@@ -22,7 +22,7 @@ function without_answer(error) {
   return Object.assign(new Error("The laboratory has stopped."), { name: "Stopped" });
 }
 
-/** Sends a request. A body that is the bytes of a file is sent as it is. */
+/** Sends a request. A body that consists of the bytes of a file is sent unchanged. */
 export async function ask(path, question, signal) {
   const body = question instanceof ArrayBuffer ? question : JSON.stringify(question);
   let answer;

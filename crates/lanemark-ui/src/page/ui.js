@@ -28,7 +28,7 @@ let library = null;
 let dropped = null;
 let state = read() ?? structuredClone(FIRST);
 let answers = 0, answer_timer = 0;
-/** The page's data of each system; it moves with the system. */
+/** The page's data about each system; it moves with the system. */
 let slots = [];
 const of = (id) => document.getElementById(id);
 const sent = ({ system, set, faults }) => ({ system, set, faults });
@@ -219,7 +219,7 @@ async function readMachine() {
   Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: reply.platform.ports, leftOut: reply.left_out });
 }
 
-/** Draws everything, after this machine was read if a system uses it. */
+/** Draws everything, once this machine has been read if a system uses it. */
 async function allRead() {
   let problem = null;
   if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
@@ -313,7 +313,7 @@ function turned() {
   slots.forEach(simulate);
 }
 
-/** The buttons of the presets; the pressed one is the present test. */
+/** The buttons of the presets; the pressed button is the current test. */
 function presets() {
   const is_now = (own) => Object.entries(own).every(([key, value]) => state.test[key] === value);
   const title = (own) => `${own.block} ${own.pattern}, ${own.read_percent}% reads, depth ${own.queue_depth}${own.threads > 1 ? `, ${own.threads} threads` : ""}`;

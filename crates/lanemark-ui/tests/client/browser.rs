@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Time in which the page must reach the expected state.
+/// Time within which the page must reach the expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Height of a picture; a longer page is divided into several pictures.

@@ -1,10 +1,10 @@
 //! The experiment with grids: a drive is measured on one path, fitted, and predicted on another path.
 //!
-//! Each truth is a drive of the library on two platforms, with values of drive, hosts and adapters that are drawn from
-//! wider ranges than the model's own (`truth.rs`). Its grid of random requests of 4 KiB, by depth and jobs, is
-//! simulated on the first path, with noise. `fit` and `whatif` receive that grid, the library's platforms and the
-//! generic drive, but not the truth's values. Their predictions for the second path are compared with the truth there,
-//! and with the rule that a drive has the same rates on both paths within the limits of the links ([`score`]).
+//! Each truth is a library drive on two platforms. The values of the drive, hosts and adapters are drawn from wider
+//! ranges than the model's own (`truth.rs`). Its grid of random requests of 4 KiB, by depth and jobs, is simulated on
+//! the first path, with noise. `fit` and `whatif` receive that grid, the library's platforms and the generic drive, but
+//! not the truth's values. Their predictions for the second path are compared with the truth there, and with the rule
+//! that a drive has the same rates on both paths within the limits of the links ([`score`]).
 //!
 //! The simulator itself makes these grids. They test the method, its bias and its intervals, and not the model's
 //! physics.
@@ -31,12 +31,12 @@ mod truth;
 use score::Cell;
 use truth::{AnyError, Truth};
 
-/// The grids of a run, and the details of the output.
+/// The grids of a run, and the level of detail of the output.
 #[derive(Clone, Debug)]
 pub struct GridOptions {
     /// Number of drives.
     pub drives: u64,
-    /// Seed of the first drive; the others have the seeds after it.
+    /// Seed of the first drive; the others have the seeds that follow it.
     pub seed: u64,
     /// Requests of a simulated test in a fit.
     pub requests: u64,

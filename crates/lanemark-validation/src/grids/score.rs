@@ -76,7 +76,7 @@ impl Cell {
         self.interval.map(|(low, high)| (low..=high).contains(&self.truth))
     }
 
-    /// Returns the cell as a line for a person.
+    /// Returns the cell as a readable line.
     pub fn text(&self) -> String {
         let (low, high) = self.interval.unwrap_or_default();
         let inside = match self.is_inside() {

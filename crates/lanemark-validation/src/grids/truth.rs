@@ -1,4 +1,4 @@
-//! A truth: a drive on two platforms, all with values that are unknown to the model.
+//! A truth: a drive on two platforms, with values that are unknown to the model.
 //!
 //! A drive's times and rates are drawn within a factor of 2 of the values in its file, evenly on the scale of ratios;
 //! the model's own 80% range of an assumed time is a factor of 1.4. The values of each host and each adapter are drawn
@@ -24,15 +24,15 @@ const OMITTED: [&str; 7] =
     ["unlimited", "generic", "imft", "eight-channels", "intel-optane", "seagate", "buffalo"];
 /// Platforms that are not computers, or that represent data sheets.
 const NO_HOSTS: [&str; 3] = ["ml505", "link-table", "data-sheet"];
-/// Maximum factor between a truth and the value of its file.
+/// Maximum factor between a true value and the value in the file.
 const WIDE: f64 = 2.0;
-/// Deviation of the logarithm of a measured figure.
+/// Standard deviation of the logarithm of a measured figure.
 pub(crate) const NOISE: f64 = 0.03;
 /// Depths and jobs of a grid.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const JOBS: [u32; 3] = [1, 8, 64];
 
-/// Bounds of the share that random writes have in all programs of a used drive, in percent.
+/// Bounds of the share of random writes in all programs of a used drive, in percent.
 const USED: (f64, f64) = (5.0, 60.0);
 
 /// Values of a drive that are drawn.
@@ -131,7 +131,7 @@ impl Truth {
         Ok(assemble(library, &named(&self.drive, place), &settings)?)
     }
 
-    /// Returns the grid. Each test is long enough to count some thousand requests on the first path.
+    /// Returns the grid. Each test is long enough to count a few thousand requests on the first path.
     pub(crate) fn grid(&self, library: &Library) -> Result<Workload, AnyError> {
         let mut tests = Vec::new();
         for read in [true, false] {
@@ -270,7 +270,7 @@ fn drawn(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
     let mut settings = Vec::new();
     let mut factor = 1.0;
     for name in names {
-        // A crowded adapter is slower than an idle adapter, so that both times have one factor.
+        // Both times have the same factor, because a crowded adapter is slower than an idle one.
         if !name.ends_with("crowded_time") {
             factor = (WIDE.ln() * (2.0 * rng.unit() - 1.0)).exp();
         }

@@ -3,7 +3,8 @@
 /// Columns of measurements.
 pub(crate) const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
 
-/// Ten rows: eight that can be simulated, one over USB 2.0, and one that states neither queue depth nor threads.
+/// There are ten rows: eight that can be simulated, one over USB 2.0, and one that states neither queue depth nor
+/// threads.
 const ROWS: [&str; 10] = [
     "T01,Invented S1 500 GB,Invented S1,sata-ssd,1,SATA 6 Gb/s,a board,SATA 6 Gb/s,Linux,fio,device,100,sequential,131072,8,1,none,,,unknown,throughput,500,MB/s,path-limited,A",
     "T02,Invented S1 500 GB,Invented S1,sata-ssd,1,SATA 6 Gb/s,a board,SATA 6 Gb/s,Linux,fio,device,100,random,4096,1,1,none,,,unknown,iops,9000,IOPS,one-at-a-time,A",

@@ -269,7 +269,7 @@ impl Fault<'_> {
                 continue;
             }
             let all: Vec<u32> = self.units_of(change).collect();
-            // All of the write or no part of it: content that is allowed anyway would not be a fault.
+            // The fault covers all of the write or no part of it: content that is allowed anyway would not be a fault.
             let over: Option<Vec<u64>> = all.iter().map(|&unit| self.sole(unit)).collect();
             let Some(over) = over else { continue };
             if over.contains(generation) {

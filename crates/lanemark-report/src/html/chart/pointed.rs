@@ -1,4 +1,4 @@
-//! Bars that show their values to a pointer and to the arrow keys.
+//! Bars that show their values under the pointer and through the arrow keys.
 
 use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 
@@ -112,7 +112,7 @@ mod tests {
                 bar(ChartKind::Measured, wide, true, ""),
                 format!("{value} MB/s{}", range("80% interval")),
             ),
-            // Ends that are printed alike do not form a range.
+            // If both ends are printed alike, they do not form a range.
             (
                 bar(ChartKind::Measured, Some((12_500.0, 12_500.001)), false, ""),
                 format!("{value} MB/s"),

@@ -35,8 +35,8 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
         (picture::legend(&entries(all, true)))
         p class="soft" {
             "Time runs from zero to the value at the right. Each drawing has its own scale from zero, and up to "
-            (size.steps) " steps, each the mean of its time. Steady is defined by SNIA's rule. A \
-             page of fewer runs shows more of each."
+            (size.steps) " steps; each step is the mean over its time. Steady is defined by SNIA's \
+             rule. A page with fewer runs shows more details of each run."
         }
         @for (name, group) in &groups {
             h3 { (name) }

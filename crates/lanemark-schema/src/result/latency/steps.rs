@@ -2,8 +2,8 @@
 
 /// Returns bins in steps: all latencies between two percentiles equal the upper one. A percentile's rank is the
 /// smallest rank whose share of the requests reaches the percentile, as in
-/// [`percentile_ns`](super::LatencyHistogram::percentile_ns). Without percentiles all requests but the minimum and the
-/// maximum have the mean latency.
+/// [`percentile_ns`](super::LatencyHistogram::percentile_ns). Without percentiles, all requests except the minimum and
+/// the maximum have the mean latency.
 pub(super) fn steps(
     percentiles: &[(f64, u64)],
     count: u64,
@@ -39,15 +39,15 @@ mod tests {
             (&[(50.0, 300)], 10, &[(100, 1), (300, 4), (900, 4), (900, 1)]),
             (&[(99.9, 800)], 1000, &[(100, 1), (800, 998), (900, 1)]),
             (&[(99.9, 800)], 100, &[(100, 1), (800, 98), (900, 1)]),
-            // A share that is met in between is reached by the next request.
+            // If a share ends between two requests, the next request reaches it.
             (&[(25.0, 200)], 10, &[(100, 1), (200, 2), (900, 6), (900, 1)]),
-            // The first requests have the minimum already.
+            // The first requests already have the minimum.
             (
                 &[(0.0, 100), (10.0, 150), (20.0, 200)],
                 10,
                 &[(100, 1), (200, 1), (900, 7), (900, 1)],
             ),
-            // Percentiles outside of the ends are at the ends.
+            // Percentiles beyond the minimum or maximum are set to the minimum or maximum.
             (&[(50.0, 50), (90.0, 950)], 10, &[(100, 1), (100, 4), (900, 4), (900, 1)]),
             (&[], 10, &[(100, 1), (400, 8), (900, 1)]),
             (&[], 2, &[(100, 1), (900, 1)]),

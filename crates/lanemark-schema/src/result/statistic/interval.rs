@@ -1,11 +1,11 @@
 //! Confidence intervals at 95% for the mean and the median of repeats.
 //!
-//! The mean has Student's interval: `t` standard errors to either side, with the sample deviation over `n − 1`
+//! The mean has Student's interval: `t` standard errors on either side, with the sample deviation over `n − 1`
 //! (Student, "The probable error of a mean", Biometrika 6(1), 1908). The median has the interval between order
 //! statistics, interpolated between the two whole confidences around 95% (Hettmansperger and Sheather, "Confidence
 //! intervals based on interpolated order statistics", Statistics & Probability Letters 4(2), 1986). The latter assumes
-//! no distribution, and so exists from six repeats: the range of five repeats contains the median with less than 95%
-//! confidence.
+//! no distribution, and therefore exists only for six repeats or more: the range of five repeats contains the median
+//! with less than 95% confidence.
 //!
 //! A bootstrap would be too narrow here: with five repeats its 95% interval contains the truth in 84% of all cases.
 
@@ -13,9 +13,9 @@ use crate::workload::Average;
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
-/// Minimum number of repeats for an interval of their mean. With two, it spans nine deviations to either side.
+/// Minimum number of repeats for an interval of their mean. With two repeats, it spans nine deviations on either side.
 const MEAN_FROM: usize = 3;
-/// From this many repeats on, the ranks of the median's interval follow from the normal distribution.
+/// With at least this many repeats, the ranks of the median's interval follow from the normal distribution.
 const MANY: usize = 1000;
 /// Standard deviations of a normal distribution on either side that contain 95%.
 const NORMAL: f64 = 1.959_964;
@@ -142,7 +142,8 @@ mod tests {
                 let [above, below] = missed(count, average, 50.0, |rng| 50.0 + 4.0 * rng.normal());
                 let held = 1.0 - above - below;
                 assert!((0.93..=0.97).contains(&held), "{average:?} of {count}: {held}");
-                // Each end is also checked separately: one end too far out must not compensate for the other.
+                // Each end is also checked separately, so that an end that is too far out cannot compensate for the
+                // other.
                 for end in [above, below] {
                     assert!((0.015..=0.035).contains(&end), "{average:?} of {count}: {end}");
                 }
@@ -186,7 +187,7 @@ mod tests {
         // Mean 5, deviation 2, three values: 4.30265 x 2 / sqrt 3.
         let (low, high) = Statistic::of(&[3.0, 5.0, 7.0], Average::Mean).interval_95.unwrap();
         assert!((low - 0.031_73).abs() < 1e-4 && (high - 9.968_27).abs() < 1e-4, "{low} {high}");
-        // The interval ends at zero if no repeat is negative, and may extend below zero otherwise.
+        // The interval does not extend below zero unless a repeat is negative.
         assert_eq!(Statistic::of(&[0.0, 0.0, 3.0], Average::Mean).interval_95.unwrap().0, 0.0);
         assert!(Statistic::of(&[-1.0, 0.0, 3.0], Average::Mean).interval_95.unwrap().0 < -1.0);
         // For ten values, ranks 2 and 9 cover 97.85% and ranks 3 and 8 cover 89.06%.
@@ -204,7 +205,8 @@ mod tests {
         }
     }
 
-    /// Below, the expansion is as exact as its next term: 0.054 / n^4 for 80%, and 1.6 / n^4 for 95%.
+    /// Below ten degrees of freedom, the expansion is as accurate as its next term: 0.054 / n^4 for 80%, and 1.6 / n^4
+    /// for 95%.
     #[test]
     fn the_expansion_is_exact_to_its_last_term() {
         for (sides, freedom, exact, error) in [

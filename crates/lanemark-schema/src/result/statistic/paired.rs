@@ -12,11 +12,11 @@ pub struct PairedRatio {
 }
 
 impl PairedRatio {
-    /// Returns the ratio of the second value of each pair to the first; `None` without pairs, or if a value is not
-    /// positive.
+    /// Returns the ratio of the second value of each pair to the first; `None` if there are no pairs, or if a value is
+    /// not positive.
     ///
-    /// The interval is Student's for the mean of the logarithms. A pair removes what both turns share, such as the
-    /// machine's load at that time. Values that vary by a few percent have nearly normal logarithms.
+    /// The interval is Student's for the mean of the logarithms. Pairing removes the effects that both turns share,
+    /// such as the machine's load at that time. Values that vary by a few percent have nearly normal logarithms.
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let is_positive = |value: f64| value > 0.0 && value.is_finite();
         let usable = pairs.iter().all(|(one, other)| is_positive(*one) && is_positive(*other));

@@ -56,7 +56,7 @@ impl fmt::Display for Warning {
                 }
             }
             Self::FromPercentiles { test, known: 0 } => {
-                write!(f, "{test}: only mean, minimum and maximum of the latencies are known")
+                write!(f, "{test}: only the mean, minimum and maximum latency are known")
             }
             Self::FromPercentiles { test, known } => {
                 write!(
@@ -66,7 +66,7 @@ impl fmt::Display for Warning {
             }
             Self::AssumedLimit { test, limit } => write!(f, "{test}: {limit}"),
             Self::OnlyMeans { test } => {
-                write!(f, "{test}: of the latencies at most mean, minimum and maximum are known")
+                write!(f, "{test}: at most the mean, minimum and maximum latency are known")
             }
             Self::RatesOnly { program, time } => {
                 write!(f, "{program} states rates and no counts: each test counts {time} of them")
@@ -171,9 +171,9 @@ impl fmt::Display for Warning {
                 };
                 write!(
                     f,
-                    "{test}: the run is invalid: {why}answers were {p50} late in the median"
+                    "{test}: the run is invalid: {why}answers were {p50} late at the median"
                 )?;
-                // With this few answers there is no p99.
+                // With so few answers there is no p99.
                 match *p99 < *p50 {
                     true => Ok(()),
                     false => write!(f, ", {p99} at p99"),
@@ -182,8 +182,8 @@ impl fmt::Display for Warning {
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(
                     f,
-                    "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
-                     {requests} waited for others"
+                    "{test}: half of the requests were at least {lateness_p50} late, {held_back} \
+                     of {requests} waited for others"
                 )?;
                 match unsubmitted {
                     0 => Ok(()),

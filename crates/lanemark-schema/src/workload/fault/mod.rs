@@ -41,8 +41,7 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect in
-/// `sim/simulator/faults.rs`.
+/// The kind of a fault. A new kind needs a variant here, keys in `text`, and its effect in `sim/simulator/faults.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
@@ -69,7 +68,7 @@ pub enum FaultKind {
     LinkErrors {
         /// The link.
         link: LinkPlace,
-        /// The share of bits that are wrong.
+        /// The share of bits that are corrupted.
         rate: f64,
         /// Time from a command's error until the host sends it again, over SATA and SAS.
         recovery: Duration,
@@ -78,7 +77,7 @@ pub enum FaultKind {
     Retrain {
         /// The link.
         link: LinkPlace,
-        /// Rate and width that the link trains to.
+        /// Rate and width to which the link trains.
         to: Training,
     },
     /// A port returns no answers.
@@ -90,7 +89,7 @@ pub enum FaultKind {
     },
     /// The drive accepts no writes.
     ReadOnly {
-        /// Bytes that the drive accepts from the host before that, counted from the beginning of the run.
+        /// Bytes that the drive accepts from the host before it rejects writes, counted from the beginning of the run.
         written: Bytes,
     },
     /// The power fails, and returns immediately.
@@ -119,7 +118,7 @@ pub struct StuckCommands {
     pub commands: u32,
     /// Time that the host waits for an answer.
     pub timeout: Duration,
-    /// Time of an abort that ends such a command; the host resets the drive if absent.
+    /// Time of an abort that ends such a command; if absent, the host resets the drive.
     pub abort: Option<Duration>,
     /// Time of a reset.
     pub reset: Duration,
@@ -132,11 +131,11 @@ pub struct StuckCommands {
 pub struct LinkPlace {
     /// The drive's port, 0 for the first.
     pub port: u8,
-    /// Number of the link on the path, 0 for the nearest to the host; the last link, at the drive, if absent.
+    /// Number of the link on the path, 0 for the nearest to the host; if absent, the last link, at the drive.
     pub number: Option<u8>,
 }
 
-/// The rate and width that a link trains to. Absent values stay unchanged.
+/// The rate and width to which a link trains. Absent values stay unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Training {
     /// Lanes of PCI Express, phys of SAS.
@@ -151,7 +150,7 @@ impl ReadRetries {
     /// The default endurance.
     pub const ENDURANCE: u32 = 3_000;
 
-    /// Returns the share of reads to repeat in a block with `cycles` program and erase cycles.
+    /// Returns the share of reads that must be repeated in a block with `cycles` program and erase cycles.
     pub fn probability(&self, cycles: u32) -> f64 {
         let age = f64::from(cycles) / f64::from(self.endurance.max(1));
         (self.share.get() * age * age).min(0.95)
@@ -159,7 +158,7 @@ impl ReadRetries {
 }
 
 impl Default for StuckCommands {
-    /// Returns a fault of one command, with Linux's timeout, and a reset of 1 s, which is assumed.
+    /// Returns a fault that affects one command, with Linux's timeout and an assumed reset time of 1 s.
     fn default() -> Self {
         Self {
             commands: 1,

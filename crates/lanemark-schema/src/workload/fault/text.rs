@@ -259,7 +259,7 @@ impl FromStr for Fault {
 
 saved_as_text!(Fault);
 
-/// A key and its value, without the space between number and unit; times and sizes are exact.
+/// Writes a key and its value, without the space between number and unit; times and sizes are exact.
 struct Pair<'t, T>(&'t str, T);
 
 impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
@@ -268,7 +268,8 @@ impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
     }
 }
 
-/// Returns a quantity as displayed if that text parses to the same value, or else `whole` of its smallest unit.
+/// Returns a quantity as displayed, if that text parses to the same value; otherwise returns `whole` in the smallest
+/// unit.
 fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
     let shown = value.to_string();
     match shown.parse().is_ok_and(|read: T| read == *value) {

@@ -55,7 +55,8 @@ impl Disk {
         true
     }
 
-    /// Notes that the data of a segment was taken up to `end`: a disk that reads ahead into this segment may continue.
+    /// Records that the data of a segment was taken up to `end`: a disk that reads ahead into this segment may
+    /// continue.
     pub(super) fn taken(&mut self, now: Instant, segment: usize, end: u64) {
         let limit = self.limit_behind(end);
         let ArmWork::Streaming(stream) = &mut self.arm else { return };
@@ -72,7 +73,7 @@ impl Disk {
         }
     }
 
-    /// Advances reading ahead to the present.
+    /// Advances the reading ahead to the current time.
     pub(super) fn catch_up(&mut self, now: Instant) {
         if let ArmWork::Streaming(stream) = &mut self.arm {
             self.mechanics.catch_up(&mut stream.sweep, stream.limit, now);

@@ -64,7 +64,7 @@ impl Disk {
             let DiskOperation { command, writes, first, end, bytes, .. } = self.operations[handle];
             let held = self.segments.held_from(first).is_some_and(|(_, held)| held >= end);
             if !writes && held {
-                // It was read ahead in the meantime.
+                // The data was read ahead in the meantime.
                 bursts(first, end, bytes, |_, bytes| {
                     events.schedule_burst(
                         now,
@@ -118,7 +118,7 @@ impl Disk {
         let pressed = self.dirty_room >= self.pressing || before < u64::MAX;
         let operation = |handle: OperationHandle| &self.operations[handle];
         let is_asked = |&handle: &OperationHandle| operation(handle).command != Handle::NONE;
-        // They are in the order of arrival, so the first has waited longest.
+        // The operations are in the order of arrival, so the first has waited longest.
         let oldest = self.waiting.iter().position(is_asked);
         if let Some(place) = oldest
             && now.since(operation(self.waiting[place]).waits_since) >= self.spec.age_max
@@ -147,7 +147,7 @@ impl Disk {
     }
 
     /// Returns the instant at which the firmware expects the head at the first sector of an operation. If the arm would
-    /// be on the track with less than the margin to spare, this is a revolution later.
+    /// reach the track with less than the margin to spare, this instant is one revolution later.
     fn foreseen(&self, now: Instant, track: &Track, operation: &DiskOperation) -> Instant {
         let sweep = self.mechanics.reach(now, track, operation.first, operation.writes);
         let on_track = now + self.mechanics.motion(track, &sweep.track, operation.writes);

@@ -1,4 +1,4 @@
-//! The present work of a disk's arm.
+//! The current work of a disk's arm.
 
 use lanemark_schema::units::Instant;
 
@@ -6,7 +6,7 @@ use super::geometry::Track;
 use super::sweep::Sweep;
 use crate::engine::slab::OperationHandle;
 
-/// The present work of the arm.
+/// The current work of the arm.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArmWork {
     /// The arm rests on a track.
@@ -24,9 +24,9 @@ pub(super) struct Stream {
     pub(super) segment: usize,
     /// The sector at which reading ahead stops.
     pub(super) limit: u64,
-    /// The sector up to which commands wait for it, and when it is there.
+    /// The sector up to which commands wait for the stream, and the instant at which the stream reaches it.
     pub(super) promised: u64,
     pub(super) promised_at: Instant,
-    /// Instant up to which the stream's time is accounted for.
+    /// Instant up to which the time of the stream has been counted.
     pub(super) accounted: Instant,
 }

@@ -1,4 +1,4 @@
-//! The arm: reads that no longer need it, predicted times of joined reads, and the times at which it worked.
+//! The arm: reads that no longer need it, predicted times of joined reads, and the times during which the arm worked.
 
 use super::arm_state::ArmWork;
 use super::bench::{Bench, DiskEvent, after_a_read, at};

@@ -1,4 +1,4 @@
-//! A disk's medium that is driven as a system does, for tests.
+//! A disk's medium that tests drive in the same manner as a system.
 
 use super::arm_state::ArmWork;
 use super::tests::small_disk;
@@ -19,7 +19,7 @@ pub(super) enum DiskEvent {
     Room(Bytes),
 }
 
-/// A disk's medium that is driven as a system does.
+/// A disk's medium, driven in the same manner as by a system.
 #[derive(Clone)]
 pub(super) struct Bench {
     pub(super) disk: Disk,
@@ -134,7 +134,7 @@ impl Bench {
     }
 }
 
-/// Returns a disk that has read sectors 0 to 64 and nothing ahead.
+/// Returns a disk that has read sectors 0 to 64 and has not read ahead.
 pub(super) fn after_a_read(ahead: Bytes) -> Bench {
     let spec = DiskSpec { read_ahead: ahead, ..small_disk() };
     let mut bench = Bench::new(&spec, Bytes::mebi(8));

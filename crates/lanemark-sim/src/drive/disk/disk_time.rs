@@ -11,7 +11,7 @@ use lanemark_schema::units::{Duration, Instant};
 pub(crate) struct DiskTime {
     /// The arm moved to the beginning of an operation.
     pub seek: Duration,
-    /// Sectors passed that were read or written, including changes of track.
+    /// Time in which sectors passed that were read or written, including changes of track.
     pub transfer: Duration,
 }
 

@@ -1,15 +1,16 @@
 //! The position of a sector: cylinder, head, and the angle at which it passes under the head.
 //!
-//! Sectors are numbered along a track, then over the tracks of a cylinder, then over cylinders from the outermost in.
-//! Every other cylinder is traversed from the last head to the first (serpentine), so the step to the next cylinder
-//! keeps the head and is a seek without a head switch. Disks since about 2000 also keep one head over a band of
-//! cylinders before they change it; the width of the bands is not published, and with a head switch about as long as a
-//! seek to the next track it makes little difference.
+//! Sectors are numbered along a track, then over the tracks of a cylinder, then over cylinders from the outermost
+//! inwards. Every other cylinder is traversed from the last head to the first (serpentine), so the step to the next
+//! cylinder keeps the head and is a seek without a head switch. Disks since about 2000 also keep one head over a band
+//! of cylinders before they change it; the width of the bands is not published, and it makes little difference, because
+//! a head switch takes about as long as a seek to the next track.
 //!
 //! Each track begins a skew later than the previous track, so that the head arrives in time. An angle is stated as the
 //! time in picoseconds between the index and the position; the index of all surfaces passes at every multiple of a
 //! revolution. The boundaries of sectors are rounded down to a picosecond, and all times are differences of boundaries:
-//! a sector that follows another begins exactly when that one ends. A picosecond sooner would cost a revolution.
+//! a sector that follows another sector begins exactly when the latter ends. If it began a picosecond earlier, the
+//! access would cost a revolution.
 
 use crate::spec::DiskSpec;
 use lanemark_schema::units::Duration;
@@ -98,13 +99,13 @@ impl Geometry {
 }
 
 impl Track {
-    /// Returns the sector after the last one of the track.
+    /// Returns the sector after the last sector of the track.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.sectors
     }
 
-    /// Returns the time from the beginning of the track to the beginning of `sector`, which is the end of the sector
-    /// before it.
+    /// Returns the time from the beginning of the track to the beginning of `sector`, which is the end of the previous
+    /// sector.
     pub(crate) fn boundary(&self, sector: u64) -> u64 {
         (sector - self.first) * self.revolution / self.sectors
     }
@@ -117,7 +118,7 @@ impl Track {
     /// Returns the last sector boundary that passes within `time` after the boundary of `from`, no later than `limit`.
     pub(crate) fn passed(&self, from: u64, limit: u64, time: u64) -> u64 {
         let until = self.boundary(from) + time;
-        // The boundary is rounded down, so the estimate may be one too few and never too many.
+        // The boundary is rounded down, so the estimate may be one too low but never too high.
         let estimate = self.first + until.min(self.revolution) * self.sectors / self.revolution;
         let exact = match self.boundary((estimate + 1).min(self.end())) <= until {
             true => estimate + 1,

@@ -9,10 +9,10 @@ use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::{Pattern, SECTOR, Test};
 
-/// Positions of a span between which seeks are averaged.
+/// Positions in a span between which seeks are averaged.
 const PLACES: u64 = 64;
 
-/// The minimum time that a test takes of a disk's arm, on average.
+/// The minimum time for which a test occupies a disk's arm, on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArmDemand {
     /// The arm's time for a read.
@@ -21,7 +21,7 @@ pub struct ArmDemand {
     pub write: Duration,
     /// Sequential rate of the fastest zone of the span.
     pub in_order: BytesPerSecond,
-    /// The mean seek over the span, reading.
+    /// The mean read seek over the span.
     pub seek: Duration,
 }
 
@@ -67,10 +67,10 @@ impl MediumLaw for DiskSpec {
 impl DiskSpec {
     /// Returns the arm's time for the requests of `test`; disk and test must have been checked.
     ///
-    /// In order, sectors pass and tracks begin after their skews. One at a time and at random, an access is preceded by
-    /// the mean seek of its span and half a revolution. A choice among several accesses reduces both by an amount
-    /// without a formula, but the sectors still have to pass. Buffered writes offer the same choice. The read cache may
-    /// serve a share of the span as large as the cache.
+    /// For sequential requests, sectors pass and tracks begin after their skews. For random requests, one at a time, an
+    /// access is preceded by the mean seek of the span and half a revolution. A choice among several accesses reduces
+    /// both by an amount for which there is no formula, but the sectors must still pass. Buffered writes offer the same
+    /// choice. The read cache may serve a share of the span that is as large as the cache.
     pub fn demand(&self, test: &Test) -> ArmDemand {
         let geometry = Geometry::new(self);
         let zone = self.fastest_zone(&geometry, test);

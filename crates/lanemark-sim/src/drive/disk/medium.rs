@@ -48,7 +48,7 @@ impl Medium for Disk {
         1 + self.read_media(now, command, held..end, length - part, events)
     }
 
-    /// Makes the arm write a burst. With a write cache no command waits for it.
+    /// Makes the arm write a burst. With a write cache, no command waits for this write.
     fn write(
         &mut self,
         now: Instant,
@@ -148,7 +148,8 @@ impl Medium for Disk {
         DriveUse { host_written: self.written, ..DriveUse::default() }
     }
 
-    /// Returns whether an operation is in progress or waits, or a command waits for sectors that are read ahead.
+    /// Returns whether an operation is in progress or waiting, or whether a command waits for sectors that are being
+    /// read ahead.
     fn works(&self, now: Instant) -> bool {
         match self.arm {
             ArmWork::Working { .. } => true,
@@ -223,7 +224,7 @@ impl Disk {
         count.div_ceil(BURST) as u32
     }
 
-    /// Returns a flush that waits for no operation any more.
+    /// Returns a flush that no longer waits for an operation.
     fn next_flushed(&mut self) -> Option<CommandHandle> {
         let &(command, before) = self.flushes.first()?;
         let waits_for = |operation: &DiskOperation| operation.writes && operation.sequence < before;

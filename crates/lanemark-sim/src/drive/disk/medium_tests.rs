@@ -20,13 +20,14 @@ struct Dirty {
 
 /// Returns the instants at which buffered writes that arrive together are on the platters, and the end sector of each.
 ///
-/// Among the oldest `destage_window` writes, the firmware chooses the write that begins at the end of the last one,
-/// otherwise the write whose first sector it expects to reach first. Writes before a flush take precedence.
+/// Among the oldest `destage_window` writes, the firmware chooses the write that begins at the end of the last write
+/// or, if there is no such write, the write whose first sector it expects to reach first. Writes before a flush take
+/// precedence.
 fn destaged(spec: &DiskSpec, mut waiting: Vec<Dirty>) -> Vec<(Instant, u64)> {
     let mechanics = Mechanics::new(spec);
     let (mut now, mut track, mut ended) = (Instant::ZERO, mechanics.outermost(), 0);
     let mut order = Vec::new();
-    // The arm is free when the first write arrives.
+    // The arm is idle when the first write arrives.
     let mut window = 1;
     while !waiting.is_empty() {
         let flushes = waiting.iter().any(|one| one.before_flush);
@@ -68,7 +69,7 @@ proptest! {
         let mut bench = Bench::new(&spec, Bytes::mebi(8));
         let mut model: Vec<Dirty> = Vec::new();
         for (command, (slot, slots, goes_on)) in (0..).zip(places) {
-            // Some writes begin at the end of the last one.
+            // Some writes begin at the end of the last write.
             let first = match model.last() {
                 Some(last) if goes_on => last.end,
                 _ => slot * 8,
@@ -252,7 +253,7 @@ fn a_read_joins_only_at_the_next_sector() {
         bench.drain();
         assert_eq!(bench.data_of(1).len(), 1);
     }
-    // A second read joins at the end of a read that has joined, and not after a gap.
+    // A second read joins at the end of a read that has joined, but not after a gap.
     for (skipped, joins) in [(0, true), (1, false)] {
         let mut bench = after_a_read(Bytes::kibi(512));
         let (sector, _) = bench.ahead().unwrap();
@@ -311,7 +312,7 @@ fn buffered_writes_wait_for_the_host_until_half_of_the_buffer_is_full_or_a_flush
     assert_eq!([1, 3].map(|slots| write_goes_first(slots, true)), [true, true]);
 }
 
-/// A read that has waited for `age_max` is served before a nearer one.
+/// A read that has waited for `age_max` is served before a nearer read.
 #[test]
 fn a_read_that_waited_for_the_bound_is_first() {
     let first_of = |age_max: Duration| {

@@ -16,13 +16,14 @@
 //! algorithms based on rotational position", HP Labs 1991; SATA's native command queueing and SCSI's simple queue leave
 //! the order to the drive): the sector that passes under its head soonest, seek and rotation together. If the arm would
 //! arrive with less than a margin to spare, the firmware assumes the next revolution. An operation that has waited
-//! longer than a bound is served first. Reads and writes that a host waits for precede buffered writes, until these
-//! take up half of the buffer or a flush waits for them. An operation that continues the last one is next even at the
-//! end of a track, although other sectors may pass slightly earlier: a gap in a run costs a revolution later.
+//! longer than a bound is served first. Reads and writes that a host waits for precede buffered writes, until the
+//! buffered writes take up half of the buffer or a flush waits for them. An operation that continues the last operation
+//! is next even at the end of a track, although other sectors may pass slightly earlier, because a gap in a run costs a
+//! revolution later.
 //!
-//! An otherwise idle disk reads ahead after a read. A read that continues there takes its data as it passes, so a
-//! sequence of small reads runs at the rate of the media. Any other work ends the reading ahead at once. A disk that
-//! has read ahead up to its limit continues when half of that data has been taken.
+//! An otherwise idle disk reads ahead after a read. A read that continues at that position takes its data as the data
+//! passes, so a sequence of small reads runs at the rate of the media. Any other work ends the reading ahead at once. A
+//! disk that has read ahead up to its limit continues when half of that data has been taken.
 //!
 //! Not modelled: errors, retries and remapped sectors, servo wedges, thermal recalibration, reading a track from the
 //! sector at which the head arrives, waiting before an idle arm writes buffered data, merging buffered writes of the
@@ -80,7 +81,7 @@ pub(crate) struct Disk {
     sequence: u64,
     /// The sector after the last operation.
     ended: u64,
-    /// Buffered writes that are not on the media, their room, and the amount of room from which they are urgent.
+    /// Buffered writes that are not on the media, their room, and the amount of room above which they are urgent.
     dirty: u32,
     dirty_room: Bytes,
     pressing: Bytes,
@@ -115,7 +116,7 @@ impl Disk {
         }
     }
 
-    /// Returns the arm's busy time until now.
+    /// Returns the arm's busy time so far.
     fn arm_busy(&self, now: Instant) -> Duration {
         match self.arm {
             ArmWork::Working { operation, .. } => {
@@ -125,7 +126,7 @@ impl Disk {
         }
     }
 
-    /// Returns the time worked until `at`, which must not precede any earlier call.
+    /// Returns the time worked until `at`, which must not precede an earlier call.
     fn time(&self, at: Instant) -> DiskTime {
         let mut time = self.worked;
         match self.arm {

@@ -11,14 +11,14 @@ pub(super) const BURST: u64 = Bytes::kibi(128).get() / SECTOR.get();
 /// A run of sectors to read or write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiskOperation {
-    /// The command that waits for the operation; a write that is complete already lacks one.
+    /// The command that waits for the operation; absent for a write that is already complete.
     pub command: CommandHandle,
     /// Whether the operation writes.
     pub writes: bool,
     /// First sector of the operation, and its end sector.
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Bytes that the operation moves: less than its sectors if the host requests a part of one.
+    /// Bytes that the operation moves: fewer than in its sectors if the host requests only a part of a sector.
     pub bytes: Bytes,
     /// Room that the operation releases in the buffer.
     pub room: Bytes,
@@ -33,7 +33,7 @@ pub(crate) struct DiskOperation {
 }
 
 impl DiskOperation {
-    /// Returns the last burst of a read: the remainder after the full ones.
+    /// Returns the last burst of a read: the remainder after the full bursts.
     pub(crate) fn last_burst(&self) -> Bytes {
         let mut last = 0;
         bursts(self.first, self.end, self.bytes, |_, bytes| last = bytes);

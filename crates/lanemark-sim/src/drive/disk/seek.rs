@@ -1,17 +1,17 @@
 //! The seek curve: the time of the arm over a distance.
 //!
 //! Model (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): an arm that
-//! accelerates and brakes takes a + b sqrt(d) over d cylinders, an arm that coasts in between c + e d. Neither the
-//! distance at which one changes into the other nor the constants are published for any disk; data sheets state the
-//! times to the next cylinder, over all cylinders, and the average. These three determine the curve if its two parts
-//! meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
+//! accelerates and brakes takes a + b sqrt(d) over d cylinders, and an arm that coasts in between takes c + e d.
+//! Neither the distance at which one changes into the other nor the constants are published for any disk; data sheets
+//! state the times to the next cylinder, over all cylinders, and the average. These three determine the curve if its
+//! two parts meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
 //!
 //! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², the time above the shortest is
 //! b sqrt(x) up to there and b (u + (x - u²) / 2u) beyond. The full stroke determines b, and the mean over pairs of
-//! cylinders, whose distances have the density 2 (1 - x), determines u. The average is at 1/3 between the shortest and
-//! the longest seek if the arm only coasts, and at 8/15 if it never coasts. An average outside these bounds does not
-//! fit this model. (E. K. Lee, R. H. Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993, fit the sum
-//! of a square root and a line to the same three numbers; the bounds are the same.)
+//! cylinders, whose distances have the density 2 (1 - x), determines u. The average is 1/3 of the way from the shortest
+//! to the longest seek if the arm only coasts, and 8/15 of the way if it never coasts. An average outside these bounds
+//! does not fit this model. (E. K. Lee, R. H. Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993,
+//! fit the sum of a square root and a line to the same three numbers; the bounds are the same.)
 //!
 //! The times of all distances are computed once, in whole picoseconds.
 
@@ -21,7 +21,7 @@ use lanemark_schema::units::Duration;
 /// Times by distance.
 #[derive(Clone, Debug)]
 pub(super) struct SeekCurve {
-    /// Picoseconds by number of cylinders; zero for no movement.
+    /// Times in picoseconds, by number of cylinders; zero for no movement.
     times: Vec<u64>,
 }
 
@@ -43,7 +43,7 @@ impl SeekCurve {
         Self { times }
     }
 
-    /// Returns the time over `distance` cylinders; of the full stroke for more.
+    /// Returns the time over `distance` cylinders; for larger distances, the time of the full stroke.
     pub(super) fn time(&self, distance: u32) -> Duration {
         let last = self.times.len() - 1;
         Duration::from_picoseconds(self.times[(distance as usize).min(last)])

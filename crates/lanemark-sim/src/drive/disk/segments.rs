@@ -1,10 +1,11 @@
-//! The read cache of a disk: segments that contain one run of sectors each.
+//! The read cache of a disk: segments that each contain one run of sectors.
 //!
 //! Model (Seagate, *Cheetah 15K.7 SAS Product Manual*, section 4.5): a read fills a segment and the sectors read ahead
 //! follow it; when a segment is full, it drops its oldest sectors. A read that begins at the end of a segment continues
-//! that segment, and any other takes the segment that was unused for longest. Overwritten sectors are dropped.
+//! that segment, and any other read takes the segment that has been unused for longest. Overwritten sectors are
+//! dropped.
 //!
-//! Not modelled: written data that is kept for reading after it is on the media, segments with adaptive sizes.
+//! Not modelled: written data that is kept for reading after it is on the media, and segments with adaptive sizes.
 
 use crate::spec::DiskSpec;
 use lanemark_schema::workload::SECTOR;
@@ -15,7 +16,7 @@ pub(crate) struct Segments {
     segments: Vec<Segment>,
     /// Capacity of a segment in sectors.
     room: u64,
-    /// Number of uses until now.
+    /// Number of uses so far.
     uses: u64,
 }
 
@@ -56,13 +57,13 @@ impl Segments {
         index
     }
 
-    /// Notes a use of a segment.
+    /// Records a use of a segment.
     pub(crate) fn touch(&mut self, index: usize) {
         self.uses += 1;
         self.segments[index].used = self.uses;
     }
 
-    /// Notes that a segment has been filled up to `end`.
+    /// Records that a segment has been filled up to `end`.
     pub(crate) fn fill(&mut self, index: usize, end: u64) {
         let segment = &mut self.segments[index];
         segment.end = segment.end.max(end);
@@ -130,8 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the segments with a plain set of runs. The run that was unused for longest is evicted; each run
-        /// keeps the latest sectors that fit, and drops overwritten sectors.
+        /// Compares the segments with a plain set of runs. The run that has been unused for longest is evicted; each
+        /// run keeps the latest sectors that fit, and drops overwritten sectors.
         #[test]
         fn segments_hold_the_latest_reads(
             steps in proptest::collection::vec((0u64..6, 1u64..40, 0u32..8), 1..120), count in 1u32..5,

@@ -13,7 +13,7 @@ pub(crate) struct Mechanics {
     writing: HeadMotion,
 }
 
-/// Times of a head to another track.
+/// Times that a head takes to another track.
 #[derive(Clone, Debug)]
 struct HeadMotion {
     seek: SeekCurve,
@@ -23,11 +23,11 @@ struct HeadMotion {
 /// A head that passes over sectors one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sweep {
-    /// The track that the head is on.
+    /// The track on which the head is.
     pub track: Track,
     /// The next sector.
     pub sector: u64,
-    /// Instant at which that sector begins to pass, or began; at the end of a track, the end of the track.
+    /// Instant at which that sector begins or began to pass; at the end of a track, the instant of the track's end.
     pub at: Instant,
     writing: bool,
 }
@@ -92,14 +92,14 @@ impl Mechanics {
         }
     }
 
-    /// Moves to the next track at the end of one.
+    /// Moves to the next track at the end of a track.
     fn cross(&self, sweep: &mut Sweep) {
         if sweep.sector == sweep.track.end() {
             *sweep = self.reach(sweep.at, &sweep.track, sweep.sector, sweep.writing);
         }
     }
 
-    /// Returns the time of a head to another track.
+    /// Returns the time that a head takes to another track.
     pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
@@ -180,7 +180,8 @@ mod tests {
     }
 
     proptest! {
-        /// A sweep passes sectors at the same instants in pieces or at once, and time never runs backwards.
+        /// A sweep passes sectors at the same instants whether it is made in pieces or at once, and time never runs
+        /// backwards.
         #[test]
         fn a_sweep_in_pieces_is_the_sweep_as_a_whole(
             start in 0u64..20_000, pieces in proptest::collection::vec(1u64..700, 1..20),

@@ -1,4 +1,4 @@
-//! The times that the arrays of all dies, and the channels, have worked, by kind of work.
+//! The times for which the arrays of all dies, and the channels, have worked, by kind of work.
 //!
 //! Ended operations are counted when they end; operations in progress are counted when the times are read.
 
@@ -39,7 +39,7 @@ impl ArrayTime {
 }
 
 impl Flash {
-    /// Returns the time worked until `at`, which must not precede any earlier call.
+    /// Returns the time worked until `at`, which must not precede an earlier call.
     pub(crate) fn array_time(&self, at: Instant) -> ArrayTime {
         let mut time = self.array;
         for handle in
@@ -73,8 +73,8 @@ impl Flash {
         time
     }
 
-    /// Returns the time that the array has sensed by `at`; between attempts of a repeated read it rests while the data
-    /// is transferred.
+    /// Returns the time for which the array has sensed by `at`; between the attempts of a repeated read, the array
+    /// rests while the data is transferred.
     fn sensed_so_far(&self, operation: &FlashOperation, at: Instant) -> Duration {
         let whole = self.sensing(operation);
         let to_come = operation.mark.since_or_zero(at).min(whole);

@@ -19,7 +19,7 @@ fn us(microseconds: u64) -> Duration {
 }
 
 /// Returns the times in us at which the array of a die has read, programmed and erased until `at`, with the channel's
-/// time. Each task begins at its microsecond, and a read is repeated `retries` times.
+/// time. Each task begins at the given microsecond, and a read is repeated `retries` times.
 fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u64; 4] {
     let small = small_drive();
     let spec = FlashSpec {

@@ -1,8 +1,8 @@
 //! Background work of a drive with written data: storing the data, and making room for it.
 //!
 //! Units that the host fills are programmed at once. Garbage collection ([`Translation::relocate`](
-//! super::Translation::relocate)) reads the data that it moves and programs the unit that it fills when all of that
-//! data has arrived; each unit of the host's data pays for its share. If no flash is erased for buffered data, the data
+//! super::Translation::relocate)) reads the data to be moved, and programs the unit that it fills when all of that data
+//! has arrived; each unit of the host's data pays for its share. If no flash is erased for buffered data, the data
 //! waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC cache and collects up to
 //! `erased_idle` superblocks.
 
@@ -15,11 +15,11 @@ use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
 use lanemark_schema::units::{Bytes, Instant};
 
-/// Relocations in progress for each die if nothing else sets the pace.
+/// Number of relocations in progress for each die, if no other limit sets the pace.
 const RELOCATIONS_PER_DIE: usize = 2;
 
 impl SolidState {
-    /// Maps slots as long as there is erased flash, and returns the first that is not mapped.
+    /// Maps slots as long as there is erased flash, and returns the first slot that is not mapped.
     pub(super) fn map_slots(
         &mut self,
         now: Instant,
@@ -58,7 +58,7 @@ impl SolidState {
         self.flash.start(now, site, task, self.spec.unit(), events);
     }
 
-    /// Moves as much as collection owes.
+    /// Moves as much data as collection owes.
     fn collect(&mut self, now: Instant, events: &mut Schedule) {
         while self.relocate(now, false, events) && self.translation.owes(0) {}
     }
@@ -111,7 +111,7 @@ impl SolidState {
         while let Some((die, time)) = next() {
             self.translation.count_moved(slots);
             let site = Site { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
-            // The data leaves over the channel and returns over it.
+            // The data leaves and returns over the channel.
             self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
         }
     }
@@ -126,8 +126,8 @@ impl SolidState {
     pub(super) fn make_room(&mut self, now: Instant, events: &mut Schedule) {
         let most = self.flash.dies() as usize * RELOCATIONS_PER_DIE;
         let mut steps = 0;
-        // If the flash is storing nothing, no later event resumes collection, and emptied superblocks wait for a
-        // partial unit. Reads in progress make no difference: their end does not resume it.
+        // If the flash is not storing data, no later event resumes collection, and emptied superblocks wait for a
+        // partial unit. Reads in progress make no difference, because their end does not resume collection.
         while self.relocations.live() < most
             && (steps < most || !self.is_storing())
             && self.relocate(now, true, events)
@@ -175,7 +175,7 @@ impl SolidState {
         }
     }
 
-    /// Removes slots that are mapped now.
+    /// Removes slots that are now mapped.
     fn unmapped_no_more(&mut self, first: u64, end: u64) {
         for slot in (first..end).map(|slot| slot as u32) {
             let Some(count) = self.unmapped_slots.get_mut(slot) else { continue };

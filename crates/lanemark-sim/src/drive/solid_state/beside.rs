@@ -1,13 +1,13 @@
 //! Garbage collection whose cost was measured and whose moves are not simulated.
 //!
-//! Model: while data arrives in random order, the host's data has the share `beside_collection` of all programmed data,
-//! which is one over write amplification. For each slot in random order, `1 / share - 1` slots are moved: each unit of
-//! them occupies a die for a program, for the reads that gather it, and for its share of erasing
+//! Model: while data arrives in random order, the host's data makes up the share `beside_collection` of all programmed
+//! data, which is the inverse of write amplification. For each slot in random order, `1 / share - 1` slots are moved:
+//! each unit of them occupies a die for a program, for the reads that gather it, and for its share of erasing
 //! ([`FlashSpec::moving_time`]( crate::spec::FlashSpec::moving_time)), and a channel for its data twice. Dies take
 //! turns. Data of a sequential stream of [`LONG`] or more is overwritten completely, so collection finds no valid data
 //! to move.
 //!
-//! Not modelled: reads for moved data on other dies than its program.
+//! Not modelled: reads of moved data from dies other than the die that programs it.
 
 use crate::spec::{FlashSpec, SLOT};
 use lanemark_schema::units::{Bytes, Duration};
@@ -17,7 +17,7 @@ const STREAMS: usize = 64;
 /// The length from which sequential data is a stream.
 const LONG: Bytes = Bytes::mebi(1);
 
-/// Garbage collection in parallel with writes at a measured cost.
+/// Garbage collection that runs in parallel with writes at a measured cost.
 #[derive(Clone, Debug)]
 pub(super) struct ParallelCollection {
     /// The time for which a moved unit occupies its die.
@@ -35,7 +35,7 @@ pub(super) struct ParallelCollection {
 }
 
 impl ParallelCollection {
-    /// Returns the collection of `flash`, unless that is simulated.
+    /// Returns the collection of `flash`, unless collection is simulated.
     pub(super) fn of(flash: &FlashSpec) -> Option<Self> {
         let share = flash.translation.beside_collection?;
         Some(Self::new(1.0 / share.get() - 1.0, flash.moving_time(share)))
@@ -55,7 +55,7 @@ impl ParallelCollection {
         self.oldest = (self.oldest + 1) % STREAMS;
     }
 
-    /// Notes that a command writes the slots from `first` up to `end`.
+    /// Records that a command writes the slots from `first` up to `end`.
     pub(super) fn writes(&mut self, first: u64, end: u64) {
         let within = |extent: &&(u64, u64)| extent.0 <= first && end <= extent.1;
         let extent = self.extents.iter().find(within);
@@ -65,7 +65,7 @@ impl ParallelCollection {
         }
     }
 
-    /// Returns the die, of `dies`, that moves a unit of `slots` now, unless fewer slots remain to be moved.
+    /// Returns the die among `dies` that now moves a unit of `slots` slots, unless fewer slots remain to be moved.
     pub(super) fn next(&mut self, slots: u32, dies: u32) -> Option<u32> {
         if self.debt < f64::from(slots.max(1)) {
             return None;
@@ -122,7 +122,7 @@ mod tests {
         assert!(moved(0.25, two).abs() < 0.02);
     }
 
-    /// Returns the slots moved for a write of a command, if each slot in random order moves another.
+    /// Returns the number of slots moved for the write of a command, if each slot in random order moves another slot.
     fn paid(beside: &mut ParallelCollection, first: u64, end: u64) -> u32 {
         beside.writes(first, end);
         std::iter::from_fn(|| beside.next(1, 1)).count() as u32

@@ -1,8 +1,8 @@
-//! Durability compared with a plain model of the contents: the last write of each slot, the part that the host was
-//! promised to keep, and the write that each location of the flash contains.
+//! Durability compared with a plain model of the contents: the last write of each slot, the data whose durability was
+//! promised to the host, and the write that each location of the flash contains.
 //!
-//! Drives of all combinations of write cache, streams, pseudo-SLC cache, map cache and read-ahead execute random
-//! commands, and lose their power at random. The drive reports to the model only the location of each slot.
+//! Drives with all combinations of write cache, streams, pseudo-SLC cache, map cache and read-ahead execute random
+//! commands, and lose power at random. The drive reports to the model only the location of each slot.
 
 mod bench;
 
@@ -112,7 +112,8 @@ prop_compose! {
     }
 }
 
-/// A drive, the steps of its host, the share of it that is initially written, and whether it was written recently.
+/// A drive, the steps of its host, the share of the drive that is initially written, and whether it was written
+/// recently.
 type Case = (DriveSpec, Vec<Step>, f64, bool);
 
 fn any_case() -> impl Strategy<Value = Case> {
@@ -120,8 +121,8 @@ fn any_case() -> impl Strategy<Value = Case> {
     (any_drive(), steps, 0.0f64..1.0, any::<bool>())
 }
 
-/// Runs a case. No data that a flush, a protected buffer or a drive without write cache has acknowledged may be lost,
-/// no read may be stale, every command must complete, and a cut must report exactly the data that it takes.
+/// Runs a case. Data that a flush, a protected buffer or a drive without write cache has acknowledged must not be lost,
+/// reads must not be stale, every command must complete, and a cut must report exactly the data that it takes.
 fn run(case: Case) {
     let (drive, steps, written, is_just_written) = case;
     let written = SLOT * ((drive.capacity.get() / SLOT.get()) as f64 * written) as u64;
@@ -203,7 +204,7 @@ fn drives_that_once_stalled_go_through() {
 }
 
 /// If each superblock has one valid slot, several superblocks are emptied before a unit of moved data is full. A host
-/// that waits for a superblock is served.
+/// that waits for a superblock is eventually served.
 #[test]
 fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     let mut drive = small_drive();

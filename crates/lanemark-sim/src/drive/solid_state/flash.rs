@@ -3,15 +3,15 @@
 //! Model (ONFI and Toggle NAND data sheets). A read puts its command and address cycles on the channel, occupies the
 //! array for tR of its page, then puts the data on the channel. A program puts command and data on the channel, then
 //! occupies the array for tPROG of its page. An erase occupies it for tBERS. A channel moves data in the order of its
-//! dies' requests; command cycles are short, and a controller inserts them in between, so they take the channel's time
-//! but wait for no transfer.
+//! dies' requests; command cycles are short, and a controller inserts them in between, so they take channel time but do
+//! not wait for a transfer.
 //!
 //! A die does one operation at a time, all planes together, unless it can do more ([`DieSpec`]): *independent planes*
 //! read separate pages; with *cache read* the array senses the next page while the last one leaves the cache register;
-//! with *cache program* the next page arrives while the last one is programmed; with *suspend* a program or erase under
-//! way is suspended for reads. Reads of the host precede waiting programs and erases, a limited number in a row. A
-//! repeated read ([`ReadRetries`](lanemark_schema::workload::fault::ReadRetries)) takes tR and the channel once more
-//! each time.
+//! with *cache program* the next page arrives while the last one is programmed; with *suspend* a program or erase in
+//! progress is suspended for reads. Reads of the host precede waiting programs and erases, a limited number in a row. A
+//! repeated read ([`ReadRetries`](lanemark_schema::workload::fault::ReadRetries)) takes tR and the channel time again
+//! for each attempt.
 //!
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
@@ -41,7 +41,7 @@ pub(super) struct PlaneGroup {
 pub(super) struct Die {
     /// Waiting operations other than reads of the host, in order of arrival.
     others: Chain<Operations>,
-    /// The program or erase in the array, and the suspended one.
+    /// The program or erase in the array, and the suspended program or erase.
     pub(super) storing: OperationHandle,
     pub(super) suspended: OperationHandle,
     /// Reads that wait, and reads that are in the array or a register.
@@ -63,7 +63,7 @@ pub(crate) struct Flash {
     lanes_per_die: u32,
     can: DieSpec,
     channel_rate: BytesPerSecond,
-    /// Data over a channel for each byte read, in 1/65536: less if the data compresses.
+    /// Data over a channel for each byte read, in units of 1/65536; less if the data compresses.
     packed: u64,
     command_time: Duration,
     pub(super) channels: Vec<Station>,
@@ -131,7 +131,7 @@ impl Flash {
         tasks.filter(|task| matches!(task, FlashTask::Program { .. })).collect()
     }
 
-    /// Assigns a task to a die, to begin now or in its turn.
+    /// Assigns a task to a die, which begins it now or in turn.
     pub(crate) fn start(
         &mut self,
         now: Instant,
@@ -282,7 +282,7 @@ impl Flash {
         }
     }
 
-    /// Returns the time of a read in the array, with the failing attempts and their data in between.
+    /// Returns the time of a read in the array, including failed attempts and the data transfers between them.
     #[inline]
     pub(super) fn sensing(&self, operation: &FlashOperation) -> Duration {
         match u64::from(operation.retries) {
@@ -476,7 +476,7 @@ impl Flash {
         self.operations.live() == 0
     }
 
-    /// Notes an additional task of a die; it must be called before the die's state changes.
+    /// Records an additional task of a die; it must be called before the die's state changes.
     fn occupy(&mut self, now: Instant, index: usize) {
         let die = &mut self.dies[index];
         if !die.is_busy() {
@@ -484,7 +484,7 @@ impl Flash {
         }
     }
 
-    /// Notes a finished task of a die; it must be called after the die's state has changed.
+    /// Records a finished task of a die; it must be called after the die's state has changed.
     fn vacate(&mut self, now: Instant, index: usize) {
         let die = &mut self.dies[index];
         if !die.is_busy() {

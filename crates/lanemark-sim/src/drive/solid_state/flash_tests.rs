@@ -1,4 +1,5 @@
-//! Each timing rule of a die in isolation: not complete a picosecond before its time, and complete at it.
+//! Each timing rule of a die in isolation: an operation is not complete a picosecond before its time, and is complete
+//! at its time.
 //!
 //! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one
 //! operation 10 us on the channel, so that the expected times can be added up by hand.
@@ -17,7 +18,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 /// An operation of a die.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
-    /// A read of the host, on a plane, with this many failed attempts.
+    /// A host read on a plane, with this many failed attempts.
     Read(u32, u32),
     /// A read of moved data.
     Move,
@@ -34,7 +35,7 @@ fn ps(microseconds: f64) -> u64 {
     (microseconds * 1e6).round() as u64
 }
 
-/// Returns the end of each operation in ps. Each is submitted to one die at its time in microseconds.
+/// Returns the end of each operation in ps. Each operation is submitted to one die at its time in microseconds.
 fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64>> {
     let small = small_drive();
     let spec = FlashSpec {
@@ -109,7 +110,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         }
         let time = flash.array_time(Instant::from_picoseconds(u64::MAX / 2));
         assert_eq!((time.read, time.program, time.erase), (read, program, erase), "{asks:?}");
-        // A die is busy from the first of its operations to the last, if there is no gap between them.
+        // A die is busy from its first operation to its last, if there is no gap between them.
         let end = Instant::from_picoseconds(done.iter().flatten().copied().max().unwrap());
         let first = Instant::from_picoseconds(ps(asks[0].0));
         assert_eq!(flash.busy(end).1, [end.since(first)], "{asks:?}");
@@ -148,7 +149,7 @@ fn an_operation_alone_takes_its_command_its_array_and_its_data() {
     done_at(plain(), &[(0.0, Move)], &[61.0]);
     done_at(plain(), &[(0.0, Program)], &[611.0]);
     done_at(plain(), &[(0.0, Erase)], &[3_001.0]);
-    // Each failed attempt takes the array and the channel once more.
+    // Each failed attempt occupies the array and the channel once more.
     done_at(plain(), &[(0.0, Read(0, 2))], &[1.0 + 50.0 + 2.0 * 60.0 + 10.0]);
 }
 
@@ -211,7 +212,7 @@ fn what_is_nearly_done_is_not_suspended() {
 
 #[test]
 fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
-    // The array begins at 11 us. If a read waits by then, no part of the program has been executed.
+    // The array begins at 11 us. If a read is already waiting at that time, no part of the program has been executed.
     for at in [0.5, 5.0, 10.999_999, 11.0] {
         done_at(suspending(), &[(0.0, Program), (at, READ)], &[91.0 + 10.0 + 600.0, 91.0]);
     }
@@ -231,8 +232,8 @@ fn a_cache_register_senses_the_next_page_while_one_goes_out() {
     done_at(cached, &[(0.0, READ), (0.0, READ), (0.0, READ)], &[61.0, 112.0, 163.0]);
     // A program needs both registers.
     done_at(cached, &[(0.0, READ), (0.0, Program)], &[61.0, 672.0]);
-    // The command of the third read precedes the data of the second on the channel. The second is sensed with the
-    // first.
+    // The command of the third read precedes the data of the second on the channel. The second read is sensed together
+    // with the first.
     let both = DieSpec { independent_planes: true, ..cached };
     let asks = [(0.0, READ), (0.0, Read(1, 0)), (0.0, READ), (0.0, Read(1, 0))];
     done_at(both, &asks, &[61.0, 72.0, 112.0, 122.0]);

@@ -1,7 +1,7 @@
 //! Flushes: data written before a flush must be stored before the flush completes.
 //!
 //! Each flush ends an *epoch*. Units are counted in the epoch in which they were given to their die, and dies finish
-//! out of order; a flush is done when no unit of its epoch or an earlier one remains.
+//! out of order; a flush is complete when no unit of its epoch or of an earlier epoch remains.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::engine::slab::CommandHandle;
 /// Flushes that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Flushes {
-    /// Units in progress of each epoch from `first` on; the last is the present one.
+    /// Units in progress in each epoch from `first` on; the last is the current epoch.
     under_way: VecDeque<u32>,
     first: u32,
     /// The command of each ended epoch, if it waits.
@@ -31,12 +31,12 @@ impl Flushes {
         self.first.wrapping_add(last as u32)
     }
 
-    /// Notes that a unit of `epoch` is stored.
+    /// Records that a unit of `epoch` is stored.
     pub(crate) fn end(&mut self, epoch: u32) {
         self.under_way[epoch.wrapping_sub(self.first) as usize] -= 1;
     }
 
-    /// Makes `command` complete when all units until now are stored.
+    /// Makes `command` complete when all units so far are stored.
     pub(crate) fn add(&mut self, command: CommandHandle) {
         self.waiting.push_back(command);
         self.under_way.push_back(0);

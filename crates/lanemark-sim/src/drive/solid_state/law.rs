@@ -44,7 +44,7 @@ fn operations(flash: &FlashSpec, test: &Test) -> u64 {
 
 fn channels(flash: &FlashSpec, test: &Test) -> MediaDemand {
     let busy = flash.command_time * operations(flash, test) + test.block / flash.channel_rate;
-    // A write takes whole slots; small ones share a unit and its command.
+    // A write takes whole slots; small writes share a unit and its command.
     let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
     MediaDemand {
         id: HopId::Channels,
@@ -84,8 +84,8 @@ fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
     }
 }
 
-/// Returns the times of the array to read and to program: the times of the pseudo-SLC cache if it covers the test's
-/// span.
+/// Returns the times that the array takes to read and to program: the times of the pseudo-SLC cache if it covers the
+/// test's span.
 fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
     let holds_all = |cache: &&PseudoSlcSpec| test.span_end() <= cache.capacity + cache.growth;
     let cache = flash.translation.pseudo_slc.as_ref().filter(holds_all);
@@ -106,7 +106,7 @@ mod tests {
         Test::of_blocks(block).with(|asked| asked.pattern = pattern)
     }
 
-    /// A die programs the data of the host, and for each unit of it as many moved units as write amplification says.
+    /// A die programs the host's data and, for each unit of it, as many moved units as write amplification requires.
     #[test]
     fn measured_collection_takes_the_dies_for_every_moved_unit() {
         let drive = DriveSpec::example();
@@ -129,7 +129,7 @@ mod tests {
                 assert!((more - wanted).abs() < 1e-11, "{share} of {block}: {more} for {wanted}");
                 assert_eq!(with.read, without.read);
             }
-            // Data in order leaves nothing to move.
+            // Sequential data leaves nothing to move.
             let ordered = writes(Pattern::Sequential, unit);
             let times = |share| (of(share, &ordered).read, of(share, &ordered).write);
             assert_eq!(times(Some(share)), times(None));

@@ -39,7 +39,7 @@ pub(crate) struct MapCache {
     host: Option<Clock>,
 }
 
-/// Pages with a second chance each.
+/// Pages, each with a second chance.
 #[derive(Clone, Debug)]
 struct Clock {
     capacity: usize,
@@ -90,7 +90,7 @@ impl MapCache {
         };
         let found =
             if host.touch(page, false) { MapLocation::InHost } else { MapLocation::InFlash };
-        // A page that leaves the drive is moved to the host, and a page that leaves the host to flash.
+        // A page that leaves the drive is moved to the host, and a page that leaves the host is moved to flash.
         let evicted = evicted.and_then(|page| match host.touch(page.number, page.changed) {
             true => None,
             false => host.insert(page),
@@ -147,7 +147,7 @@ mod tests {
         for page in [1, 2, 1] {
             cache.look(page, false);
         }
-        // Both were used: the hand clears 1 and 2 and takes 1, then 2 without a second chance.
+        // Both pages were used: the hand clears 1 and 2 and takes 1, and then takes 2 without a second chance.
         assert_eq!(cache.look(3, false).found, MapLocation::InFlash);
         assert_eq!(cache.look(2, false).found, MapLocation::AtHand);
         assert_eq!(cache.look(1, false).found, MapLocation::InFlash);
@@ -167,7 +167,7 @@ mod tests {
         cache.look(1, true);
         assert_eq!(cache.look(2, false), MapLookup { found: MapLocation::InFlash, stores: None });
         assert_eq!(cache.look(1, false).found, MapLocation::InHost);
-        // Five more pages push the changed one out of the host's two, and so to flash, once.
+        // Five more pages push the changed page out of the host's two pages, and thereby to flash, once.
         let stored: Vec<u32> = (3..8).filter_map(|page| cache.look(page, false).stores).collect();
         assert_eq!(stored, [1]);
     }

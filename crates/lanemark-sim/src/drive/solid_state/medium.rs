@@ -99,7 +99,7 @@ impl Medium for SolidState {
     fn expect_write(&mut self, offset: Bytes, length: Bytes) {
         if !self.spec.technology.in_place() {
             let (first, end) = slots_of(offset, length);
-            // Eight neighbours share a line of the map.
+            // Eight neighbouring slots share a line of the map.
             self.translation.expect((first..end).step_by(8));
             if let Some(beside) = &mut self.beside {
                 beside.expect(first, end);
@@ -162,7 +162,7 @@ impl Medium for SolidState {
         self.flushes.emit_done(outcomes);
     }
 
-    /// Forgets the data in a range; slots that it covers only in part are kept.
+    /// Discards the data in a range; slots that the range covers only in part are kept.
     fn trim(&mut self, offset: Bytes, length: Bytes, outcomes: &mut Outcomes) {
         let first = offset.get().div_ceil(SLOT.get());
         let end = (offset + length).get() / SLOT.get();
@@ -273,7 +273,7 @@ impl Medium for SolidState {
         self.retries = retries.filter(|retries| retries.share > Ratio::ZERO);
     }
 
-    /// Returns the data written to flash until now by reason, and the number of superblocks erased.
+    /// Returns the data written to flash so far, by reason, and the number of superblocks erased.
     fn usage(&self) -> DriveUse {
         let written = self.translation.written();
         DriveUse {
@@ -316,7 +316,7 @@ impl Medium for SolidState {
 }
 
 impl SolidState {
-    /// Ends the read of a stretch, and passes the waiting commands their bytes of it.
+    /// Ends the read of a stretch, and gives the waiting commands their bytes of it.
     fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut Outcomes) {
         let Some(ahead) = &mut self.ahead else { return };
         for (command, bytes) in ahead.here(stretch) {

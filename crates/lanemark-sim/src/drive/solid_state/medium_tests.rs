@@ -187,7 +187,7 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
                 let burst = WriteBurst { command, offset, length: SLOT, last: true };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
-            // Another write to the same slot does not add a slot; the last write is not stored.
+            // Another write to the same slot does not add a slot; the last write has not been stored.
             let burst =
                 WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
             medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);

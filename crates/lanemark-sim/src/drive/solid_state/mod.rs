@@ -10,8 +10,8 @@
 //! `medium.rs`.
 //!
 //! Not modelled: reading a slot that is only partly overwritten before it is written (a write of less than 4 KiB takes
-//! a whole slot), reads that find earlier data of the host in the drive's memory, except data that is read ahead or not
-//! stored yet.
+//! a whole slot), and reads that find earlier host data in the drive's memory, except data that was read ahead or is
+//! not stored yet.
 
 mod array_time;
 #[cfg(test)]
@@ -72,13 +72,13 @@ pub(crate) struct SolidState {
     relocations: Slab<Relocation, Relocations>,
     /// Sources still to be read for the unit that is being filled with moved data.
     sources: Vec<Source>,
-    /// The unit that was read last for moved data.
+    /// The unit from which data to be moved was last read.
     last_moved: Option<u32>,
     /// Dies that have not erased their part of a superblock.
     erasing: Table<u32>,
     /// Data in the buffer for which no flash is erased yet, and flushes after it.
     unmapped: VecDeque<Pending>,
-    /// The number of times that each slot is among the data of `unmapped`.
+    /// The number of times that each slot occurs in the data of `unmapped`.
     unmapped_slots: Table<u32>,
     flushes: Flushes,
     /// Garbage collection that is not simulated.
@@ -219,7 +219,7 @@ impl SolidState {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };
         let wanted = ahead.wanted(stream, last);
-        // The last read takes all data of its unit.
+        // The last read takes all remaining data of its unit.
         let end = last.min(wanted.end + u64::from(self.translation.slots_per_unit()));
         let mut slot = wanted.start;
         while slot < wanted.end {
@@ -240,7 +240,8 @@ impl SolidState {
         }
     }
 
-    /// Returns the location of `slot`, and the number of slots from it up to `end` that are read from there together.
+    /// Returns the location of `slot`, and the number of slots from `slot` up to `end` that are read from that location
+    /// together.
     #[inline]
     fn locate(&self, slot: u64, end: u64) -> (Location, u64) {
         if self.spec.technology.in_place() {
@@ -302,7 +303,7 @@ impl SolidState {
         cache.map_or_else(|| self.spec.read.mean(), |cache| cache.read)
     }
 
-    /// Returns the time of the kind of page that a unit is.
+    /// Returns the time for the kind of page that a unit uses.
     #[inline]
     fn time_of_page(&self, times: &PageTimes, unit: u32) -> Duration {
         if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
@@ -314,7 +315,7 @@ impl SolidState {
     }
 }
 
-/// Returns the number of bytes in the overlap of the `length` bytes from `offset` with the slots from `first` up to
+/// Returns the number of bytes in the overlap of the `length` bytes from `offset` on with the slots from `first` up to
 /// `end`.
 fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
     let low = offset.get().max(first * SLOT.get());

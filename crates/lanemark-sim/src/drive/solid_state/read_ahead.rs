@@ -1,13 +1,14 @@
 //! Reading ahead: data that a sequential reader is expected to request next is read into the drive's memory.
 //!
-//! A read that begins at the end of an earlier one belongs to its *stream*. From the second such read on the drive
-//! keeps `window` bytes ahead of the stream in transit or in memory, in *stretches*, one for each flash read. A read
+//! A read that begins at the end of an earlier one belongs to its *stream*. From the second such read on, the drive
+//! keeps `window` bytes ahead of the stream, in transit or in memory, in *stretches*, one for each flash read. A read
 //! finds its data in stretches that have arrived, waits for stretches in transit, and reads the rest from flash. A
-//! write into the window ends the stream. The drive follows a few streams at once; a new one replaces the stream that
-//! was idle for longest.
+//! write into the window ends the stream. The drive follows a few streams at once; a new stream replaces the stream
+//! that has been idle for longest.
 //!
 //! Commands of a deep queue may overtake each other. A read that begins within the window continues the stream and
-//! leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or the stream is a window further.
+//! leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or until the stream has advanced by
+//! a window.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -55,16 +56,16 @@ pub(crate) struct ReadAhead {
 /// The part of a read that was read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadAheadHit {
-    /// In memory up to this slot.
+    /// The data is in memory up to this slot.
     Here(u64),
-    /// Under way up to this slot, with this stretch.
+    /// The data is in transit up to this slot, in this stretch.
     Coming(u64, StretchHandle),
-    /// Nothing: the data must be read.
+    /// The data was not read ahead and must be read.
     Not,
 }
 
 impl ReadAhead {
-    /// Creates read-ahead without a stream; `window` slots are kept ahead.
+    /// Creates a read-ahead without streams, which will read `window` slots ahead.
     pub(crate) fn new(window: u64) -> Self {
         Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
     }
@@ -95,8 +96,7 @@ impl ReadAhead {
         None
     }
 
-    /// Returns the stream that a read of the slots from `first` up to `end` overtook reads of, or whose reads overtook
-    /// it.
+    /// Returns the stream whose reads overtook a read of the slots from `first` up to `end`, or were overtaken by it.
     fn out_of_order(&mut self, first: u64, end: u64) -> Option<usize> {
         let index = self.streams.iter().position(|stream| {
             let overtakes = stream.next < first && first < stream.ahead;
@@ -165,7 +165,7 @@ impl ReadAhead {
         stream.ahead.max(next)..(next + self.window).min(last)
     }
 
-    /// Notes that the slots from `first` up to `end` are being read ahead of a stream.
+    /// Records that the slots from `first` up to `end` are being read ahead of a stream.
     pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> StretchHandle {
         let handle = self.stretches.insert(ReadAheadRange {
             first,
@@ -179,7 +179,7 @@ impl ReadAhead {
         handle
     }
 
-    /// Notes that a stretch has arrived, and returns the commands that wait for it.
+    /// Records that a stretch has arrived, and returns the commands that wait for it.
     pub(crate) fn here(&mut self, handle: StretchHandle) -> Vec<(CommandHandle, Bytes)> {
         let stretch = &mut self.stretches[handle];
         stretch.here = true;
@@ -190,7 +190,7 @@ impl ReadAhead {
         waiting
     }
 
-    /// Notes that the slots from `first` up to `end` are written or trimmed.
+    /// Records that the slots from `first` up to `end` are written or trimmed.
     pub(crate) fn changed(&mut self, first: u64, end: u64) {
         for index in 0..STREAMS {
             let stream = &self.streams[index];

@@ -50,8 +50,8 @@ impl PcieGeneration {
         packet * acknowledge_factor(lanes, payload_max) / f64::from(lanes) + self.internal_delay()
     }
 
-    /// Returns the share of the interval that neither packets nor lanes change, in symbol times. One table covers
-    /// generation 3 and all above it.
+    /// Returns the part of the interval that depends neither on packets nor on lanes, in symbol times. One table covers
+    /// generation 3 and all later generations.
     fn internal_delay(self) -> f64 {
         match self {
             Self::One => 19.0,

@@ -10,36 +10,36 @@
 //! A link also carries SKP sets, 4 symbols in 1,538, and packets that answer the other direction: ACK and flow-control
 //! packets of 8 bytes, one each per acknowledgement interval of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times
 //! for generations 1, 2 and from 3 on (tables 3-7 to 3-9). Answers travel against the data, so data in one direction
-//! pays only for SKP sets, raw · (1 - 4/1538) · MPS/(MPS + overhead), and takes 16 bytes an interval of the other
-//! direction. If data fills both directions, each pays for the answers to the other, which is the formula of pcie-bench
-//! (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS + overhead), except for the
-//! square of the answers' share, 0.5% on the slowest link: an interval covers data here, and data and answers there.
-//! Not modelled: answers to read requests and to a protocol's accesses.
+//! loses time only to SKP sets, raw · (1 - 4/1538) · MPS/(MPS + overhead), and takes 16 bytes of the other direction in
+//! each interval. If data fills both directions, each direction also carries the answers to the data of the other. This
+//! is the formula of pcie-bench (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS
+//! + overhead), except for the square of the answers' share, 0.5% on the slowest link: an interval covers data here,
+//! and data and answers there. Not modelled: answers to read requests and to a protocol's accesses.
 //!
-//! *Completions.* The completer of a read may cut the data at any address that is a multiple of the read completion
-//! boundary, 64 or 128 bytes at a root complex (2.3.1.1). Policy: data begins at such an address, and the completer
-//! cuts each request into pieces of `completion_payload`, by default MPS, the minimum number of pieces. Root complexes
-//! that answer a cache line at a time send 64 bytes, others 128 or 256.
+//! *Completions.* The completer of a read may split the data at any address that is a multiple of the read completion
+//! boundary, 64 or 128 bytes at a root complex (2.3.1.1). The model's policy: data begins at such an address, and the
+//! completer splits each request into the minimum number of pieces of up to `completion_payload`, by default MPS. Root
+//! complexes that answer a cache line at a time send 64 bytes, others 128 or 256.
 //!
 //! *Data in flight.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
-//! tags (2.2.6.2). So a fetch of write data has up to tags · MRRS in flight for a round trip. Posted writes need
+//! tags (2.2.6.2). A fetch of write data therefore has up to tags · MRRS in flight for a round trip. Posted writes need
 //! credits of the receiver (2.6.1), which return a round trip later. Both limit the rate: a burst occupies its
 //! direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup states
 //! the limits if they are known; by default the link is not limited. The round trip is by default twice the link's
-//! latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup has to
-//! state the round trip for a device downstream of a switch or chipset.
+//! latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup must state
+//! the round trip for a device downstream of a switch or chipset.
 //!
 //! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
 //! (USB4 Specification 2.0, 11). Their remaining throughput is smaller than the link's model predicts and is stated as
-//! `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of it as on the
-//! wire.
+//! `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of this rate,
+//! as on the wire.
 //!
-//! While a limit delays a burst, the direction counts as occupied, for small packets too. Doorbells, completion
+//! While a limit delays a burst, the direction counts as occupied, for small packets as well. Doorbells, completion
 //! entries, MSI-X and the fetching of commands cost only their time on the wire.
 //!
-//! Not modelled: retries, separate header and data credits, credits for completions (endpoints advertise infinite ones,
-//! 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or the packets of commands
-//! take, per-packet arbitration between directions.
+//! Not modelled: retries, separate header and data credits, credits for completions (endpoints advertise infinite
+//! credits, 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or the packets of
+//! commands take, per-packet arbitration between directions.
 
 mod generation;
 mod setup;
@@ -81,16 +81,16 @@ pub struct Pcie {
     fetch_window: Option<Window>,
     /// Limit of posted data in flight.
     post_window: Option<Window>,
-    /// Picoseconds a byte, SKP sets included, in 2^-20 ps.
+    /// Picoseconds per byte, including SKP sets, in units of 2^-20 ps.
     byte_time: u64,
-    /// The share of a time on the wire that its answers take of the other direction, in 2^-20.
+    /// The share of a time on the wire for which its answers occupy the other direction, in units of 2^-20.
     answers: u64,
-    /// Latency from the link's setup, for training again.
+    /// Latency from the link's setup, for retraining.
     latency: Duration,
     setup: PcieSetup,
 }
 
-/// A limit of bytes in flight; each byte makes room for another one a round trip later.
+/// A limit on the bytes in flight; each byte makes room for another byte a round trip later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Window {
     in_flight: u64,
@@ -98,8 +98,8 @@ struct Window {
 }
 
 impl Pcie {
-    /// A link of `lanes` lanes with up to `payload_max` bytes a packet and up to `read_request_max` a request,
-    /// otherwise with the usual setup.
+    /// A link of `lanes` lanes with up to `payload_max` bytes per packet and up to `read_request_max` bytes per
+    /// request, otherwise with the usual setup.
     pub fn new(
         generation: PcieGeneration,
         lanes: u32,
@@ -158,19 +158,19 @@ impl Pcie {
     }
 
     /// Returns the time that a packet with a wrong LCRC costs (PCI Express Base Specification 5.0, 3.6): the sender
-    /// repeats the packet after the NAK has arrived. The receiver discards all packets sent until then and the sender
-    /// repeats them in order, so the link carries nothing useful for the round trip.
+    /// repeats the packet after the NAK has arrived. The receiver discards all packets that were sent in the meantime,
+    /// and the sender repeats them in order, so the link carries no useful data for the round trip.
     pub(crate) fn replay_time(&self) -> Duration {
         let packet = self.wire_time(self.payload_max + self.request_overhead);
         packet + self.wire_time(DLLP as u64) + self.latency * 2
     }
 
-    /// Returns the generation that the link trained to.
+    /// Returns the generation to which the link trained.
     pub fn generation(&self) -> PcieGeneration {
         self.generation
     }
 
-    /// Returns the number of lanes that the link trained to.
+    /// Returns the number of lanes to which the link trained.
     pub fn lanes(&self) -> u32 {
         self.lanes
     }
@@ -187,7 +187,7 @@ impl Pcie {
         self.setup.rate_max.map_or(wire, |most| wire.min(most))
     }
 
-    /// Returns the bytes on the wire for posted writes of `payload` in all: data to memory, doorbells, MSI-X.
+    /// Returns the bytes on the wire for posted writes with a total of `payload`: data to memory, doorbells, MSI-X.
     pub fn write_bytes(&self, payload: Bytes) -> u64 {
         let packets = payload.get().div_ceil(self.payload_max);
         payload.get() + packets * self.request_overhead
@@ -232,7 +232,7 @@ impl Pcie {
         longer(self.completion_time(payload), self.fetch_window, payload)
     }
 
-    /// Returns the time that ACK and flow-control packets take of one direction while `bytes` on the wire fill the
+    /// Returns the time for which ACK and flow-control packets occupy one direction while `bytes` on the wire fill the
     /// other.
     pub(crate) fn answer_time(&self, bytes: u64) -> Duration {
         Duration::from_picoseconds((self.wire_time(bytes).picoseconds() * self.answers) >> 20)

@@ -1,10 +1,10 @@
-//! The setup of a PCI Express link: the settings that its two ends and software agreed on, in addition to speed and
+//! The setup of a PCI Express link: the settings on which its two ends and software agreed, in addition to speed and
 //! width.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 
 /// Time that a request waits at the host, in addition to its travel time. Derived: a 64 B read of host memory takes
-/// about 500 ns (Neugebauer et al., SIGCOMM 2018); a link of 150 ns accounts for 300 ns of them.
+/// about 500 ns (Neugebauer et al., SIGCOMM 2018); a link of 150 ns accounts for 300 ns of this.
 const TURN_AROUND: Duration = Duration::from_nanoseconds(200);
 
 /// Settings of a PCI Express link.
@@ -20,16 +20,16 @@ pub struct PcieSetup {
     pub ecrc: bool,
     /// Maximum data of one completion, a power of two from 64 B to `payload_max`.
     pub completion_payload: Bytes,
-    /// Maximum number of unanswered requests, if it is a limit: the device's tags, or the host's non-posted credits if
-    /// they are fewer.
+    /// Maximum number of unanswered requests, if this is a limit: the device's tags, or the host's non-posted credits
+    /// if there are fewer.
     pub tags: Option<u32>,
-    /// Maximum posted data in flight, if it is a limit: the host's data credits of 16 B each, or `payload_max` for each
-    /// header credit if that is less.
+    /// Maximum posted data in flight, if this is a limit: the host's data credits of 16 B each, or `payload_max` for
+    /// each header credit if that is less.
     pub posted_credits: Option<Bytes>,
     /// Time from the sending of a request or packet until its tag or credit has returned, if a better value is known
     /// than twice the link's latency plus a turn-around.
     pub round_trip: Option<Duration>,
-    /// Maximum data a second in one direction in full packets, if the link is tunnelled through one that carries less.
+    /// Maximum data rate in one direction in full packets, if the link is tunnelled through a link that carries less.
     pub rate_max: Option<BytesPerSecond>,
 }
 
@@ -59,8 +59,8 @@ impl PcieSetup {
         }
     }
 
-    /// Limits packets to `payload`, completions too: the smaller payload of the two ends applies (PCI Express Base
-    /// Specification 5.0, 7.5.3.4).
+    /// Limits packets, including completions, to `payload`: the smaller payload of the two ends applies (PCI Express
+    /// Base Specification 5.0, 7.5.3.4).
     #[must_use]
     pub fn at_most(self, payload: Bytes) -> Self {
         let payload_max = self.payload_max.min(payload);

@@ -29,8 +29,8 @@ fn rate(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
-/// Acknowledgement limits in symbol times as printed for 2.5 GT/s (Base Specification 5.0, table 3-7), a
-/// row for each width. Tables 3-8 for 5 GT/s and 3-9 for 8 GT/s and above print 51 and 96 more.
+/// Acknowledgement limits in symbol times, as printed for 2.5 GT/s (Base Specification 5.0, table 3-7), with a row for
+/// each width. Tables 3-8 for 5 GT/s and 3-9 for 8 GT/s and above print 51 and 96 more.
 const LIMITS: [(u64, [u64; 5]); 6] = [
     (128, [237, 128, 73, 67, 48]),
     (256, [416, 217, 118, 107, 72]),
@@ -70,8 +70,8 @@ fn generation_4_x4_meets_the_closed_form() {
     assert!((rate(block, pcie.completion_time(block)) - 7_287.1).abs() < 1.0);
 }
 
-/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets and 4 of 1,538 symbols to SKP sets. 210 of 250
-/// MB/s remain, and four times as much over twice the lanes at twice the rate. Measured rates, which include the host,
+/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets and 4 of 1,538 symbols to SKP sets. Of 250 MB/s,
+/// 210 remain, and four times as much over twice the lanes at twice the rate. Measured rates, which include the host,
 /// are 192 to 210 MB/s.
 #[test]
 fn narrow_old_links_lose_about_a_sixth_to_packets() {
@@ -92,7 +92,7 @@ const LANE_RATES: [f64; 5] = [
 ];
 
 /// Every generation, width and MPS, with both headers, with and without ECRC. In one direction the rate follows the
-/// formula without acknowledgements, which travel against the data. If data fills both directions, it follows the
+/// formula without acknowledgements, which travel against the data. If data fills both directions, the rate follows the
 /// formula of pcie-bench with the printed acknowledgement limits. Intervals that acknowledgements shorten are not
 /// modelled; the error is the square of their share, 0.5% on the slowest link.
 #[test]
@@ -189,7 +189,7 @@ fn a_digest_is_on_every_packet_and_a_short_address_on_all_but_completions() {
             pcie.read_request_bytes(payload),
         ]
     };
-    // 8 packets of 128 B each way, 2 requests of 512 B.
+    // There are 8 packets of 128 B each way, and 2 requests of 512 B.
     assert_eq!(bytes(set_up(|_| ())), [1024 + 8 * 24, 1024 + 8 * 20, 2 * 24]);
     assert_eq!(bytes(set_up(|setup| setup.ecrc = true)), [1024 + 8 * 28, 1024 + 8 * 24, 2 * 28]);
     assert_eq!(
@@ -238,7 +238,7 @@ fn a_window_that_binds_carries_what_is_under_way_in_each_round_trip() {
     let credited = bounded(None, Some(Bytes::kibi(8)), round_trip);
     assert!((rate(block, credited.post_time(block)) - 819.2).abs() < 0.001);
     assert_eq!(credited.fetch_time(block), credited.completion_time(block));
-    // A burst receives its part of the rate regardless of its length.
+    // A burst receives its share of the rate regardless of its length.
     assert_eq!(tagged.fetch_time(Bytes(512)), Duration::from_picoseconds(10_000_000 / 32));
     assert_eq!(tagged.to_string(), "PCIe 3.0 x4, packets of 128 B, 16 KiB fetched in 10 us");
 }

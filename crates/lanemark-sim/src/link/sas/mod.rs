@@ -1,14 +1,14 @@
 //! Serial Attached SCSI: the cost of frames and connections at each line rate.
 //!
 //! Model (SAS Protocol Layer, SPL-4: link layer and SSP transport). 3, 6 and 12 Gb/s carry a dword in 40 bit times
-//! (8b/10b), 22.5 Gb/s carries four in 150 (128b/150b, error correction included). An SSP frame is start, 6 dwords of
-//! header, its information unit, CRC and end, so 9 dwords more than the information unit, which is limited to 1024
-//! bytes. One dword in 2048 is ALIGN, or another that a receiver may drop.
+//! (8b/10b), 22.5 Gb/s carries four in 150 bit times (128b/150b, including error correction). An SSP frame is start, 6
+//! dwords of header, its information unit, CRC and end, so 9 dwords more than the information unit, which is limited to
+//! 1024 bytes. One dword in 2048 is ALIGN, or another primitive that a receiver may drop.
 //!
 //! Frames travel inside *connections*. An OPEN address frame is 8 dwords between a start and an end, and the other port
-//! accepts it with one. At the end the sender waits for the last frame's acknowledgement, then DONE and three CLOSE
-//! follow. Each such exchange is a *turn-around*, and a connection has three. For every frame the other direction
-//! carries an ACK and an R_RDY, the credit for one more.
+//! accepts it with one dword. At the end the sender waits for the last frame's acknowledgement, then DONE and three
+//! CLOSE follow. Each such exchange is a *turn-around*, and a connection has three. For every frame the other direction
+//! carries an ACK and an R_RDY, which is the credit for another frame.
 //!
 //! Commands (SSP): a COMMAND frame; for a read its data frames followed by a RESPONSE; for a write XFER_RDY, data
 //! frames and a RESPONSE.
@@ -38,7 +38,7 @@ use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 const FRAME_DWORDS: u64 = 1 + 6 + 1 + 1;
 /// Maximum data of one frame.
 const DATA_FRAME: u64 = 1024;
-/// Information units that are not data, in bytes: COMMAND with a CDB of up to 16, the others bare.
+/// Information units that are not data, in bytes: COMMAND with a CDB of up to 16 bytes; the others are bare.
 const COMMAND: u64 = 28;
 const TRANSFER_READY: u64 = 12;
 const RESPONSE: u64 = 24;
@@ -90,7 +90,7 @@ pub struct Sas {
 }
 
 impl SasRate {
-    /// Returns the rate for a line rate, if it is one of SAS's.
+    /// Returns the rate for a line rate, if SAS has such a rate.
     pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
         [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4]
             .into_iter()
@@ -136,7 +136,7 @@ impl SasRate {
 }
 
 impl Sas {
-    /// A port of `phys` phys at a rate, with one connection a burst. The caller has checked that `phys` is 1, 2 or 4.
+    /// A port of `phys` phys at a rate, with one connection per burst. The caller has checked that `phys` is 1, 2 or 4.
     pub fn new(rate: SasRate, phys: u32) -> Self {
         let close = rate.dwords(CLOSE_DWORDS) + rate.turn_around();
         Self {
@@ -153,7 +153,7 @@ impl Sas {
         }
     }
 
-    /// Returns the port with connections that are open already and stay open.
+    /// Returns the port with connections that are already open and stay open.
     pub fn kept_open(self) -> Self {
         Self {
             connection: Duration::ZERO,
@@ -170,7 +170,7 @@ impl Sas {
         if self.connection == Duration::ZERO { new.kept_open() } else { new }
     }
 
-    /// Returns the rate that the port's phys trained to.
+    /// Returns the rate to which the port's phys trained.
     pub fn rate(&self) -> SasRate {
         self.rate
     }
@@ -222,13 +222,13 @@ impl Sas {
         self.connection + self.response
     }
 
-    /// Returns the time that a burst of data takes of the other direction: the answers to its connection, and ACK and
-    /// R_RDY for each of its frames.
+    /// Returns the time for which a burst of data occupies the other direction: the answers to its connection, and ACK
+    /// and R_RDY for each of its frames.
     pub(crate) fn data_acknowledge_time(&self, bytes: Bytes) -> Duration {
         self.connection_answer + self.acknowledge * bytes.get().div_ceil(DATA_FRAME)
     }
 
-    /// Returns the time that a COMMAND, an XFER_RDY or the RESPONSE of a write takes of the other direction.
+    /// Returns the time for which a COMMAND, an XFER_RDY or the RESPONSE of a write occupies the other direction.
     pub(crate) fn frame_acknowledge_time(&self) -> Duration {
         self.connection_answer + self.acknowledge
     }
@@ -263,7 +263,7 @@ mod tests {
         1.0 / (sas.read_data_time(Bytes::kibi(4)) + sas.response_behind_data_time()).as_seconds()
     }
 
-    /// 256 of the 265 dwords of a full frame are data, after 8b/10b or 128b/150b, less one ALIGN in 2,048: 1,158 MB/s
+    /// 256 of the 265 dwords of a full frame are data, after 8b/10b or 128b/150b, minus one ALIGN in 2,048: 1,158 MB/s
     /// at 12 Gb/s.
     #[test]
     fn long_reads_in_an_open_connection_meet_the_closed_form() {
@@ -291,7 +291,7 @@ mod tests {
         assert!((seen - 1_150.0).abs() < 0.1, "{seen} MB/s");
     }
 
-    /// 1,075 dwords a read: four full frames and a RESPONSE of 15.
+    /// A read takes 1,075 dwords: four full frames and a RESPONSE of 15.
     #[test]
     fn reads_of_4k_at_12_gigabits_reach_279_thousand_in_an_open_connection() {
         let seen = reads_a_second(&Sas::new(SasRate::Gen3, 1).kept_open());
@@ -300,7 +300,7 @@ mod tests {
         assert!((278_500.0..279_500.0).contains(&seen), "{seen} IOPS");
     }
 
-    /// 14 dwords more and three turn-arounds, 0.42 us in all at 12 Gb/s.
+    /// Another 14 dwords and three turn-arounds, a total of 0.42 us at 12 Gb/s.
     #[test]
     fn a_connection_for_each_read_of_4k_takes_a_tenth_of_them() {
         let sas = Sas::new(SasRate::Gen3, 1);
@@ -324,7 +324,7 @@ mod tests {
         }
     }
 
-    /// COMMAND contains 7 dwords, XFER_RDY 3 and RESPONSE 6, in addition to 9 of each frame.
+    /// COMMAND contains 7 dwords, XFER_RDY 3 and RESPONSE 6, in addition to the 9 dwords of each frame.
     #[test]
     fn small_frames_have_16_12_and_15_dwords() {
         let sas = Sas::new(SasRate::Gen3, 1).kept_open();

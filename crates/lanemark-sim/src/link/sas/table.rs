@@ -37,7 +37,7 @@ impl Law for Sas {
         self.port_rate()
     }
 
-    /// Returns the maximum throughput of both directions at once, each on all phys of the port.
+    /// Returns the maximum throughput of both directions together, each on all phys of the port.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());

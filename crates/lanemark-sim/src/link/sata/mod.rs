@@ -1,35 +1,35 @@
 //! Serial ATA: the cost of frames at each line rate.
 //!
-//! Model (Serial ATA Revision 3.0, chapters 9 and 10). 8b/10b, so a dword is 40 bit times. A frame is start, its
-//! dwords, CRC and end, so 3 dwords more than its content; X_RDY and R_RDY precede it and WTRM and R_OK follow it,
-//! counted as one *turn-around*. The turn-around is a fixed number of bit times: 1.0 us at 3 Gb/s and 0.5 us at 6 Gb/s,
-//! from the published 286.6 MB/s of long reads at 3 Gb/s. Two dwords in 256 are ALIGN. A Data frame contains one dword
-//! of header and up to 2048 of data.
+//! Model (Serial ATA Revision 3.0, chapters 9 and 10). The line code is 8b/10b, so a dword takes 40 bit times. A frame
+//! consists of start, its dwords, CRC and end, that is, 3 dwords more than its content; X_RDY and R_RDY precede it and
+//! WTRM and R_OK follow it, counted as one *turn-around*. The turn-around is a fixed number of bit times: 1.0 us at 3
+//! Gb/s and 0.5 us at 6 Gb/s, from the published 286.6 MB/s of long reads at 3 Gb/s. Two dwords in 256 are ALIGN. A
+//! Data frame contains one dword of header and up to 2048 of data.
 //!
 //! Queued commands (NCQ): Register Host-to-Device and the drive's release to issue; DMA Setup before the data; Set
 //! Device Bits at the end. Others (READ and WRITE DMA, with 28 or 48-bit addresses): Register Host-to-Device to issue,
-//! Register Device-to-Host at the end, one command at a time. The drive requests each Data frame of a write by DMA
+//! Register Device-to-Host at the end, one command at a time. The drive requests each Data frame of a write with DMA
 //! Activate.
 //!
 //! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a time.
-//! Data travels in blocks for which the drive raises DRQ, of one sector or of up to 16, each a Data frame after a PIO
+//! Data travels in blocks of 1 to 16 sectors, for which the drive raises DRQ; each block is a Data frame after a PIO
 //! Setup frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host. A
-//! burst off the flash begins with a new block. Commands with 28-bit addresses carry up to 256 sectors, commands with
+//! burst from the flash begins a new block. Commands with 28-bit addresses carry up to 256 sectors, commands with
 //! 48-bit addresses up to 65,536: a drive's `transfer_max`. The path of the data from the host's registers on is not
-//! modelled: AHCI and similar controllers move it to memory as they do for DMA.
+//! modelled: AHCI and similar controllers move the data to memory as they do for DMA.
 //!
 //! A drive whose FIFO for frames is smaller than a Data frame begins to send when the FIFO is full, and sends HOLD when
 //! the FIFO is empty; a drive that receives sends HOLD when it is full (flow control, 9.4.7). The frame ends when its
-//! last data is through, so with L bytes, a FIFO of F and r bytes a second on the drive's side its data occupies the
-//! link for (L - F) / r if that is longer than the data is on the wire. HOLDA answers HOLD after up to 20 dwords, which
-//! are added once to each held frame, at that bound. The model also covers the FIFO of a host.
+//! last data has passed, so with L bytes, a FIFO of F and r bytes a second on the drive's side its data occupies the
+//! link for (L - F) / r if that is longer than its time on the wire. HOLDA answers HOLD after up to 20 dwords; this
+//! maximum is added once to each held frame. The model also covers the FIFO of a host.
 //!
 //! The link is half duplex: one direction carries frames at a time, so it is one station. Commands are sent between the
 //! Data frames of others (`frame_turns`).
 //!
-//! Not modelled: a flash that runs dry inside a frame, a drive that delays DMA Activate until its FIFO is empty,
-//! retransmission, power states of the link, and the rule that a drive sends a command's data in order (bursts leave as
-//! they come off the flash).
+//! Not modelled: flash that cannot deliver data fast enough within a frame, a drive that delays DMA Activate until its
+//! FIFO is empty, retransmission, power states of the link, and the rule that a drive sends a command's data in order
+//! (bursts leave in the order in which they arrive from the flash).
 
 mod table;
 
@@ -97,7 +97,7 @@ pub struct Sata {
     write: DataFrames,
     read_completion: Duration,
     completion: Duration,
-    /// The commands, frame FIFO and STP connection that the link was made of, for training again.
+    /// The commands, frame FIFO and STP connection from which the link was made, for retraining.
     commands: SataCommands,
     fifo: Option<(Bytes, Option<BytesPerSecond>, Option<BytesPerSecond>)>,
     connection: Option<Duration>,
@@ -121,7 +121,7 @@ struct FrameDelay {
 }
 
 impl SataRate {
-    /// Returns the rate for a line rate, if it is one of SATA's.
+    /// Returns the rate for a line rate, if SATA has such a rate.
     pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
         [Self::Gen1, Self::Gen2, Self::Gen3].into_iter().find(|rate| rate.line_rate() == line_rate)
     }
@@ -224,7 +224,7 @@ impl Sata {
     }
 
     /// Returns the link carried through SAS (STP): a connection, which takes `connection` to open and close, surrounds
-    /// the frames that issue a command, and another its data and end.
+    /// the frames that issue a command, and another connection surrounds its data and end.
     #[must_use]
     pub fn over_stp(self, connection: Duration) -> Self {
         Self {
@@ -236,7 +236,7 @@ impl Sata {
         }
     }
 
-    /// Returns the rate that the link trained to.
+    /// Returns the rate to which the link trained.
     pub fn rate(&self) -> SataRate {
         self.rate
     }
@@ -246,7 +246,7 @@ impl Sata {
         self.rate.frame(REGISTER)
     }
 
-    /// Returns the time to issue a command, up to the drive's release of a queued one.
+    /// Returns the time to issue a command, up to the drive's release of a queued command.
     pub(crate) fn issue_time(&self) -> Duration {
         self.issue
     }

@@ -10,7 +10,7 @@ use lanemark_schema::workload::fault::Training;
 
 impl Law for Sata {
     /// SATA announces a command's first burst with a DMA Setup frame; the end of the command follows the last burst.
-    /// FLUSH CACHE and DATA SET MANAGEMENT are not queued: the drive does not release the bus in between.
+    /// FLUSH CACHE and DATA SET MANAGEMENT are not queued, so the drive does not release the bus in between.
     fn cost(&self, phase: Phase) -> PhaseTime {
         let end = |last, time| if last { time } else { Duration::ZERO };
         let to_host = |to_host| PhaseTime { to_host, ..PhaseTime::NONE };

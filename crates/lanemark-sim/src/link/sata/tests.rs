@@ -69,14 +69,14 @@ fn everything_takes_twice_as_long_at_half_the_rate() {
 
 const RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
-/// Returns the microseconds of a frame of `dwords` by the formula: 40 bit times a dword, 256 dwords sent for every 254,
-/// and a turn-around of 3,000 bit times.
+/// Returns the microseconds of a frame of `dwords` by the formula: 40 bit times per dword, 256 dwords sent for every
+/// 254, and a turn-around of 3,000 bit times.
 fn frame_us(rate: SataRate, dwords: f64) -> f64 {
     ((dwords + 3.0) * 40.0 * 256.0 / 254.0 + 3_000.0) / (rate.line_rate().0 as f64 / 1e6)
 }
 
-/// One sector a block, and 16 sectors: the command's Register frame, a PIO Setup and a Data frame for each block, and
-/// for a write the Register Device-to-Host frame.
+/// With one sector per block, and with 16 sectors: the command's Register frame, a PIO Setup and a Data frame for each
+/// block, and for a write the Register Device-to-Host frame.
 #[test]
 fn pio_meets_its_closed_form_at_every_rate() {
     for rate in RATES {
@@ -98,7 +98,7 @@ fn pio_meets_its_closed_form_at_every_rate() {
     }
 }
 
-/// With one sector a block a 6 Gb/s link carries 260 MB/s, and with full frames as much as for unqueued DMA writes.
+/// With one sector per block, a 6 Gb/s link carries 260 MB/s, and with full frames as much as for unqueued DMA writes.
 #[test]
 fn pio_by_the_sector_takes_more_than_half_of_a_link() {
     let carried = |block| {
@@ -127,7 +127,7 @@ const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSec
 /// Both kinds of commands, each with a FIFO that pauses the frames of both directions.
 fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
     let law = |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
-    // DMA Activate, one dword, requests a queued write; a PIO block has a PIO Setup, five.
+    // DMA Activate (one dword) requests a queued write; a PIO block has a PIO Setup (five dwords).
     [(1.0, law(SataCommands::Queued)), (5.0, law(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
 }
 
@@ -167,7 +167,7 @@ fn held_bursts_cost_the_same_as_their_frames_one_by_one() {
     }
 }
 
-/// A frame is paused above the rate at which its data would occupy the wire for less time than the drive takes.
+/// At high rates, the data of a frame occupies the wire for less time than the drive takes, and the frame is paused.
 #[test]
 fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     let plain = queued(SataRate::Gen3);
@@ -210,8 +210,8 @@ fn data_us(
     sum
 }
 
-/// Every Data frame of a write, even a short one, is requested: by DMA Activate, one dword, or by PIO Setup, five. A
-/// queued command is announced once by DMA Setup, seven dwords.
+/// Every Data frame of a write, even a short one, is requested with DMA Activate (one dword) or PIO Setup (five
+/// dwords). A queued command is announced once, with DMA Setup (seven dwords).
 #[test]
 fn data_of_any_length_meets_the_closed_form_frame_by_frame() {
     for rate in RATES {

@@ -3,12 +3,12 @@
 //!
 //! Model (USB 3.2 Specification, revision 1.0). Generation 1 carries 5 GT/s with 8b/10b, one SKP ordered set of two
 //! symbols in 354 (6.4.3.1). Generation 2 carries 10 GT/s with 128b/132b, one block of SKP symbols after 40 others
-//! (6.4.3.2), on one lane or on two. Lanes of one direction carry the symbols in turn (6.13).
+//! (6.4.3.2), on one lane or on two. The lanes of one direction carry the symbols in turn (6.13).
 //!
 //! - A header packet is 20 symbols: framing 4, header 12, CRC-16 2, link control word 2 (7.2.1.1). A data packet is a
 //!   header packet, framing 4, up to 1,024 B of data, CRC-32 4 and framing 4 (7.2.1.2; 8.12.1 for bulk endpoints). In
-//!   generation 2 its header ends in two replicas of its length, 4 symbols more.
-//! - Link commands are 8 symbols (7.2.2.1). Each header packet makes the other direction carry two: LGOOD and LCRD
+//!   generation 2 its header ends in two replicas of its length, which are 4 additional symbols.
+//! - Link commands are 8 symbols (7.2.2.1). For each header packet, the other direction carries two: LGOOD and LCRD
 //!   (7.2.4.1). An ACK transaction packet, which also requests the next data packets, answers each data packet; link
 //!   commands answer the ACK itself (8.11, 8.12.1.2). Bursts of 16 packets (9.6.7) follow each other without a gap: 16
 //!   KiB in flight for less than their time on the wire.
@@ -51,7 +51,7 @@ const HEADER_PACKET: u64 = 20;
 const DATA_FRAME: u64 = 4 + 4 + 4;
 /// The replicas of the length in a data packet's header, from generation 2 on.
 const LENGTH_REPLICAS: u64 = 4;
-/// Bytes that a header packet makes the other direction carry: LGOOD and LCRD.
+/// Bytes that the other direction carries for each header packet: LGOOD and LCRD.
 const LINK_COMMANDS: u64 = 2 * 8;
 
 /// A USB line rate.
@@ -72,7 +72,7 @@ pub enum UsbRate {
 pub enum UsbTransport {
     /// Bulk-only transport, one command at a time.
     BulkOnly,
-    /// USB Attached SCSI, several at once.
+    /// USB Attached SCSI, several commands at a time.
     AttachedScsi,
 }
 
@@ -81,7 +81,7 @@ pub enum UsbTransport {
 pub struct Usb {
     rate: UsbRate,
     transport: UsbTransport,
-    /// Picoseconds a symbol, SKP ordered sets included, in 2^-20 ps.
+    /// Picoseconds per symbol, including SKP ordered sets, in units of 2^-20 ps.
     symbol_time: u64,
 }
 
@@ -191,7 +191,7 @@ impl Usb {
         Self { rate, transport, symbol_time: (one * f64::from(1u32 << 20)) as u64 }
     }
 
-    /// Returns the rate that the link trained to.
+    /// Returns the rate to which the link trained.
     pub fn rate(&self) -> UsbRate {
         self.rate
     }

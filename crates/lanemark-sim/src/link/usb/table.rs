@@ -20,7 +20,7 @@ impl Usb {
         PhaseTime { to_host: self.time(back), to_drive: self.time(forth) }
     }
 
-    /// Returns the total time that a command of `length` takes of each direction.
+    /// Returns the total time for which a command of `length` occupies each direction.
     fn whole_command(&self, operation: Operation, length: Bytes) -> PhaseTime {
         let issue = self.cost(Phase::Command(operation));
         match operation {

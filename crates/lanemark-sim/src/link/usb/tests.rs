@@ -16,7 +16,7 @@ fn megabytes(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
-/// Returns the symbols of a time at 5 Gb/s: 2 ns each, and 354 for 352.
+/// Returns the number of symbols in a time at 5 Gb/s: 2 ns each, and 354 for every 352.
 fn symbols(time: Duration) -> f64 {
     time.as_seconds() * 500e6 * 352.0 / 354.0
 }
@@ -131,7 +131,7 @@ fn two_lanes_take_half_the_time_of_one() {
     assert!((time(UsbRate::Gen2) / time(UsbRate::Gen2x2) - 2.0).abs() < 1e-6);
 }
 
-/// A bridge carries a command and its data in the time that each takes, and the smaller rate is its ceiling.
+/// A bridge carries commands and data in the time that each takes, and the smaller of the two rates is its ceiling.
 #[test]
 fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are_long() {
     use crate::link::LinkLaw;

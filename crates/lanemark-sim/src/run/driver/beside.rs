@@ -1,6 +1,6 @@
-//! Tests in parallel on one simulated system: a drive copied onto itself, a log next to data.
+//! Parallel tests on one simulated system, such as a drive that is copied onto itself, or a log next to data.
 //!
-//! The tests begin together, each after its delay, and each ends by its own volume or duration and is counted
+//! The tests begin together, each after its delay, and each ends after its own volume or duration and is counted
 //! separately. The work of drives and hops while a test counts is the work of all tests, as in a measurement of a
 //! machine, and so is the load from which a hop's ceiling follows. Energy is not reported: it cannot be divided among
 //! the tests.
@@ -107,7 +107,7 @@ impl<'t> ConcurrentTests<'t> {
         })
     }
 
-    /// Returns the progress of the test with the longest remainder.
+    /// Returns the progress of the test that has the longest time left.
     fn progress(&self, now: Instant) -> Progress {
         let mut all = Progress { requests: 0, now, share: None };
         for (lane, (test, _)) in self.lanes.iter().zip(self.tests) {
@@ -141,7 +141,9 @@ impl<'t> ConcurrentTests<'t> {
 /// Returns the requests of a test that may run in parallel with others.
 fn requests(test: &CheckedTest) -> Result<&Requests, SimError> {
     if test.rounds.is_some() {
-        return Err(SimError::NotSimulated { what: "rounds until steady next to another test" });
+        return Err(SimError::NotSimulated {
+            what: "rounds until steady state alongside another test",
+        });
     }
     let what = "a test without its own requests next to another test";
     test.requests().ok_or(SimError::NotSimulated { what })

@@ -2,7 +2,7 @@
 //!
 //! Rule: the procedure of Heidelberger and Welch ("Simulation run length control in the presence of an initial
 //! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints,
-//! each half as long again as the previous one, the run searches for the longest part until now that may be steady. The
+//! each half as long again as the previous one, the run searches for the longest part so far that may be steady. The
 //! part starts at a checkpoint, and its batches pass the Cramér-von Mises test of stationarity. The run ends if in this
 //! part
 //!
@@ -10,14 +10,14 @@
 //! - the order statistics that bound the 99th and the 99.9th percentile are within [`PERCENTILES`] of each other,
 //! - no reserve of the system will be used up before the test ends: room in a buffer or cache, pseudo-SLC, erased
 //!   flash,
-//! - no simulated collection has moved data, since the state of the flash drifts while it does.
+//! - no simulated collection has moved data, because the state of the flash drifts while it does.
 //!
-//! Otherwise the run continues, at most to the end of the test. The part before the steady one keeps the weight that it
-//! has in the whole test.
+//! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
+//! weight that it has in the whole test.
 //!
-//! Never converged: open loops, trims, copies, rounds, requested series, faults, in order on hard disks (whose zones
-//! differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. Long ones among them are
-//! simulated on a smaller drive (`similar`), and all others completely.
+//! These never converge: open loops, trims, copies, rounds, requested series, faults, sequential requests on hard disks
+//! (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. The long
+//! tests among them are simulated on a smaller drive (`similar`), and all others completely.
 
 mod phases;
 
@@ -36,16 +36,16 @@ use lanemark_schema::workload::{Load, LoadKind, Test};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
-/// The percentiles that must be known, each with the largest half-width of its interval as a share of it.
+/// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
-/// Requests of a whole test beyond a percentile that make it reportable.
+/// Minimum number of requests of a whole test beyond a percentile for it to be reportable.
 const BEYOND_MIN: f64 = 10.0;
 /// Requests before the first checkpoint, and the minimum of a steady part.
 const FIRST_CHECK: u64 = 4096;
-/// Batches of the tests, and the number of finer batches at which neighbours are merged.
+/// Number of batches for the statistical tests, and the number of finer batches at which neighbours are merged.
 const GROUPS: usize = 32;
 const BATCHES_MAX: usize = 2048;
-/// Requests of a batch at the start.
+/// Number of requests in a batch at the start.
 const BATCH: u64 = 4;
 /// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
 const BRIDGE_95: f64 = 0.461;
@@ -66,7 +66,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         _ => false,
     };
     let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
-    // Reads of a purged drive meet more and more of the data that the test writes.
+    // Reads of a purged drive encounter more and more of the data that the test writes.
     let purged = |drive: &DriveSpec| match &drive.media {
         MediaSpec::Flash(flash) => flash.condition == Condition::Purged,
         MediaSpec::Disk(_) => false,
@@ -82,7 +82,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         && is_long(spec, test)
 }
 
-/// Returns whether a test may have enough requests for a rate with an interval. A shorter one needs its repeats.
+/// Returns whether a test may have enough requests for a rate with an interval. A shorter test needs its repeats.
 fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     if test.requests().is_none() {
         return true;
@@ -98,13 +98,13 @@ fn is_long(spec: &SystemSpec, test: &Test) -> bool {
 /// The batches of a run and its parts between checkpoints.
 pub(super) struct Convergence {
     requests: u64,
-    /// Requests of a whole batch, and of the present one.
+    /// Number of requests in a whole batch, and in the current batch.
     batch: u64,
     in_batch: u64,
     batches: Vec<Batch>,
     parts: Vec<RunSegment>,
     check_at: u64,
-    /// Requests that are outstanding at a time.
+    /// Number of requests that are outstanding at a time.
     outstanding: u64,
     from: Instant,
 }
@@ -119,7 +119,7 @@ struct Batch {
 /// The requests between two checkpoints.
 struct RunSegment {
     tally: Tally,
-    /// The end of the part, with the requests until then.
+    /// The end of the part, with the requests up to that point.
     end: Instant,
     requests: u64,
     busy: Busy,
@@ -185,7 +185,7 @@ impl Convergence {
     }
 
     /// Ends a part at a checkpoint, and returns the run if it has converged. `tally` contains the requests since the
-    /// last checkpoint; `left` is the time until the test ends, if it ends by its time, and the data until then.
+    /// last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until then.
     pub(super) fn check(
         &mut self,
         tally: &mut Tally,
@@ -210,7 +210,7 @@ impl Convergence {
     }
 
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
-    /// contains the latencies that must be known. The run is over if `left` is zero; it then only has to be steady.
+    /// contains the latencies that must be known. If `left` is zero, the run is over and only has to be steady.
     pub(super) fn steady_run(
         &mut self,
         now: Instant,
@@ -264,7 +264,7 @@ impl Convergence {
         parts.chain([rest]).fold(first, |sum, part| sum.and_then(&part))
     }
 
-    /// Returns the run as steady from the part `first` on, if it is.
+    /// Returns the run as steady from the part `first` on, if it is steady.
     fn steady(&self, first: usize, left: (Option<Duration>, Option<u64>)) -> Option<Candidate> {
         let (from, before) = match first.checked_sub(1) {
             Some(last) => (self.parts[last].end, self.parts[last].requests),
@@ -305,7 +305,7 @@ impl Convergence {
         })
     }
 
-    /// Returns the batches since `from` as groups of equally many, or `None` if there are too few.
+    /// Returns the batches since `from` in groups of equal size, or `None` if there are too few.
     fn groups(&self, from: Instant) -> Option<Groups> {
         let since = self.batches.partition_point(|batch| batch.end <= from);
         let each = (self.batches.len() - since) / GROUPS;
@@ -330,7 +330,7 @@ impl Convergence {
         Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
-    /// Returns the run with the parts before the steady one at their weight in the whole test.
+    /// Returns the run with the parts before the steady part at their weight in the whole test.
     fn weigh(&mut self, found: &Candidate) -> Option<SteadyRun> {
         let &Candidate { first, from, half_width, more } = found;
         let now = self.parts[self.parts.len() - 1].end;
@@ -406,7 +406,7 @@ struct Groups {
 }
 
 /// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
-/// equally many requests are not stationary.
+/// batches of equal size are not stationary.
 fn rate_half_width(times: &[f64; GROUPS]) -> Option<f64> {
     let count = GROUPS as f64;
     let mean = times.iter().sum::<f64>() / count;
@@ -414,7 +414,7 @@ fn rate_half_width(times: &[f64; GROUPS]) -> Option<f64> {
         return None;
     }
     let (first, second) = times.split_at(GROUPS / 2);
-    // The variance of the second half: a transient in the first would hide itself.
+    // The variance of the second half is used, because a transient in the first half would hide itself.
     let (deviation, difference) = (deviation(second), mean_of(first) - mean_of(second));
     if difference.abs() > NEGLIGIBLE * mean {
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -466,7 +466,7 @@ fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
         if beyond * factor < BEYOND_MIN {
             return true;
         }
-        // Three deviations, since the latencies of neighbours are correlated.
+        // Three deviations are used, because the latencies of neighbouring requests are correlated.
         let margin = 3.0 * beyond.sqrt();
         let at = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
         let (Some(low), Some(high)) = (at(beyond + margin), at(beyond - margin)) else {

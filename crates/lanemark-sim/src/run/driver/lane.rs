@@ -25,7 +25,7 @@ use lanemark_schema::workload::{Access, Accesses, Operation, Requests, Test};
 pub(super) struct LanePosition {
     /// Number of the lane, which its tags carry in their upper half.
     pub(super) number: u32,
-    /// Threads of the lanes before it.
+    /// Number of threads of the previous lanes.
     pub(super) threads_before: u32,
     /// Time at which its load begins.
     pub(super) from: Duration,
@@ -40,7 +40,7 @@ pub(super) struct Lane {
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
-    /// The times of requests, in an open loop; a tag is then a slot, and otherwise a thread.
+    /// The times of requests, in an open loop; in that case a tag is a slot, and otherwise a thread.
     open: Option<Open>,
     /// The start of the source and of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
@@ -49,14 +49,14 @@ pub(super) struct Lane {
     deadline: Instant,
     /// Data not yet submitted; the ramp does not use it up.
     volume_left: u64,
-    /// Requests submitted until now, including the ramp, and the number of them that are not complete.
+    /// Number of requests submitted so far, including the ramp, and the number of these that are not complete.
     submitted: u64,
     outstanding: u64,
     /// Bytes that all lanes had moved when counting began.
     moved_before: u64,
     /// Instant at which the last request was counted.
     last: Instant,
-    /// Counted requests, from the first counted one on, or of the present round.
+    /// Counted requests, either since the first counted request or in the current round.
     tally: Option<Tally>,
     /// The phases of the whole test, once it has ended.
     phases: Vec<RatePhase>,
@@ -86,7 +86,7 @@ impl LaneTag {
 }
 
 impl Lane {
-    /// Creates the test without submitted requests.
+    /// Creates the test, without submitted requests.
     pub(super) fn new(
         spec: &CheckedSystem,
         test: &Test,
@@ -169,7 +169,7 @@ impl Lane {
         }
     }
 
-    /// Submits the request that is due next to a slot that is free from `free` on.
+    /// Submits the request that is due next, in a slot that is free from `free` on.
     fn submit_when_due(
         &mut self,
         storage: &mut Storage,
@@ -228,13 +228,14 @@ impl Lane {
         self.volume_left == 0
     }
 
-    /// Notes that a request is complete, counted or not. Returns whether no request remains and no other will follow.
+    /// Records that a request is complete, whether it was counted or not. Returns whether no request remains and no
+    /// other will follow.
     pub(super) fn is_done_after_one(&mut self) -> bool {
         self.outstanding -= 1;
         self.outstanding == 0 && self.volume_left == 0
     }
 
-    /// Returns the progress of the test at `now`: by its time or by its volume, whichever is further.
+    /// Returns the progress of the test at `now`: by its time or by its volume, whichever has progressed further.
     pub(super) fn progress(&self, now: Instant, test: &Test) -> Progress {
         let of_time = test
             .duration
@@ -255,7 +256,7 @@ impl Lane {
         self.moved_before = moved;
         let mut tally = Tally::since(simulator);
         if self.counting_from == Instant::ZERO {
-            // The work for the first request counts too.
+            // The work for the first request also counts.
             tally.busy_before = Default::default();
             tally.drive_before = DriveUse::default();
         }
@@ -350,8 +351,8 @@ impl Lane {
         (self.tally, self.phases, self.precision) = (Some(tally), phases, precision);
     }
 
-    /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which `storage` no
-    /// longer has in flight. `tally` holds the counted requests.
+    /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which is no longer
+    /// in flight in `storage`. `tally` holds the counted requests.
     fn in_flight(
         &mut self,
         storage: &Storage,
@@ -378,8 +379,8 @@ impl Lane {
         InFlight::of(&ages, tally.longest())
     }
 
-    /// Returns the sample of the test, which is over. `moved` is the data that all lanes have moved, if there are
-    /// others; `past` is a completion after the end of the test, which is not counted.
+    /// Returns the sample of the test, which is over. `moved` is the data that all lanes have moved, if there are other
+    /// lanes; `past` is a completion after the end of the test, which is not counted.
     pub(super) fn end(
         mut self,
         spec: &SystemSpec,
@@ -443,7 +444,7 @@ impl Lane {
         Sample { in_flight, converged: Some(converged), phases, ..sample }
     }
 
-    /// Returns the sample of `counted` requests. The hops carried their data, or `carried` if it is given.
+    /// Returns the sample of `counted` requests. The hops carried these requests' data, or `carried` if it is given.
     fn sample(
         self,
         spec: &SystemSpec,

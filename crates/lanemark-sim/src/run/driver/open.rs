@@ -1,8 +1,8 @@
 //! An open loop: requests with given times.
 //!
 //! A thread has one slot for each request that may be outstanding. The request that is due next takes the first free
-//! slot; if no slot is free at its time, it waits for one. This wait precedes the host's queue and is accounted for
-//! there. Its latency counts from the time at which it was due.
+//! slot; if no slot is free at its time, it waits for one. This wait precedes the host's queue and is attributed to the
+//! queue. Its latency counts from the time at which it was due.
 
 use crate::engine::budget::Hop;
 use crate::simulator::Completion;
@@ -26,7 +26,7 @@ impl Open {
     /// Returns the times of `threads` threads of `test`, if its loop is open; its load begins at `from`.
     pub(super) fn of(test: &Test, threads: u32, key: StreamKey, from: Duration) -> Option<Self> {
         let schedule = |thread: u32| {
-            // Each namespace has the rate of the test, and repeats the threads of the first.
+            // Each namespace has the rate of the test, and repeats the threads of the first namespace.
             let own = StreamKey { thread: thread % test.threads, ..key };
             Schedule::new(test, own)
         };
@@ -59,7 +59,7 @@ impl Open {
         due.max(free)
     }
 
-    /// Notes that the slot's request, a flush, is not scheduled and is submitted at `free`.
+    /// Records that the slot's request is a flush, which is not scheduled and is submitted at `free`.
     pub(super) fn at_once(&mut self, slot: u32, free: Instant) -> Instant {
         self.due[slot as usize] = free;
         free
@@ -89,7 +89,7 @@ impl Open {
         self.due[slot as usize]
     }
 
-    /// Counts the requests that were due before `end` and were never submitted because no slot was free. Returns their
+    /// Counts the requests that were due before `end` but were never submitted because no slot was free. Returns their
     /// ages.
     pub(super) fn unsubmitted(&mut self, end: Instant) -> Vec<Duration> {
         let mut ages = Vec::new();

@@ -1,22 +1,22 @@
 //! Long tests, simulated for a shorter time on a smaller drive.
 //!
 //! The behaviour of a drive over hours depends on how often its flash has been overwritten: collection, write
-//! amplification and the rate depend on the data written *relative to* the capacity, and not on either of them
+//! amplification and the rate depend on the data written *relative to* the capacity, and not on each of them separately
 //! (Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for
 //! every policy that compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n`
 //! times less data in every reserve, goes through the same sequence of states in `1/n` of the time: it has the same
-//! dies and channels, the same times of a page, the same number of superblocks and the same shares of spare and valid
-//! data. Its blocks are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times
-//! shrink as well.
+//! dies and channels, the same page times, the same number of superblocks and the same shares of spare and valid data.
+//! Its blocks are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink
+//! as well.
 //!
-//! A test that only reads changes nothing in the drive, so only its time shrinks.
+//! A test that only reads does not change the drive, so only its time shrinks.
 //!
-//! What differs: the data that a die moves at a time is a larger part of a block, which changes write amplification by
-//! a tenth with 32 pages in a block and by a hundredth with 64; the random scatter of valid data over superblocks is
-//! larger by the square root of `n`; a request that waits for an erase waits less, so the largest latencies of mixed
-//! tests are too small; and the write buffer, which keeps a minimum size, takes up to `n` times longer to fill. The
-//! factor is therefore limited: blocks keep [`PAGES_MIN`] pages, and the buffer stays a small part of the span and of
-//! a superblock.
+//! These properties differ: the data that a die moves at a time is a larger part of a block, which changes write
+//! amplification by a tenth with 32 pages in a block and by a hundredth with 64; the random scatter of valid data over
+//! superblocks is larger by the square root of `n`; a request that waits for an erase waits less, so the largest
+//! latencies of mixed tests are too small; and the write buffer, which keeps a minimum size, takes up to `n` times
+//! longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages, and the buffer stays a small part
+//! of the span and of a superblock.
 //!
 //! Not shortened: tests of hard disks, of media without erase, with faults, with trims or copies, in open loop, with
 //! patterns whose skew depends on the number of blocks (Pareto, Zipf), and through an adapter's cache.
@@ -29,21 +29,21 @@ use lanemark_schema::result::{Sample, SimilarRun};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, Rounds, Test};
 
-/// Requests that a shortened test should still have.
+/// Number of requests that a shortened test should still have.
 const REQUESTS: f64 = 4e6;
-/// Rounds in which a test of rounds usually becomes steady.
+/// Number of rounds after which a test of rounds usually becomes steady.
 const ROUNDS: u64 = 6;
-/// Requests that each round should still have.
+/// Number of requests that each round should still have.
 const ROUND_REQUESTS: f64 = 50_000.0;
-/// The smallest factor that is worth a difference.
+/// The smallest factor that justifies the differences.
 const FACTOR_MIN: u32 = 4;
 /// The largest factor of a test that only reads.
 const FACTOR_MAX: u32 = 10_000;
 /// Minimum number of pages in a block.
 const PAGES_MIN: u32 = 64;
-/// Programs of all dies that the buffer of a smaller drive holds at least.
+/// Minimum number of programs of all dies that the buffer of a smaller drive holds.
 const BUFFERED_UNITS: u64 = 2;
-/// Maximum part of the span, and of a superblock, that is in the buffer. A larger buffer absorbs writes that a real
+/// Maximum part of the span, and of a superblock, that fits into the buffer. A larger buffer absorbs writes that a real
 /// drive would collect.
 const BUFFERED_MAX: f64 = 0.01;
 const OF_SUPERBLOCK_MAX: f64 = 0.25;
@@ -64,7 +64,7 @@ pub(super) struct SimilarTest {
 }
 
 impl SimilarTest {
-    /// Returns the shortened form of `test`; `None` if it is simulated as it is.
+    /// Returns the shortened form of `test`; `None` if it is simulated unchanged.
     pub(super) fn of(spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
         Self::by(factor(spec, test)?, spec, test)
     }
@@ -76,7 +76,7 @@ impl SimilarTest {
         for attachment in &mut smaller.attachments {
             shrink(&mut attachment.drive, drive_factor);
         }
-        // A combination that does not fit is simulated as it is.
+        // A combination that does not fit is simulated unchanged.
         let spec = smaller.checked().ok()?;
         let test = shorter(test, factor, drive_factor).checked().ok()?;
         Some(Self { spec, test, factor, drive_factor })
@@ -128,7 +128,7 @@ fn factor(spec: &SystemSpec, test: &Test) -> Option<u32> {
     let rates = ceilings(spec, test).into_iter().filter_map(|ceiling| ceiling.rate);
     let bytes = rates.min()?.0 as f64 * length.as_seconds();
     let capacity: f64 = spec.drive_specs().map(|drive| drive.capacity.get() as f64).sum();
-    // A test of one number ends when that number has converged, unless the drive's state changes meanwhile.
+    // A test of a single figure ends when the figure has converged, unless the drive's state changes in the meantime.
     if may_converge(spec, test) && (!test.writes() || bytes < OVERWRITTEN_MIN * capacity) {
         return None;
     }

@@ -120,7 +120,7 @@ fn reads_shorten_the_time_and_not_the_drive() {
 #[test]
 fn only_long_tests_with_states_that_scale_are_shortened() {
     let spec = drive();
-    // A drive of 4 GiB at 200 MB/s: a day has thousands of overwrites.
+    // A drive of 4 GiB at 200 MB/s is overwritten thousands of times in a day.
     let day = writes(Pattern::Uniform, 86_400);
     assert!(is_shortened(&spec, &day));
     let short = writes(Pattern::Uniform, 60);

@@ -1,4 +1,4 @@
-//! The tally of a test: all of it at once, or round by round with the last five kept.
+//! The tally of a test: of the whole test, or round by round with the last five rounds kept.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use lanemark_schema::result::{DirectionResult, DriveUse};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Operation, Rounds};
 
-/// Requests counted since an instant, and the work of hops and drive until then.
+/// Requests counted since an instant, and the work of hops and drive up to that instant.
 pub(super) struct Tally {
     pub(super) reads: DirectionResult,
     pub(super) writes: DirectionResult,
@@ -23,7 +23,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Creates a tally without requests that counts from the present of `simulator` on.
+    /// Creates a tally without requests that counts from the current time of `simulator` on.
     pub(super) fn since(simulator: &Simulator) -> Self {
         Self {
             reads: DirectionResult::new(),
@@ -64,7 +64,7 @@ impl Tally {
         self.reads.bytes + self.writes.bytes
     }
 
-    /// Returns the tally with `factor`, from 0 to 1, of its requests.
+    /// Returns the tally with the share `factor`, from 0 to 1, of its requests.
     pub(super) fn thinned(&self, factor: f64) -> Self {
         Self {
             reads: self.reads.thinned(factor),
@@ -98,9 +98,9 @@ impl Tally {
 pub(super) struct RoundsRun {
     rule: Rounds,
     state: SteadyState,
-    /// The end of the present round.
+    /// The end of the current round.
     end: Instant,
-    /// The last rounds, up to a window of them.
+    /// The last rounds, at most a window of them.
     window: VecDeque<Tally>,
 }
 

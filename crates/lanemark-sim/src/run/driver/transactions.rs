@@ -2,15 +2,15 @@
 //!
 //! A closed network: each user is elsewhere, at the processor, or waits for the drives, one at a time. Processors are
 //! the platform's cores with one queue. The simulator charges the submission and completion of requests to cores by
-//! user, and this time counts towards their use; that the two kinds of work wait for each other is omitted, which
+//! user, and this time counts towards their use; the model omits that the two kinds of work wait for each other, which
 //! matters only near saturation.
 //!
-//! Changed pages become due as transactions end, at the rate of the buffer's formula for the present rate of
-//! transactions, and are written as far as the writers permit. If more than 4096 are owed, users that miss a page wait
-//! until there is room, as they do if a database finds no clean page.
+//! Changed pages become due as transactions end, at the rate that the buffer's formula gives for the current rate of
+//! transactions, and are written as fast as the writers permit. If more than 4096 page writes are owed, users that miss
+//! a page wait until there is room, as they do if a database finds no clean page.
 //!
 //! Transactions wait for locks at their end, for a multiple of the time that they took: on a slower drive a lock is
-//! held for longer. The owners of locks are not modelled.
+//! held for longer. Which transaction holds which lock is not modelled.
 //!
 //! Not modelled: latches (part of the time elsewhere), reading ahead, adjacent pages of a transaction, splits of pages,
 //! and a working set that drifts.
@@ -46,9 +46,9 @@ use log::{LogWrite, LogWriter};
 
 /// Changed pages that may be owed before users wait for their writing.
 const OWED_MAX: f64 = 4096.0;
-/// Events between two calls of `watch`; one in the drives may be several of theirs.
+/// Number of events between two calls of `watch`; one event in the drives may represent several simulator events.
 const WATCH_STEPS: u64 = 1024;
-/// Transactions between two updates of their rate.
+/// Number of transactions between two updates of their rate.
 const RATE_EVERY: u64 = 1024;
 
 /// An instant after all others.
@@ -68,7 +68,7 @@ enum Event {
 enum Wait {
     /// A user reads a page.
     Read(u32),
-    /// A user writes a page before another one can be read in its place.
+    /// A user writes a page before another page can be read in its place.
     AwaitedWrite(u32),
     /// A background writer writes pages.
     PageWrite,
@@ -83,7 +83,8 @@ enum Wait {
 struct User {
     begun: Instant,
     reads: u32,
-    /// Pages to write before pages can be read in their place, and whether that was just done for the next read.
+    /// Number of pages to write before pages can be read in their place, and whether this was just done for the next
+    /// read.
     writes: u32,
     has_room: bool,
     /// The mean time of each part at the processor.
@@ -155,7 +156,7 @@ struct Run<'t> {
     /// Busy time of the processors when counting began.
     busy_before: Duration,
     tally: Option<Tally>,
-    /// The rule by which the run may end before the test does, and the run once it has ended so.
+    /// The rule by which the run may end before the test does, and the run once it has ended by this rule.
     convergence: Option<Convergence>,
     converged: Option<Converged>,
     response: LatencyHistogram,
@@ -169,7 +170,7 @@ impl<'t> Run<'t> {
     fn new(spec: &CheckedSystem, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         let deadline = counting_from + test.duration.unwrap_or_default();
-        // The initial estimate, without any waiting.
+        // The initial estimate, without waiting.
         let alone = (load.elsewhere + load.processor).as_seconds();
         let rate = f64::from(test.threads) / alone;
         let law = load.buffer_law(test.block);
@@ -210,7 +211,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Advances to the next event, here or in the drives; returns whether there are more before the end.
+    /// Advances to the next event, here or in the drives; returns whether there are more events before the end.
     fn step(&mut self) -> Result<bool, SimError> {
         let limit = self.next.min(self.deadline);
         if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
@@ -244,7 +245,7 @@ impl<'t> Run<'t> {
         Duration::from_picoseconds((mean.picoseconds() as f64 * times) as u64)
     }
 
-    /// Returns a number of independent events with that mean (Poisson), by counting until their times exceed one.
+    /// Returns a Poisson number with this mean, by counting exponential times until their sum exceeds one.
     fn number(&mut self, mean: f64) -> u32 {
         let (mut count, mut time) = (0, 0.0);
         loop {
@@ -287,7 +288,7 @@ impl<'t> Run<'t> {
             let access = self.page(Operation::Write);
             return self.submit(now, access, user, Wait::AwaitedWrite(user));
         }
-        // The next one needs other room, and the remainder after the last read is written too.
+        // The next read needs other room, and the remainder after the last read is also written.
         own.has_room = false;
         if own.reads == 0 && own.writes > 0 {
             return self.go_on(now, user);
@@ -328,7 +329,7 @@ impl<'t> Run<'t> {
         Access { operation, offset: self.test.offset + place, length: self.test.block }
     }
 
-    /// Begins log writes up to the limit of outstanding ones.
+    /// Begins log writes, up to the limit of outstanding writes.
     fn write_log(&mut self, now: Instant) -> Result<(), SimError> {
         let log = &self.load.log;
         while !self.log.waiting.is_empty() && self.log.writes.len() < log.outstanding as usize {
@@ -391,7 +392,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Notes that a log write is stored: it and the writes after it commit, as far as all before them are stored.
+    /// Records that a log write is stored: it and later writes commit, provided that all earlier writes are stored.
     fn stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
         self.log.writes[(number - self.log.first) as usize].ended = true;
         while self.log.writes.front().is_some_and(|write| write.ended) {

@@ -1,4 +1,4 @@
-//! A running replay: requests in, completions counted, and the results.
+//! A running replay: it submits requests, counts completions, and returns the results.
 //!
 //! A request's tag is the picosecond of its arrival, from which its latency counts. The time that requests spend in the
 //! system is summed as it passes, separately from their latencies, so that Little's law can be tested with both.
@@ -35,7 +35,7 @@ pub(super) struct Run {
     targets: Vec<(Target, Bytes)>,
     outstanding_limit: u64,
     bytes_limit: u64,
-    /// Requests submitted, and the number of them that are not complete.
+    /// Number of submitted requests, and the number of these that are not complete.
     requests: u64,
     outstanding: u64,
     outstanding_bytes: u64,
@@ -137,7 +137,8 @@ impl Run {
         Ok(())
     }
 
-    /// Returns whether a request of `length` has to wait for submission; a request without others never waits.
+    /// Returns whether a request of `length` must wait for submission; a request never waits if no other is
+    /// outstanding.
     fn is_full(&self, length: Bytes) -> bool {
         let bytes = self.outstanding_bytes.saturating_add(length.get());
         self.outstanding >= self.outstanding_limit

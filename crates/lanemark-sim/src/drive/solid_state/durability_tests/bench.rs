@@ -1,4 +1,4 @@
-//! A flash medium that is driven as a system does, next to a plain model of the contents.
+//! A flash medium, driven in the same manner as by a system, next to a plain model of the contents.
 
 use super::super::translation::Placement;
 use super::super::*;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version {
     number: u64,
-    /// Whether the slot holds data after the command: true for a write, false for a trim.
+    /// Whether the slot contains data after the command: true for a write, false for a trim.
     data: bool,
 }
 
@@ -20,10 +20,10 @@ struct Version {
 struct Slot {
     /// Versions since the last power cut, the oldest first; never empty.
     history: Vec<Version>,
-    /// The last version that was acknowledged, and the last that must outlive a power cut.
+    /// The last version that was acknowledged, and the last version that must survive a power cut.
     acknowledged: u64,
     durable: u64,
-    /// Numbers of the writes that the drive has in its buffer and has not mapped.
+    /// Numbers of the writes that are in the drive's buffer and not yet mapped.
     unmapped: VecDeque<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Slot {
     }
 }
 
-/// The data at an address of the flash, or on its way there.
+/// The data at a flash address, or on its way to that address.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     slot: u64,
@@ -77,7 +77,7 @@ enum Open {
     Flush(Vec<u64>),
 }
 
-/// A medium that is driven as a system does, next to the model.
+/// A medium, driven in the same manner as by a system, next to the model.
 pub(super) struct Bench {
     pub(super) medium: SolidState,
     events: Schedule,
@@ -96,7 +96,7 @@ pub(super) struct Bench {
     buffer: u64,
     superblock: u32,
     dies: u32,
-    /// Superblocks that are being erased, with the dies that have not erased their part.
+    /// Superblocks that are being erased, with the dies that have not yet erased their part.
     erasing: BTreeMap<u32, u32>,
 }
 
@@ -145,7 +145,7 @@ impl Bench {
         self.number
     }
 
-    /// The data of `slot` in `place`.
+    /// The data of `slot` at `place`.
     fn cell(&self, place: u32, slot: u64) -> Cell {
         let cell = self.cells.get(&place);
         let cell =
@@ -249,7 +249,7 @@ impl Bench {
                     if self.protected {
                         slot.durable = number;
                     }
-                    // Data that waits to be mapped need not be stored any more.
+                    // Data that waits to be mapped no longer needs to be stored.
                     slot.unmapped.clear();
                 }
                 let outcomes = &mut self.outcomes;
@@ -268,7 +268,7 @@ impl Bench {
         }
     }
 
-    /// Notes the data that was read ahead since.
+    /// Records the data that has been read ahead since.
     fn look_ahead(&mut self) {
         let Some(ahead) = &self.medium.ahead else { return };
         let held: Vec<bool> = (0..self.count()).map(|slot| ahead.holds(slot)).collect();
@@ -281,7 +281,7 @@ impl Bench {
         }
     }
 
-    /// Changed slots are not kept as they were before.
+    /// Changed slots are not kept in their previous state.
     fn is_not_ahead(&mut self, first: u64, end: u64) {
         let Some(ahead) = &self.medium.ahead else { return };
         for slot in first..end {

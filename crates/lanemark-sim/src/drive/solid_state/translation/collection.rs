@@ -1,8 +1,9 @@
 //! Garbage collection: valid data is moved out of superblocks so that they can be erased.
 //!
 //! When fewer than `erased_min` superblocks are erased, each unit that the host writes pays for moving enough valid
-//! data to keep their number constant: v slots for every S - v of a victim with v of S valid, and more the fewer are
-//! left. Folding the pseudo-SLC cache works alike with a victim of that cache.
+//! data to keep their number constant: for a victim with v of S slots valid, v slots are moved for every S - v slots
+//! written, and more if fewer erased superblocks are left. Folding the pseudo-SLC cache works likewise, with a victim
+//! from that cache.
 
 use super::layout::EMPTY;
 use super::superblock::State;
@@ -10,7 +11,7 @@ use super::victim::{UPCOMING, Victim, VictimCursor};
 use super::{FullUnit, Stream, Translation};
 use crate::engine::number::SuperblockNumber;
 
-/// Moved data: a number of slots of a unit.
+/// Moved data: a number of slots in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     /// The unit that is read.
@@ -24,14 +25,14 @@ pub(crate) struct Source {
 pub(crate) enum Progress {
     /// A unit must be programmed after its moved data has been read.
     Filled(FullUnit),
-    /// A superblock contains no valid data any more, and no unit is full.
+    /// A superblock no longer contains valid data, and no unit is full.
     Emptied,
     /// There is no data to move, or no erased flash for it yet.
     Nothing,
 }
 
 impl Translation {
-    /// Returns whether collection lags its pace, now that the host has filled `filled` slots more.
+    /// Returns whether collection lags behind its pace, now that the host has filled `filled` more slots.
     pub(crate) fn owes(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
         let least = self.spec.erased_min;
@@ -48,8 +49,8 @@ impl Translation {
         self.debt >= f64::from(self.slots_per_unit) || valid == 0.0
     }
 
-    /// Returns whether an idle drive has data to move. Moving a victim must free one unit or more. The data of any
-    /// other victim fills as many units as the victim frees, and its new superblock would be the next victim.
+    /// Returns whether an idle drive has data to move. Moving a victim must free at least one unit. The data of any
+    /// other victim would fill as many units as the victim frees, and its new superblock would be the next victim.
     pub(crate) fn works_when_idle(&self) -> bool {
         let size = self.slots_per_superblock;
         let gains = |index: SuperblockNumber| {
@@ -61,7 +62,7 @@ impl Translation {
                     || self.superblocks.victim(&self.spec, size).is_some_and(gains)))
     }
 
-    /// Returns the superblock that is being emptied, or the next.
+    /// Returns the superblock that is being emptied, or the next victim.
     pub(super) fn choose_victim(&mut self, fold: bool) -> Option<Victim> {
         if let Some(victim) = self.victim {
             return Some(victim);
@@ -88,7 +89,7 @@ impl Translation {
         };
         let (filled, next) = match self.stream_of_moved(victim) {
             Some(stream) => self.move_from(victim, stream, sources),
-            // A victim without valid data is erased even if there is no erased flash to move data to.
+            // A victim without valid data is erased even if there is no erased flash for moved data.
             None if self.superblocks.get(victim.superblock).valid == 0 => {
                 (None, self.slots_per_superblock)
             }
@@ -100,7 +101,7 @@ impl Translation {
             self.superblocks.coming += 1;
             let emptied = self.superblocks.get_mut(victim.superblock);
             emptied.state = State::Emptied;
-            // Units of it may be in transit: it was filled just before.
+            // Some of its units may be in transit, because the superblock was filled just before.
             if emptied.pins == 0 && emptied.unstored == 0 {
                 self.release(victim.superblock);
             }
@@ -110,7 +111,7 @@ impl Translation {
         Progress::Filled(filled)
     }
 
-    /// Ends a partial unit of moved data, since the data in it prevents superblocks from being erased.
+    /// Ends a partial unit of moved data, because the data in it prevents superblocks from being erased.
     fn pad_moved(&mut self) -> Progress {
         let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
         padded.map_or(Progress::Nothing, Progress::Filled)

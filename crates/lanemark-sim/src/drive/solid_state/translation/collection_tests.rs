@@ -123,7 +123,7 @@ proptest! {
         const SIZE: u32 = 20;
         let states = [State::Erased, State::Open, State::Emptied, State::Erasing];
         let mut superblocks = filled(&all.iter().map(|(valid, ..)| *valid).collect::<Vec<_>>());
-        // Ages in any order: the superblocks were opened in the order of their keys.
+        // Ages may occur in any order: the superblocks were opened in the order of their keys.
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_key(|&index| (all[index].1, index));
         for (sequence, &index) in order.iter().enumerate() {
@@ -207,7 +207,7 @@ fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() 
         let victim = translation.superblocks.victim(&translation.spec, size).unwrap();
         let valid = f64::from(translation.superblocks.get(victim).valid);
         let pace = valid / (f64::from(size) - valid) * behind;
-        // A single unit of the host is too coarse to distinguish the paces.
+        // A single host unit is too coarse to distinguish the paces.
         let slots = (f64::from(unit) / pace).ceil() as u32;
         assert!(slots > 2, "{slots}");
         for slot in 1..slots {
@@ -303,7 +303,7 @@ fn an_idle_drive_works_until_enough_is_erased_and_its_cache_is_empty() {
     let erased = steady(4).superblocks.erased() as u32;
     assert_eq!([erased - 1, erased, erased + 1].map(|idle| works(idle, 0)), [false, false, true]);
     assert!(works(0, 1), "its cache is to be folded");
-    // If moved data would free no unit, the drive rests, unless it has already begun to move a victim.
+    // If moving data would not free a unit, the drive rests, unless it has already begun to move a victim.
     let mut translation = cached(0);
     translation.spec.erased_idle = erased + 1;
     translation.choose_victim(false);

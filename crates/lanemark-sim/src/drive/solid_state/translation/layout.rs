@@ -30,14 +30,15 @@ pub(crate) enum Layout {
     InOrder {
         /// Number of slots in order.
         slots: u32,
-        /// The part of them in the pseudo-SLC cache.
+        /// The part of these slots that is in the pseudo-SLC cache.
         cached: CachedLayout,
     },
     /// The first slots are in the order that random writes leave, and the rest are empty.
     Scattered(SteadyRandomLayout),
 }
 
-/// The first slots of a layout in order, if these are in the pseudo-SLC cache: its superblocks are partly filled.
+/// The first slots of a sequential layout, if they are in the pseudo-SLC cache, whose superblocks are only partly
+/// filled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CachedLayout {
     /// Superblocks of the cache with data.
@@ -54,10 +55,10 @@ impl CachedLayout {
         Self { superblocks: 0, each: 0, size }
     }
 
-    /// Returns the part of `slots` that was written into the cache of `flash` when they were written in order to the
-    /// erased drive. A superblock has `size` slots, and `each` in the cache; `kept` superblocks stay erased, in
-    /// addition to the superblocks that the cache always has. On a drive that emptied its cache while it was idle, the
-    /// cache's growth contains no data.
+    /// Returns the part of `slots` that went into the cache of `flash` when the slots were written in order to the
+    /// erased drive. A superblock has `size` slots, or `each` slots if it is in the cache; `kept` superblocks stay
+    /// erased, in addition to the superblocks that the cache always has. On a drive that emptied its cache while it was
+    /// idle, the cache's growth contains no data.
     pub(crate) fn of_written(
         flash: &FlashSpec,
         slots: u32,
@@ -219,7 +220,7 @@ pub(crate) fn decay(ratio: f64) -> f64 {
 }
 
 /// Returns the write amplification of greedy collection under uniform random writes, if the filled flash is `ratio`
-/// times the drive's capacity: T / L above.
+/// times the drive's capacity (T / L in the module's description).
 #[cfg(test)]
 pub(crate) fn write_amplification(ratio: f64) -> f64 {
     1.0 / (1.0 - libm::exp(-decay(ratio)))
@@ -230,7 +231,7 @@ impl SteadyRandomLayout {
     pub(crate) fn new(slots: u32, superblocks: u32, size: u32) -> Self {
         let ratio = f64::from(superblocks) * f64::from(size) / f64::from(slots);
         let c = decay(ratio);
-        // The share of all valid slots in superblocks of age a or older.
+        // The share of all valid slots that are in superblocks of age a or older.
         let older = |a: f64| (libm::exp(-a * c) - libm::exp(-c)) / (1.0 - libm::exp(-c));
         let mut starts: Vec<u32> = (0..=superblocks)
             .map(|index| {

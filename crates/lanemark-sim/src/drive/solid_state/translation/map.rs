@@ -1,9 +1,9 @@
 //! The part of the map that a run has changed: logical slot to flash slot.
 //!
-//! Open addressing in lines of eight entries, one line of the processor's cache each: the hash chooses a line by `slot
-//! / 8`, so a sequential run touches a line for eight slots. A full line continues in the next; a scattered slot finds
-//! room in its home line nine times out of ten, and costs twelve to twenty-five bytes. Memory depends on the touched
-//! slots and not on the drive's capacity. Entries are never removed.
+//! The table uses open addressing in lines of eight entries, each line one cache line of the processor: the hash
+//! chooses a line by `slot / 8`, so a sequential run touches one line for eight slots. A full line continues in the
+//! next line; a scattered slot finds room in its home line nine times out of ten, and costs twelve to twenty-five
+//! bytes. Memory depends on the touched slots and not on the drive's capacity. Entries are never removed.
 
 use std::hint::black_box;
 
@@ -11,7 +11,8 @@ const LANES: usize = 8;
 /// Maximum fill level of the table, in percent, before it doubles.
 const FULL_PERCENT: usize = 65;
 
-/// A flash slot, and below it the complement of its logical slot: zero is vacant, so that new memory needs no writing.
+/// A flash slot in the upper half, and the complement of its logical slot in the lower half: zero means vacant, so that
+/// new memory need not be initialised.
 type Entry = u64;
 const VACANT: Entry = 0;
 
@@ -31,7 +32,7 @@ fn place_in(entry: Entry) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Flash slots of logical slots that the run has changed.
+/// The flash slots of the logical slots that the run has changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Overrides {
     entries: Vec<Entry>,
@@ -74,8 +75,8 @@ impl Overrides {
         self.skipped + line as usize * LANES
     }
 
-    /// Prefetches the entries of `slots`: without a branch on their content, the processor waits for all of them at
-    /// once.
+    /// Prefetches the entries of `slots`: because there is no branch on their content, the processor waits for all of
+    /// them at once.
     #[inline]
     pub(crate) fn touch(&self, slots: impl Iterator<Item = u32>) {
         black_box(slots.fold(VACANT, |sum, slot| sum ^ self.entries[self.home(slot)]));
@@ -94,7 +95,7 @@ impl Overrides {
         }
     }
 
-    /// Returns the entry of `slot`, if another slot occupies its lane in the home line at `first`.
+    /// Returns the entry of `slot`, if another slot occupies its preferred lane in the home line at `first`.
     #[inline(never)]
     fn find_elsewhere(&self, slot: u32, mut first: usize) -> usize {
         let ends = |&entry: &Entry| is_of(entry, slot) || entry == VACANT;

@@ -3,11 +3,11 @@
 //! Page mapping with slots of 4 KiB. Flash is numbered in *places* of a slot each and in *units*, the amount that one
 //! die programs at once, so that unit u is on die `u mod dies`: consecutive data is striped over all dies, channels
 //! first. The original content is a formula ([`Layout`]); the changes of the run are a table ([`Overrides`]). Each
-//! superblock that the run fills keeps the logical slot of each place.
+//! superblock that the run fills records the logical slot of each place.
 //!
 //! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
-//! and return the units to program; the drive programs them, and reports with [`Translation::stored`]. Until then the
-//! superblock of the former content is *pinned*: it is not erased, so that a power cut ([`Translation::power_cut`])
+//! and return the units to program; the drive programs them, and reports this with [`Translation::stored`]. Until then
+//! the superblock of the former content is *pinned*: it is not erased, so that a power cut ([`Translation::power_cut`])
 //! finds either the new content or the old.
 //!
 //! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
@@ -63,7 +63,7 @@ pub(crate) struct SlotRun {
 pub(crate) struct FullUnit {
     /// The unit's number.
     pub unit: u32,
-    /// Number of its slots with data.
+    /// Number of the unit's slots with data.
     pub slots: u32,
 }
 
@@ -76,7 +76,7 @@ pub(crate) enum Stream {
     Hot,
     /// Data that collection moves.
     Moved,
-    /// Data that collection moves and the host will soon write again.
+    /// Data that collection moves and that the host will soon write again.
     MovedHot,
     /// Data that the host writes to the pseudo-SLC cache.
     PseudoSlc,
@@ -137,12 +137,12 @@ pub(crate) struct Translation {
     slots_per_unit: u32,
     slots_per_read: u32,
     slots_per_superblock: u32,
-    /// Slots of a superblock that is written with one bit a cell: whole units.
+    /// Number of slots in a superblock that is written with one bit in each cell, in whole units.
     pseudo_slc_each: u32,
     /// Minimum and maximum number of superblocks of the pseudo-SLC cache.
     pseudo_slc_kept: usize,
     pseudo_slc_max: usize,
-    /// Superblocks beyond the data of a full drive: they are not lent to the cache.
+    /// Superblocks in addition to the data of a full drive, which are not lent to the cache.
     reserve: usize,
     layout: Layout,
     overrides: Overrides,
@@ -159,7 +159,7 @@ pub(crate) struct Translation {
     pseudo_slc_used: usize,
     /// Superblocks that can be erased.
     to_erase: Vec<SuperblockNumber>,
-    /// Slots that collection still has to move for the host's writes.
+    /// Number of slots that collection still has to move for the host's writes.
     debt: f64,
     written: SlotsWritten,
     /// All mappings, for tests that follow the data.
@@ -205,7 +205,8 @@ impl Translation {
             Condition::Purged => in_order(0),
             Condition::Sequential => in_order(u64::from(written)),
             Condition::Random => {
-                // As many are erased as collection keeps, so collection continues with the first filled one.
+                // As many superblocks are erased as collection keeps, so collection continues with the first filled
+                // superblock.
                 let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
                 let filled = flash.blocks_per_plane - erased as u32;
                 Layout::Scattered(SteadyRandomLayout::new(written, filled, slots_per_superblock))
@@ -375,8 +376,8 @@ impl Translation {
     }
 
     /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon: it is hot
-    /// if the host has written less than half of the drive since, as uniform writes would take the whole drive on
-    /// average. Data that was moved is not hot.
+    /// if the host has written less than half of the drive since, because with uniform writes the host would write the
+    /// whole drive on average. Data that was moved is not hot.
     fn is_hot(&self, slot: u32) -> bool {
         let place = self.place_of(slot);
         place != EMPTY && {
@@ -423,7 +424,7 @@ impl Translation {
         self.placed(stream, slot, previous)
     }
 
-    /// Notes that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
+    /// Records that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
     #[inline]
     fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<FullUnit> {
         let frontier = self.frontiers[stream as usize].as_mut()?;
@@ -482,7 +483,7 @@ impl Translation {
         self.pool.push(previous);
     }
 
-    /// Ends the unit that `stream` is filling, if there is one, with its rest left empty.
+    /// Ends the unit that `stream` is filling, if there is one, and leaves the rest of the unit empty.
     pub(crate) fn pad(&mut self, stream: Stream) -> Option<FullUnit> {
         let slots_per_unit = self.slots_per_unit;
         let frontier = self.frontiers[stream as usize].as_mut()?;
@@ -503,7 +504,7 @@ impl Translation {
         Some(filled)
     }
 
-    /// Notes that the unit is programmed: the content that it replaces is no longer needed.
+    /// Records that the unit is programmed: the content that it replaces is no longer needed.
     pub(crate) fn stored(&mut self, unit: u32) {
         let Some(UnprogrammedUnit { previous }) = self.unstored.remove(unit) else { return };
         let index = self.superblock_of(unit * self.slots_per_unit);
@@ -519,7 +520,7 @@ impl Translation {
             match from.state {
                 _ if from.pins > 0 => {}
                 State::Emptied if from.unstored == 0 => self.release(index),
-                // No code reads its slots any more.
+                // The unit's slots are no longer read.
                 State::Closed if from.valid == 0 => from.slots = Vec::new(),
                 _ => {}
             }
@@ -536,18 +537,18 @@ impl Translation {
         self.to_erase.pop()
     }
 
-    /// Notes that all dies have erased their part of `superblock`.
+    /// Records that all dies have erased their part of `superblock`.
     pub(crate) fn erased(&mut self, superblock: SuperblockNumber) {
         self.pseudo_slc_used -= usize::from(self.superblocks.get(superblock).pseudo_slc);
         self.superblocks.erased_now(superblock);
     }
 
-    /// Notes that the host wrote a slot in place, which changes no map.
+    /// Records that the host wrote a slot in place, which does not change the map.
     pub(crate) fn write_in_place(&mut self) {
         self.written.host += 1;
     }
 
-    /// Returns the slots written to flash until now, by reason.
+    /// Returns the number of slots written to flash so far, by reason.
     pub(crate) fn written(&self) -> SlotsWritten {
         self.written
     }

@@ -5,6 +5,6 @@
 pub(crate) struct Placement {
     pub(crate) slot: u32,
     pub(crate) place: u32,
-    /// The place that the slot was moved from; `None` for data that the host wrote.
+    /// The place from which the slot was moved; `None` for data that the host wrote.
     pub(crate) from: Option<u32>,
 }

@@ -7,8 +7,8 @@ use crate::engine::number::SuperblockNumber;
 
 impl Translation {
     /// Cuts the power: data that is not stored is lost, and its former content is valid again. With `protected` buffers
-    /// everything is stored instead. Returns the slots that the host had written and that now have their former
-    /// content.
+    /// everything is stored instead. Returns the slots that the host had written and that now have their former content
+    /// again.
     pub(crate) fn power_cut(&mut self, protected: bool) -> Vec<u32> {
         let mut lost = Vec::new();
         for stream in Stream::ALL {
@@ -30,8 +30,8 @@ impl Translation {
         lost
     }
 
-    /// Rewinds lost units at the end of a superblock, which count as erased: the superblock is filled further from
-    /// there.
+    /// Rewinds lost units at the end of a superblock. They count as erased, and the superblock is filled further from
+    /// that point.
     fn rewind(&mut self, lost: &[u32]) {
         let mut superblocks: Vec<SuperblockNumber> =
             lost.iter().map(|&unit| self.superblock_of(unit * self.slots_per_unit)).collect();
@@ -114,8 +114,7 @@ impl Translation {
         }
     }
 
-    /// Returns the last place before `place` of the same slot that is stored, and whether the host has written the slot
-    /// since.
+    /// Returns the last stored place of the same slot before `place`, and whether the host has written the slot since.
     fn former(&self, place: u32) -> (u32, bool) {
         let (mut place, mut written) = (place, false);
         while place != EMPTY

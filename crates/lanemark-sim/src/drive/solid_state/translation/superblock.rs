@@ -2,7 +2,7 @@
 //!
 //! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: when a filled
 //! superblock has a given number of cycles less than the most worn one, its data, which is never overwritten, is moved
-//! to a worn one, so that its blocks are used.
+//! to a worn superblock, so that its own blocks are used.
 
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{Policy, TranslationSpec};
@@ -14,9 +14,9 @@ pub(crate) enum State {
     Erased,
     /// Being filled.
     Open,
-    /// Full, or closed before it was.
+    /// Full, or closed before it was full.
     Closed,
-    /// Without valid data: all data has been moved, and its new location is not stored yet.
+    /// Without valid data: all data has been moved, but is not yet stored at its new location.
     Emptied,
     /// Being erased.
     Erasing,
@@ -27,15 +27,15 @@ pub(crate) enum State {
 pub(crate) struct Superblock {
     /// State of the superblock.
     pub state: State,
-    /// Whether the superblock is written with one bit a cell.
+    /// Whether the superblock is written with one bit in each cell.
     pub pseudo_slc: bool,
     /// Number of slots with valid data.
     pub valid: u32,
-    /// Unstored slots elsewhere whose former content is here.
+    /// Number of unstored slots elsewhere whose former content is in this superblock.
     pub pins: u32,
     /// Full units of the superblock that are not stored yet.
     pub unstored: u32,
-    /// Number of superblocks opened before this one.
+    /// Number of superblocks that were opened before this one.
     pub sequence: u32,
     /// Slots that the host had written when the superblock was opened.
     pub opened_at: u64,
@@ -53,14 +53,14 @@ pub(crate) struct Superblock {
     pub as_found: bool,
 }
 
-/// The purpose that a superblock is opened for.
+/// The purpose for which a superblock is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purpose {
-    /// Whether the superblock will be written with one bit a cell.
+    /// Whether the superblock will be written with one bit in each cell.
     pub(crate) pseudo_slc: bool,
     /// Whether it is for data that will soon be overwritten.
     pub(crate) hot: bool,
-    /// Whether it is for data that survived the superblock that it was written to.
+    /// Whether it is for data that survived the superblock to which it was written.
     pub(crate) settled: bool,
     /// Whether it is for data that collection moves.
     pub(crate) moved: bool,
@@ -79,11 +79,11 @@ pub(crate) struct Superblocks {
     pub erases: u64,
     /// Number of superblocks that are emptied or being erased, and will be erased.
     pub coming: usize,
-    /// Victims chosen until now.
+    /// Victims chosen so far.
     chosen: u32,
 }
 
-/// Interval, in victims, at which one may be chosen for its wear.
+/// Interval, in victims, at which a victim may be chosen for its wear.
 const WEAR_TURN: u32 = 4;
 
 impl Superblocks {
@@ -151,7 +151,7 @@ impl Superblocks {
             let cycles = self.all[usize::from(self.erased[place])].cycles;
             if purpose.worn { u32::MAX - cycles } else { cycles }
         };
-        // The first minimum from the end: with equal wear the order is the order of erasing.
+        // The search takes the first minimum from the end, so that with equal wear the order is the order of erasing.
         let place = (0..=last).rev().min_by_key(key).unwrap_or(last);
         let index = self.erased.remove(place);
         let superblock = &mut self.all[usize::from(index)];
@@ -179,7 +179,7 @@ impl Superblocks {
         self.opened - self.all[usize::from(index)].sequence
     }
 
-    /// Notes that an erase has ended.
+    /// Records that an erase has ended.
     pub(crate) fn erased_now(&mut self, index: SuperblockNumber) {
         let superblock = &mut self.all[usize::from(index)];
         superblock.state = State::Erased;
@@ -193,7 +193,7 @@ impl Superblocks {
         self.erased.insert(0, index);
     }
 
-    /// Returns the superblock to collect next, if any collection gains space: each contains `size` slots.
+    /// Returns the superblock to collect next, if collecting it gains space; each superblock contains `size` slots.
     pub(crate) fn choose_victim(
         &mut self,
         spec: &TranslationSpec,

@@ -7,7 +7,7 @@ use lanemark_schema::units::{Duration, Ratio};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A drive of this many superblocks of 64 units of 8 slots, with `spare` superblocks in addition to its capacity.
+/// A drive with this many superblocks of 64 units of 8 slots, with `spare` superblocks in addition to its capacity.
 pub(super) fn drive(
     superblocks: u32,
     spare: u32,
@@ -276,8 +276,8 @@ proptest! {
     }
 }
 
-/// Returns the write amplification of uniform random writes over a whole drive, after the initial state has no more
-/// influence.
+/// Returns the write amplification of uniform random writes over a whole drive, after the influence of the initial
+/// state has vanished.
 fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
     let mut machine = Machine::new(drive, drive.capacity);
     let slots = u64::from(machine.translation.slots);
@@ -478,7 +478,7 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
     assert!((9..=10).contains(&seen), "{seen}");
 }
 
-/// A drive that was idle has moved all data out of the cache's growth before a run begins.
+/// A drive that was idle has moved all data out of the growing part of the cache before a run begins.
 #[test]
 fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
     let each = 2.0 / 3.0;

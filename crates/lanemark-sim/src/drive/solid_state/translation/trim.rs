@@ -6,7 +6,7 @@ use super::map::Overrides;
 use crate::engine::number::SuperblockNumber;
 
 impl Translation {
-    /// Forgets the data in the slots from `first` up to `end`.
+    /// Discards the data in the slots from `first` up to `end`.
     pub(crate) fn trim(&mut self, first: u64, end: u64) {
         if first == 0 && end >= self.slots.into() {
             return self.trim_all();
@@ -22,7 +22,7 @@ impl Translation {
         }
     }
 
-    /// Forgets all data, which needs no entry for each slot.
+    /// Discards all data, which does not require an entry for each slot.
     fn trim_all(&mut self) {
         let cached = CachedLayout::none(self.slots_per_superblock);
         self.layout = Layout::InOrder { slots: 0, cached };

@@ -8,15 +8,15 @@ use crate::engine::number::SuperblockNumber;
 pub(crate) struct Victim {
     /// Number of the superblock.
     pub superblock: SuperblockNumber,
-    /// Number of places searched until now.
+    /// Number of places searched so far.
     pub(super) next: u32,
     /// Valid slots when the superblock was chosen.
     pub(super) valid: u32,
 }
 
 /// The next places of the victim, and the logical slots that were written there. Their map entries are prefetched when
-/// they are found, long before their validity is tested: half of the places are found together when the other half
-/// remains.
+/// they are found, long before their validity is tested: one half of the places is searched for while the other half
+/// has not been tested yet.
 #[derive(Clone, Debug)]
 pub(crate) struct VictimCursor {
     pub(super) found: [(u32, u32); UPCOMING],

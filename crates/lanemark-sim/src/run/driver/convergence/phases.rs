@@ -27,8 +27,8 @@ impl Stretch {
         self.requests / self.seconds
     }
 
-    /// Returns whether the buffer that fills up in `next` does so because of the reserve that is used up before: flash
-    /// that takes data more slowly than the host sends it fills every buffer in front of it.
+    /// Returns whether the buffer that becomes full in `next` does so because of the reserve that was used up before:
+    /// flash that takes data more slowly than the host sends it fills every buffer upstream of it.
     fn causes(&self, next: &Self) -> bool {
         let is_buffer = |reserve| matches!(reserve, Reserve::WriteBuffer | Reserve::AdapterCache);
         self.ended_by.is_some_and(|reserve| !is_buffer(reserve))
@@ -36,7 +36,7 @@ impl Stretch {
             && next.seconds < SOON * self.seconds
     }
 
-    /// Returns the stretch merged with the next stretch.
+    /// Returns the part merged with the next part.
     fn with(self, next: &Self) -> Self {
         Self {
             until: next.until,
@@ -48,7 +48,7 @@ impl Stretch {
 }
 
 impl Convergence {
-    /// Returns the phases of the run, or an empty list if it has only one. The last one ends with the test, after
+    /// Returns the phases of the run, or an empty list if it has only one. The last phase ends with the test, after
     /// `length` if the run has converged.
     pub(super) fn phases(&self, length: Option<Duration>) -> Vec<RatePhase> {
         let Some(last) = self.batches.last() else { return Vec::new() };
@@ -108,7 +108,7 @@ impl Convergence {
     }
 }
 
-/// Returns whether two neighbouring stretches of a run of `all` seconds are one phase.
+/// Returns whether two neighbouring parts of a run of `all` seconds are one phase.
 fn is_one_phase(before: &Stretch, after: &Stretch, all: f64) -> bool {
     let is_short = before.seconds.min(after.seconds) < SHORTEST * all;
     let (one, other) = (before.rate(), after.rate());

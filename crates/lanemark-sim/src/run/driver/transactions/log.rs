@@ -14,7 +14,7 @@ pub(super) struct LogWrite {
 /// The writer of the log.
 #[derive(Default)]
 pub(super) struct LogWriter {
-    /// Users that no write has taken yet.
+    /// Users that are not part of a write yet.
     pub(super) waiting: Vec<u32>,
     /// Writes in flight, in order; the number of the first.
     pub(super) writes: VecDeque<LogWrite>,
