@@ -1,6 +1,7 @@
 //! The start of a served system: the content of its drive, the self-test of this machine, and the notes about both.
 
 use lanemark_schema::result::{DEVIATION_MAX, OutsideTime, StartContent};
+use lanemark_schema::text::grouped;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_serve::needs::{self, DriveNeeds};
 use lanemark_serve::selftest::MachineSpeed;
@@ -68,7 +69,7 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     tell!(
         "note: this machine serves up to {} requests/s of 4 KiB, and adds {:.0} us to one request at a time (at least {:.0} \
          us)",
-        grouped(speed.rate),
+        rounded(speed.rate),
         us(speed.client) + us(speed.late),
         us(speed.round_trip)
     );
@@ -76,7 +77,7 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     if f64::from(scale) > args.time_scale.factor() {
         tell!(
             "note: this drive reaches {} requests/s, and one request takes {:.0} us with its host: use --time-scale {scale}",
-            grouped(needs.rate),
+            rounded(needs.rate),
             us(needs.latency) + us(needs.host)
         );
     }
@@ -84,18 +85,10 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     Some(OutsideTime { client: speed.client, host })
 }
 
-/// Returns a rate with two significant digits and separated thousands.
-fn grouped(rate: f64) -> String {
+/// Formats a rate with two significant digits and commas between thousands.
+fn rounded(rate: f64) -> String {
     let step = 10f64.powf((rate.max(1.0).log10().floor() - 1.0).max(0.0));
-    let digits = format!("{:.0}", (rate / step).round() * step);
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    grouped(&format!("{:.0}", (rate / step).round() * step))
 }
 
 #[cfg(test)]
@@ -112,7 +105,7 @@ mod tests {
             (1_349_999.0, "1,300,000"),
             (996.0, "1,000"),
         ] {
-            assert_eq!(grouped(rate), text);
+            assert_eq!(rounded(rate), text);
         }
     }
 }

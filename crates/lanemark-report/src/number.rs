@@ -1,39 +1,16 @@
 //! Numbers for readers: three significant digits, and a fixed mark for absent values.
 //!
 //! Units are in column headers and are the same for a whole column, so no number has a unit except the percent sign and
-//! the `x` of a ratio. Numbers have no exponents. A page groups digits with [`grouped`], a terminal does not.
+//! the `x` of a ratio. Numbers have no exponents, and commas between thousands.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
-
-/// Text that replaces an absent value.
-pub(crate) const ABSENT: &str = "–";
+pub(crate) use lanemark_schema::text::{ABSENT, grouped, significant};
 
 /// The spread of figures that differ by less than the shown digits.
 pub(crate) const NO_SPREAD: &str = "±<0.1%";
 
 /// The error above which a figure is marked as missed.
 pub(crate) const ERROR_LARGE: f64 = 0.15;
-
-/// Formats `value` with three significant digits, all digits of the whole part, and up to three decimals.
-pub(crate) fn significant(value: f64) -> String {
-    let magnitude = value.abs();
-    if !value.is_finite() {
-        ABSENT.to_owned()
-    } else if magnitude == 0.0 {
-        "0".to_owned()
-    } else if magnitude < 0.0005 {
-        "<0.001".to_owned()
-    } else {
-        // At these limits, rounding to fewer decimals would carry into one more digit.
-        let decimals = match magnitude {
-            m if m >= 99.95 => 0,
-            m if m >= 9.995 => 1,
-            m if m >= 0.9995 => 2,
-            _ => 3,
-        };
-        format!("{value:.decimals$}")
-    }
-}
 
 /// Formats a published value with exactly the published digits.
 pub(crate) fn published(value: f64) -> String {
@@ -50,21 +27,6 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
         _ => text,
     }
-}
-
-/// Groups the digits of a number with commas between thousands, as pages show it.
-pub(crate) fn grouped(text: &str) -> String {
-    let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
-    let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
-    let whole = digits(&text[start..]);
-    let mut shown = text[..start].to_owned();
-    for (place, digit) in text[start..start + whole].chars().enumerate() {
-        if place > 0 && (whole - place) % 3 == 0 {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown + &text[start + whole..]
 }
 
 /// Formats a share as a percentage with one decimal.
@@ -181,32 +143,6 @@ impl LatencyUnit {
 mod tests {
     use super::*;
     use lanemark_schema::workload::Average;
-
-    #[test]
-    fn thousands_are_apart() {
-        let told = ["12", "1610", "-1234567.25", "(0.12345)", "–"].map(grouped);
-        assert_eq!(told, ["12", "1,610", "-1,234,567.25", "(0.12345)", "–"]);
-    }
-
-    #[test]
-    fn three_digits_are_significant() {
-        let cases = [
-            (1610.4, "1610"),
-            (99.96, "100"),
-            (37.24, "37.2"),
-            (9.996, "10.0"),
-            (2.345, "2.35"),
-            (0.0251, "0.025"),
-            (0.0001, "<0.001"),
-            (0.0, "0"),
-            (-37.24, "-37.2"),
-            (f64::NAN, ABSENT),
-            (f64::INFINITY, ABSENT),
-        ];
-        for (value, text) in cases {
-            assert_eq!(significant(value), text);
-        }
-    }
 
     #[test]
     fn signs_are_shown_and_zero_has_none() {

@@ -2,7 +2,7 @@
 //!
 //! A table contains no layout. [`crate::terminal`] computes widths, [`crate::html`] writes markup.
 
-use crate::number::{ABSENT, NO_SPREAD};
+use crate::number::{ABSENT, NO_SPREAD, grouped};
 
 /// Rows under named columns.
 #[derive(Clone, Debug, Default)]
@@ -96,6 +96,18 @@ impl Table {
         for row in &mut self.rows {
             let mut keep = kept.iter();
             row.cells.retain(|_| *keep.next().unwrap_or(&true));
+        }
+        self
+    }
+
+    /// Groups the digits of all numbers with commas between thousands.
+    pub(crate) fn with_grouped_numbers(mut self) -> Self {
+        for row in &mut self.rows {
+            for (cell, column) in row.cells.iter_mut().zip(&self.columns) {
+                if column.kind == ColumnKind::Number {
+                    cell.text = grouped(&cell.text);
+                }
+            }
         }
         self
     }

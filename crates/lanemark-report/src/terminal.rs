@@ -82,7 +82,7 @@ impl Sheet {
 
     /// Writes a table without its empty columns, and below it the names of the columns that did not fit.
     pub(crate) fn table(&mut self, table: &Table) {
-        let table = &table.clone().without_empty_columns();
+        let table = &table.clone().without_empty_columns().with_grouped_numbers();
         let layout = Layout::fit(table, self.width);
         for line in header_lines(table, &layout) {
             self.line(&[(line, Ink::Faint)]);

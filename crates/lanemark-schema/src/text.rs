@@ -1,4 +1,4 @@
-//! Untrusted text, in a form that is safe to display.
+//! Text for readers: untrusted text in a form that is safe to display, and numbers with three significant digits.
 //!
 //! Names come from result files, job files, traces, drives and paths. A terminal obeys control characters, and
 //! characters that change the writing direction make one text look like another ("Trojan Source", Boucher and Anderson,
@@ -30,6 +30,46 @@ pub fn shown(text: &str) -> Cow<'_, str> {
         _ => REPLACEMENT,
     };
     Cow::Owned(text.chars().map(one).collect())
+}
+
+/// Text that replaces an absent value.
+pub const ABSENT: &str = "–";
+
+/// Formats `value` with three significant digits, all digits of the whole part, up to three decimals, and commas between
+/// thousands.
+pub fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if !value.is_finite() {
+        ABSENT.to_owned()
+    } else if magnitude == 0.0 {
+        "0".to_owned()
+    } else if magnitude < 0.0005 {
+        "<0.001".to_owned()
+    } else {
+        // At these limits, rounding to fewer decimals would carry into one more digit.
+        let decimals = match magnitude {
+            m if m >= 99.95 => 0,
+            m if m >= 9.995 => 1,
+            m if m >= 0.9995 => 2,
+            _ => 3,
+        };
+        grouped(&format!("{value:.decimals$}"))
+    }
+}
+
+/// Groups the digits of a number with commas between thousands. Grouped digits stay as they are.
+pub fn grouped(text: &str) -> String {
+    let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
+    let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
+    let whole = digits(&text[start..]);
+    let mut shown = text[..start].to_owned();
+    for (place, digit) in text[start..start + whole].chars().enumerate() {
+        if place > 0 && (whole - place) % 3 == 0 {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown + &text[start + whole..]
 }
 
 /// Implements serialisation of a type as its displayed text.
@@ -70,6 +110,33 @@ mod tests {
         for text in ["SEQ1M Q8T1 read", "größe – 3 µs", "قراءة", "\u{200d}👩\u{200d}💻", "½"]
         {
             assert_eq!(shown(text), text);
+        }
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        let told = ["12", "1610", "-1234567.25", "(0.12345)", "–", "1,610"].map(grouped);
+        assert_eq!(told, ["12", "1,610", "-1,234,567.25", "(0.12345)", "–", "1,610"]);
+    }
+
+    #[test]
+    fn three_digits_are_significant() {
+        let cases = [
+            (1610.4, "1,610"),
+            (-1_827_490.0, "-1,827,490"),
+            (99.96, "100"),
+            (37.24, "37.2"),
+            (9.996, "10.0"),
+            (2.345, "2.35"),
+            (0.0251, "0.025"),
+            (0.0001, "<0.001"),
+            (0.0, "0"),
+            (-37.24, "-37.2"),
+            (f64::NAN, ABSENT),
+            (f64::INFINITY, ABSENT),
+        ];
+        for (value, text) in cases {
+            assert_eq!(significant(value), text);
         }
     }
 }

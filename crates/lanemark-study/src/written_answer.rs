@@ -6,6 +6,7 @@
 //! value in per cent, without its sign. A claim bounds such an expression.
 
 use lanemark_schema::result::{Metric, StudyAnswer, StudyClaim, StudySystem};
+use lanemark_schema::text::significant;
 
 use crate::document::Section;
 use crate::error::{Location, StudyError};
@@ -180,7 +181,7 @@ impl Expression {
     fn shown(&self, systems: &[StudySystem]) -> Option<String> {
         let value = self.value(systems)?;
         Some(match &self.second {
-            None => grouped(value),
+            None => significant(value),
             Some((Operator::Ratio, _)) if value >= 9.95 => format!("{value:.0}"),
             Some((Operator::Ratio, _)) => format!("{value:.1}"),
             Some((Operator::Difference, _)) if value >= 9.95 => format!("{value:.0}%"),
@@ -223,38 +224,9 @@ impl Cell {
     }
 }
 
-/// Formats a figure with three significant digits, and commas between thousands.
-fn grouped(value: f64) -> String {
-    let magnitude = value.abs();
-    let decimals = match magnitude {
-        magnitude if magnitude >= 99.95 => 0,
-        magnitude if magnitude >= 9.995 => 1,
-        _ => 2,
-    };
-    let text = format!("{value:.decimals$}");
-    let whole = text.split('.').next().unwrap_or(&text).trim_start_matches('-').len();
-    let start = text.len() - text.trim_start_matches('-').len();
-    let mut shown = String::new();
-    for (place, letter) in text.chars().enumerate() {
-        let left = (start + whole).saturating_sub(place);
-        if place > start && left > 0 && left % 3 == 0 {
-            shown.push(',');
-        }
-        shown.push(letter);
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_have_three_digits_and_commas() {
-        let shown =
-            [0.854917, 8.12974, 55.218, 113.456, 1827.49, 1_367_230.0, -1827.49].map(grouped);
-        assert_eq!(shown, ["0.85", "8.13", "55.2", "113", "1,827", "1,367,230", "-1,827"]);
-    }
 
     #[test]
     fn expressions_name_known_cells_only() {

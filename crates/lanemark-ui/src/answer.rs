@@ -5,6 +5,7 @@
 //! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
 //! hop that causes the difference. A hop that is busy nearly all the time is named without this comparison.
 
+use lanemark_schema::text::significant;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{Figures, HopFigures};
@@ -286,21 +287,6 @@ fn latency(us: f64) -> String {
         us if us >= 1e3 => format!("{} ms", significant(us / 1e3)),
         us => format!("{} µs", significant(us)),
     }
-}
-
-/// Formats a number with three significant digits and separators of thousands.
-fn significant(value: f64) -> String {
-    let decimals = (2.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
-    let text = format!("{value:.decimals$}");
-    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) && digit.is_ascii_digit() {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    if rest.is_empty() { grouped } else { format!("{grouped}.{rest}") }
 }
 
 #[cfg(test)]
