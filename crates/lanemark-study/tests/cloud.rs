@@ -167,7 +167,7 @@ fn hostile_values_of_a_volume_are_named() {
         ("drive.cloud.throughput", "999 kB/s", "drive.cloud.throughput = 999000"),
         ("drive.cloud.throughput", "0 B/s", "drive.cloud.throughput = 0"),
         ("drive.cloud.throughput", "fast", "throughput = fast"),
-        ("drive.cloud.unit", "0 B", "drive.cloud.unit = 0 B: a multiple of 4096 B"),
+        ("drive.cloud.unit", "0 B", "drive.cloud.unit = 0 B: a multiple of 4 KiB from 4 KiB"),
         ("drive.cloud.unit", "17 MiB", "drive.cloud.unit"),
         ("drive.cloud.read_latency", "0 us", "drive.cloud.read_latency = 0"),
         ("drive.cloud.read_latency", "61 s", "drive.cloud.read_latency"),
