@@ -2,7 +2,7 @@
 
 use super::bounds::{STEP_TIME_MAX, SpecError, within};
 use super::flash::SLOT;
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
 
 /// A block volume of a cloud provider: limits of operations and of bytes, burst credits, and a latency.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,11 +155,6 @@ impl CloudSpec {
 pub(crate) fn time_of(amount: u64, rate: u64) -> Duration {
     let picoseconds = (u128::from(amount) * 1_000_000_000_000).div_ceil(u128::from(rate.max(1)));
     Duration::from_picoseconds(u64::try_from(picoseconds).unwrap_or(u64::MAX))
-}
-
-/// Returns a limit of bytes as text.
-pub(crate) fn rate_text(rate: u64) -> String {
-    BytesPerSecond(rate).to_string()
 }
 
 #[cfg(test)]

@@ -204,7 +204,7 @@ fn a_test_reports_the_phase_of_the_burst() {
     let sample = run_length_watched(&system, &asked, key, length, &mut |_| true).unwrap();
     let [burst, refill] = sample.phases.as_slice() else { panic!("{:?}", sample.phases) };
     assert_eq!(burst.ended_by, Some(Reserve::OperationCredits));
-    close(burst.until.as_seconds(), 40.0, 0.03);
+    close(burst.until.as_seconds(), 40.0, 0.01);
     close(burst.iops, 3_000.0, 0.01);
     close(refill.iops, 300.0, 0.1);
 }

@@ -82,7 +82,8 @@ impl Bucket {
     pub(super) fn left(&self) -> Option<u64> {
         let credits = self.credits?;
         let missing = credits.full_at.since_or_zero(self.used.last_at).picoseconds();
-        let missing = u128::from(missing) * u128::from(self.limit.rate) / 1_000_000_000_000;
+        let missing = u128::from(missing) * u128::from(self.limit.rate);
+        let missing = missing.div_ceil(1_000_000_000_000);
         Some(credits.burst.credits.saturating_sub(u64::try_from(missing).unwrap_or(u64::MAX)))
     }
 

@@ -2,10 +2,9 @@
 
 use crate::drive::law::{MediaDemand, MediumLaw};
 use crate::engine::station::Demand;
-use crate::spec::cloud::rate_text;
 use crate::spec::{CloudSpec, LatencySpec, LimitSpec};
 use lanemark_schema::result::HopId;
-use lanemark_schema::units::{Duration, Ratio};
+use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
 
 impl MediumLaw for CloudSpec {
@@ -77,20 +76,21 @@ impl CloudSpec {
     }
 
     fn text(&self) -> String {
-        let of = |limit: LimitSpec, text: fn(u64) -> String, noun: &str| {
-            let steady = text(limit.rate);
-            match limit.burst {
-                Some(burst) => {
-                    format!("{steady}{noun}, {} while credits last", text(burst.rate))
-                }
-                None => format!("{steady}{noun}"),
-            }
-        };
-        let count = |rate: u64| rate.to_string();
-        let operations = self
-            .operations
-            .map(|limit| format!("{} of up to {}", of(limit, count, " operations/s"), self.unit));
-        let bytes = self.bytes.map(|limit| of(limit, rate_text, ""));
+        let operations = self.operations.map(|LimitSpec { rate, burst }| {
+            let steady = format!("{rate} operations/s of up to {}", self.unit);
+            with_burst(steady, burst.map(|burst| burst.rate.to_string()))
+        });
+        let bytes = self.bytes.map(|LimitSpec { rate, burst }| {
+            let rate_text = |rate| BytesPerSecond(rate).to_string();
+            with_burst(rate_text(rate), burst.map(|burst| rate_text(burst.rate)))
+        });
         operations.into_iter().chain(bytes).collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn with_burst(steady: String, burst: Option<String>) -> String {
+    match burst {
+        Some(burst) => format!("{steady}, {burst} while credits last"),
+        None => steady,
     }
 }
