@@ -1,4 +1,4 @@
-//! The burst credits of a cloud volume as a sentence: `The I/O credits end after 30.0 min at this load; then 300 IOPS.`
+//! The end of a cloud volume's burst credits as a sentence.
 
 use lanemark_schema::result::{CreditUse, Reserve, TestResult};
 
@@ -13,7 +13,7 @@ pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
     }
 }
 
-/// States for each kind of credits when it ends, or that none ends.
+/// States the end of each kind of credits, or that they do not end.
 fn of_one(test: &TestResult) -> Option<String> {
     let credits = &test.samples.first()?.credits;
     let first = credits.first()?;
@@ -28,7 +28,7 @@ fn of_one(test: &TestResult) -> Option<String> {
     Some(parts.join(" "))
 }
 
-/// States the first end of credits among several tests, each of which starts with the credits of the volume.
+/// States the first end of credits among several tests. Each test starts with the credits of the volume.
 fn of_several(tests: &[TestResult]) -> Option<String> {
     let credits = |test: &TestResult| test.samples.first().map(|one| one.credits.clone());
     let all = tests.iter().filter_map(|test| Some((test, credits(test)?)));

@@ -252,7 +252,7 @@ impl Drive {
     }
 }
 
-/// The model of a drive and what its tables state beside it.
+/// The model of a drive, with further values of its tables.
 struct Parts {
     spec: DriveSpec,
     transfer_max: Option<Bytes>,

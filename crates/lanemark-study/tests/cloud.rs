@@ -65,8 +65,8 @@ fn the_credits_of_gp2_last_as_its_table_states() {
     }
 }
 
-/// "Throughput Optimized HDD and Cold HDD volumes": a full bucket is enough for a scan of a 1 TiB volume in 1.17 hours at
-/// 250 MiB/s, and for one of sc1 in 3.64 hours at 80 MiB/s.
+/// "Throughput Optimized HDD and Cold HDD volumes": a full bucket is enough for a scan of a 1 TiB volume in 1.17 hours
+/// at 250 MiB/s, and for one of sc1 in 3.64 hours at 80 MiB/s.
 #[test]
 fn the_credits_of_disk_volumes_are_enough_for_a_scan() {
     for (name, burst, refill) in [("aws-st1-1tib", 250.0, 40.0), ("aws-sc1-1tib", 80.0, 12.0)] {
@@ -125,7 +125,7 @@ fn volumes_without_credits_deliver_what_is_provisioned() {
     }
 }
 
-/// The bandwidth of the instance, 593.75 MB/s, limits a volume of 1,000 MiB/s, and two volumes of the instance share it.
+/// The bandwidth of the instance, 593.75 MB/s, limits a volume of 1,000 MiB/s. Two volumes of the instance share it.
 #[test]
 fn the_instance_limits_its_volumes_together() {
     let name = "aws-gp3-1tib-16000@aws-m5-4xlarge:volume";

@@ -3,8 +3,8 @@
 //! Both are kept as instants (the virtual scheduling form of the generic cell rate algorithm, ITU-T I.371). The peak
 //! rate `p` permits the next amount once the last one has taken its time at that rate, without any tolerance. The
 //! bucket is refilled at the rate `r` up to `C` credits. It is kept as the instant `f` at which it would be full again:
-//! it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An amount above `C` waits until the
-//! bucket is full, and leaves it that far below zero.
+//! it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An amount above `C` waits until
+//! the bucket is full, and leaves it that far below zero.
 
 use crate::spec::cloud::time_of;
 use crate::spec::{BurstSpec, LimitSpec};
@@ -152,7 +152,7 @@ mod tests {
         LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) }
     }
 
-    /// Passes amounts of `each` as fast as the limit permits, `pause` seconds after each other, and returns the instants.
+    /// Passes amounts of `each` as fast as the limit permits, `pause` seconds after each other. Returns the instants.
     fn passed(bucket: &mut Bucket, count: usize, each: u64, pause: f64, from: f64) -> Vec<Instant> {
         let mut now = at(from);
         let pause = Duration::from_picoseconds((pause * 1e12) as u64);

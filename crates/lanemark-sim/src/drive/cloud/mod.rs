@@ -5,9 +5,9 @@
 //! ```
 //!
 //! A request waits until both limits permit it (`bucket`), is never refused, and delays the requests after it. It then
-//! takes a latency that is drawn for it alone, so later requests may overtake it there. The latency is lognormal:
-//! `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers everything beyond the
-//! links of the host: the network, the provider's servers and their media.
+//! takes its own latency, so later requests may overtake it there. The latency is lognormal: `m exp(s z)` with the
+//! median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers everything beyond the links of the host:
+//! the network, the provider's servers and their media.
 //!
 //! A write is complete once it is stored, so a flush has no work. `docs/model/cloud-volumes.md` has the sources.
 

@@ -6,7 +6,7 @@ use lanemark_schema::units::{Duration, Instant};
 
 /// The share of a reserve's first amount at which it is used up.
 const USED_UP: f64 = 0.02;
-/// The same share for credits, which are used up exactly.
+/// The share of a volume's first credits at which they are used up: they end exactly.
 const CREDITS_USED_UP: f64 = 0.000_1;
 /// The smallest difference between the rates of neighbouring phases, as a share of the larger one.
 const DIFFERENT: f64 = 0.1;
