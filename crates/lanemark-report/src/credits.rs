@@ -8,14 +8,13 @@ use crate::over_time::time_told;
 /// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
 pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
     match tests {
-        [only] => of_one(only),
+        [only] => of_load(&only.samples.first()?.credits),
         several => of_several(several),
     }
 }
 
-/// States the end of each kind of credits, or that they do not end.
-fn of_one(test: &TestResult) -> Option<String> {
-    let credits = &test.samples.first()?.credits;
+/// States the end of each kind of credits under a load, or that they do not end.
+pub(crate) fn of_load(credits: &[CreditUse]) -> Option<String> {
     let first = credits.first()?;
     let mut ending: Vec<&CreditUse> = credits.iter().filter(|one| one.end.is_some()).collect();
     ending.sort_by_key(|one| one.end);

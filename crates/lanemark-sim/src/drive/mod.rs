@@ -78,7 +78,12 @@ impl Drive {
 
     /// Returns the data that the drive has written until now.
     pub(super) fn usage(&self) -> DriveUse {
-        DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
+        let buffered = match &self.media {
+            Media::SolidState(_) | Media::Disk(_) => self.buffer.held(),
+            // A volume only holds the data of writes in flight.
+            Media::Cloud(_) => Bytes::ZERO,
+        };
+        DriveUse { buffered, ..media!(&self.media, media => media.usage()) }
     }
 
     /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the
