@@ -10,6 +10,7 @@ pub(crate) use value::{Value, shown_value};
 use lanemark_lab::open_library;
 use lanemark_study::Library;
 use lanemark_study::catalogue::{self, DriveEntry};
+use lanemark_study::drive::DriveKind;
 use lanemark_study::library::LibraryKind;
 use serde::Serialize;
 
@@ -45,7 +46,9 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
     let of_drives = args.interface.is_some() || args.year.is_some() || args.maker.is_some();
     let wanted = |kind: LibraryKind| match args.kind {
         None => kind == LibraryKind::Drive || !of_drives,
-        Some(EntryKind::Drive | EntryKind::Ssd | EntryKind::Hdd) => kind == LibraryKind::Drive,
+        Some(EntryKind::Drive | EntryKind::Ssd | EntryKind::Hdd | EntryKind::CloudVolume) => {
+            kind == LibraryKind::Drive
+        }
         Some(EntryKind::Platform) => kind == LibraryKind::Platform && !of_drives,
         Some(EntryKind::Host) => kind == LibraryKind::Host && !of_drives,
         Some(EntryKind::Workload) => kind == LibraryKind::Workload && !of_drives,
@@ -88,14 +91,14 @@ impl ListedDrive {
 }
 
 fn media(entry: &DriveEntry) -> &'static str {
-    if entry.is_disk { "hard disk" } else { "SSD" }
+    entry.kind.name()
 }
 
 fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     let asked = kinds(args);
     if asked.is_empty() {
         return Err(Failure::input("--interface, --year and --maker apply only to drives")
-            .hint("remove --kind, or use --kind drive, ssd or hdd"));
+            .hint("remove --kind, or use --kind drive, ssd, hdd or cloud-volume"));
     }
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -147,8 +150,9 @@ fn fits(entry: &DriveEntry, args: &LibraryListArgs) -> bool {
         && year.is_none_or(|years| entry.year.is_some_and(|year| years.contains(&year)))
         && maker.is_none_or(|maker| entry.maker.to_lowercase() == maker)
         && match args.kind {
-            Some(EntryKind::Ssd) => !entry.is_disk,
-            Some(EntryKind::Hdd) => entry.is_disk,
+            Some(EntryKind::Ssd) => entry.kind == DriveKind::SolidState,
+            Some(EntryKind::Hdd) => entry.kind == DriveKind::Disk,
+            Some(EntryKind::CloudVolume) => entry.kind == DriveKind::CloudVolume,
             _ => true,
         }
 }

@@ -160,7 +160,7 @@ fn cache(spec: &CheckedSystem) -> Bytes {
     let drive = &spec.first().drive;
     let cache = match &drive.media {
         MediaSpec::Flash(flash) => flash.translation.pseudo_slc,
-        MediaSpec::Disk(_) => None,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => None,
     };
     cache.map_or(drive.capacity, |cache| Bytes(cache.capacity.get() + cache.growth.get()))
 }

@@ -203,8 +203,8 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     let plain = alone && whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
     let settled = |drive: &AttachmentSpec| match &drive.drive.media {
         MediaSpec::Flash(flash) => flash.translation.map.is_none(),
-        // The rate of a disk also depends on how far the test proceeds.
-        MediaSpec::Disk(_) => false,
+        // The rate of a disk depends on how far the test proceeds, and the rate of a volume on its credits.
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
     let even = |side: &&mut Side| {
         let faults = !side.workload.faults.is_empty() || !side.system.spec.faults.is_empty();

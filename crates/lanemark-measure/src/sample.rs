@@ -409,6 +409,7 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         converged: None,
         similar: None,
         phases: Vec::new(),
+        credits: Vec::new(),
         live: None,
         replay: None,
         complete: !stopped && rule_ended,

@@ -108,6 +108,7 @@ impl RepeatCounts {
             converged: None,
             similar: None,
             phases: Vec::new(),
+            credits: Vec::new(),
             live: None,
             replay: None,
             series: None,

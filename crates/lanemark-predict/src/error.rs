@@ -93,6 +93,12 @@ pub enum PredictError {
         /// Whether the template is a hard disk.
         is_disk: bool,
     },
+    /// The template is a cloud volume, whose limits are known.
+    #[error("{template} is a cloud volume: its provider states its limits, so they are not fitted")]
+    CloudTemplate {
+        /// Name of the template.
+        template: String,
+    },
     /// The search reached a system or a test that is not valid.
     #[error("the search reached a system that cannot be simulated: {0}")]
     Unfit(String),
@@ -127,6 +133,7 @@ impl PredictError {
             Self::OtherMedia { .. } => {
                 "give a hard disk of the same speed with --like, such as seagate-barracuda-1tb or a file created by `lanemark drive new --rpm`"
             }
+            Self::CloudTemplate { .. } => "write the limits into [cloud] of a drive file",
             Self::Unfit(_) => "give a template that is closer to the drive with --like",
             Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
         };

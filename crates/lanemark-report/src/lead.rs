@@ -6,7 +6,7 @@ use lanemark_schema::workload::Operation;
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known, significant};
 use crate::terminal::Sheet;
-use crate::{durable, target};
+use crate::{credits, durable, target};
 
 /// Writes a sentence in lines of the style's width.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
@@ -29,6 +29,9 @@ pub(crate) fn run(run: &RunResult) -> String {
     }
     if let Some(limits) = limits(&run.tests) {
         text += &format!(" {limits}");
+    }
+    if let Some(credits) = credits::sentences(&run.tests) {
+        text += &format!(" {credits}");
     }
     if !run.complete {
         text += " The run was interrupted.";

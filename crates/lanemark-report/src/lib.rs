@@ -15,6 +15,7 @@ mod beside;
 mod budget;
 mod calibration;
 mod compare_table;
+mod credits;
 mod database;
 mod drive;
 mod durable;

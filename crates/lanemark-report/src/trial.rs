@@ -8,6 +8,7 @@ use lanemark_schema::result::{LiveUse, PairedRatio, RunResult, Sample, Statistic
 use lanemark_schema::workload::Average;
 
 use crate::Style;
+use crate::credits;
 use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
@@ -113,6 +114,11 @@ impl<'r> TrialSystem<'r> {
         (whole > 0.0).then(|| (name.to_owned(), time / whole))
     }
 
+    /// States when the burst credits end at the load of the first turn, if the system has any.
+    fn end_of_credits(&self) -> Option<String> {
+        credits::of_load(&self.turns.first()?.0.credits)
+    }
+
     /// Returns the ratio of this system's time to the other's.
     fn over(&self, other: &Self) -> Option<PairedRatio> {
         let pairs: Vec<(f64, f64)> = other.times().into_iter().zip(self.times()).collect();
@@ -189,7 +195,16 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
     if let Some(table) = table(runs) {
         sheet.table(&table);
     }
-    let scales = runs.iter().filter_map(|run| TrialSystem::of(run)).map(|one| one.time_scale());
+    let systems: Vec<TrialSystem<'_>> =
+        runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
+    let ends = systems.iter().filter_map(|one| Some((one.name, one.end_of_credits()?)));
+    for (number, (name, end)) in ends.enumerate() {
+        if number == 0 {
+            sheet.blank();
+        }
+        sheet.paragraph(&format!("{name}: {end}"));
+    }
+    let scales = systems.iter().map(|one| one.time_scale());
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
         sheet.aside(&format!(

@@ -3,6 +3,7 @@
 use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
+use crate::credits;
 use crate::number::{ABSENT, fixed, grouped, is_wide, percent_signed, percent_whole, significant};
 use crate::path::lost;
 use crate::run_table::{wide_of, widest_of};
@@ -246,6 +247,7 @@ fn told(test: &WhatIfTest) -> String {
         let limit = outlook.path.as_ref().and_then(path_limit);
         let limit = limit.unwrap_or_else(|| "its hops are not known".to_owned());
         text += &format!(" {when}: {limit}.");
+        text += &credits::of_load(&outlook.credits).map_or(String::new(), |end| format!(" {end}"));
     }
     if let Some(loss) = test.other.path.as_ref().and_then(|path| path.loss.as_ref()) {
         text += &format!(" {}", lost(loss, test.random));

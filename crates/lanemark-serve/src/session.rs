@@ -348,11 +348,12 @@ pub(crate) fn prior(content: StartContent) -> PriorContent {
     PriorContent { is_just_written, ..written_bytes.into() }
 }
 
-/// Returns whether a drive's content at the start depends on the plan. A disk's timing does not depend on its content.
+/// Returns whether a drive's content at the start depends on the plan. The timing of disks and cloud volumes does not
+/// depend on it.
 pub fn is_content_free(system: &SystemSpec) -> bool {
     system.attachments.iter().any(|attachment| match &attachment.drive.media {
         MediaSpec::Flash(flash) => flash.condition == Condition::Fresh,
-        MediaSpec::Disk(_) => false,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     })
 }
 
@@ -403,6 +404,7 @@ fn empty() -> Sample {
         converged: None,
         similar: None,
         phases: Vec::new(),
+        credits: Vec::new(),
         live: None,
         complete: true,
     }

@@ -5,7 +5,7 @@
 use lanemark_schema::units::Bytes;
 use lanemark_sim::spec::ProtocolKind;
 
-use crate::drive::{Drive, Plug};
+use crate::drive::{Drive, DriveKind, Plug};
 use crate::error::StudyError;
 use crate::library::{Library, LibraryKind};
 
@@ -25,8 +25,8 @@ pub struct DriveEntry {
     pub maker: String,
     /// The year, if the file's ratings or its first line state it.
     pub year: Option<u16>,
-    /// Whether it is a hard disk.
-    pub is_disk: bool,
+    /// Kind of the drive.
+    pub kind: DriveKind,
     /// Protocol of the drive.
     pub protocol: ProtocolKind,
     /// Connector of the drive.
@@ -49,12 +49,12 @@ pub fn drive(library: &Library, id: &str) -> Result<DriveEntry, StudyError> {
         Ok((name, year.transpose()?.flatten(), Drive::read_rated(root)?))
     })?;
     let location = crate::error::Location::file(file.file());
-    let (is_disk, (capacity, protocol, plug)) =
+    let (kind, (capacity, protocol, plug)) =
         rest.ok_or_else(|| StudyError::new(location, "the head of the drive can't be read"))?;
     let year = rated_year.and_then(|year| u16::try_from(year).ok());
     let year = year.or_else(|| year_of(file.text().lines().next().unwrap_or_default()));
     let id = id.to_owned();
-    Ok(DriveEntry { id, maker: maker(&name), name, year, is_disk, protocol, plug, capacity })
+    Ok(DriveEntry { id, maker: maker(&name), name, year, kind, protocol, plug, capacity })
 }
 
 /// Returns the maker with whose name `name` begins.
@@ -85,7 +85,9 @@ mod tests {
         assert!(dated * 10 > entries.len() * 8, "{dated} of {} have a year", entries.len());
         let find = |id: &str| entries.iter().find(|entry| entry.id == id).unwrap();
         let old = find("intel-x25-e-32gb");
-        assert_eq!((old.maker.as_str(), old.year, old.is_disk), ("Intel", Some(2008), false));
+        let of = (old.maker.as_str(), old.year, old.kind);
+        assert_eq!(of, ("Intel", Some(2008), DriveKind::SolidState));
+        assert_eq!(find("aws-gp3-1tib").kind, DriveKind::CloudVolume);
         assert_eq!(old.plug.to_string(), "SATA 3 Gb/s");
         assert_eq!(find("crucial-p5-plus-1tb").plug.to_string(), "PCIe 4.0 x4");
     }

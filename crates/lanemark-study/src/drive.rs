@@ -1,4 +1,4 @@
-//! `library/drives/*.toml`: a solid-state drive, or a hard disk.
+//! `library/drives/*.toml`: a solid-state drive, a hard disk, or a cloud volume.
 
 use lanemark_schema::units::{BitsPerSecond, Bytes, Duration};
 use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, ReadRetries, Training};
@@ -8,6 +8,7 @@ use lanemark_sim::link::{
 use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache};
 use lanemark_sim::{Extent, Multipath, NAMESPACES_MAX, extents};
 
+use crate::cloud::{self, CloudVolume};
 use crate::disk;
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
@@ -58,10 +59,32 @@ pub struct Second {
 }
 
 /// The kind of drive that a file describes.
-#[derive(Clone, Copy)]
-enum DriveKind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriveKind {
+    /// A solid-state drive.
     SolidState,
+    /// A hard disk.
     Disk,
+    /// A volume of a cloud provider.
+    CloudVolume,
+}
+
+/// The kinds of drives: `drive.kind`.
+const KINDS: [(&str, DriveKind); 3] = [
+    ("ssd", DriveKind::SolidState),
+    ("hdd", DriveKind::Disk),
+    ("cloud-volume", DriveKind::CloudVolume),
+];
+
+impl DriveKind {
+    /// Returns the name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SolidState => "SSD",
+            Self::Disk => "hard disk",
+            Self::CloudVolume => "cloud volume",
+        }
+    }
 }
 
 /// The connector of a drive or port: the maximum rate and width of its link.
@@ -158,22 +181,21 @@ impl Drive {
         document.read("drive", Some(context), Self::read_root)
     }
 
-    /// Reads the values on which ratings depend: whether the drive is a hard disk, its capacity, protocol and
-    /// connector. Returns `None` if one of them is wrong, and records the error.
+    /// Reads the values that ratings depend on: kind, capacity, protocol and connector of the drive. Returns `None` if
+    /// one of them is wrong, and records the error.
     pub(crate) fn read_rated(
         root: &Section<'_>,
-    ) -> Result<Option<(bool, (Bytes, ProtocolKind, Plug))>, StudyError> {
+    ) -> Result<Option<(DriveKind, (Bytes, ProtocolKind, Plug))>, StudyError> {
         let drive = root.table("drive")?;
-        let is_disk = root.part(|| drive.choice("kind", &[("ssd", false), ("hdd", true)]))?;
+        let kind = root.part(|| drive.choice("kind", &KINDS))?;
         let capacity = drive.quantity("capacity")?;
         let port = root.part(|| Port::read(&drive))?;
-        Ok(is_disk.zip(port).map(|(is_disk, port)| (is_disk, (capacity, port.protocol, port.plug))))
+        Ok(kind.zip(port).map(|(kind, port)| (kind, (capacity, port.protocol, port.plug))))
     }
 
     fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
         let drive = root.table("drive")?;
-        let kinds = [("ssd", DriveKind::SolidState), ("hdd", DriveKind::Disk)];
-        let kind = root.part(|| drive.choice("kind", &kinds))?;
+        let kind = root.part(|| drive.choice("kind", &KINDS))?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
         let port = root.part(|| Port::read(&drive))?;
@@ -187,49 +209,20 @@ impl Drive {
         // The ratings were read when the file was completed from them.
         root.has("rated");
 
-        let front_end = root.table("front_end")?;
-        let buffer = root.table("buffer")?;
-        let data_path = root.settings("data_path")?;
         // If the kind is wrong, the file's tables determine how to continue.
-        let is_disk = kind.map_or(root.has("disk"), |kind| matches!(kind, DriveKind::Disk));
-        let mut retries = None;
-        let spec = DriveSpec {
-            capacity,
-            front_end: FrontEndSpec {
-                engines: front_end.integer("engines", 1, 1024)? as u32,
-                read_time: front_end.quantity("read_time")?,
-                write_time: front_end.quantity("write_time")?,
-                read_unit_time: front_end
-                    .optional_quantity("read_unit_time")?
-                    .unwrap_or(Duration::ZERO),
-                read_latency: front_end.quantity("read_latency")?,
-                miss_latency: front_end
-                    .optional_quantity("miss_latency")?
-                    .unwrap_or(Duration::ZERO),
-                write_latency: front_end.quantity("write_latency")?,
-                flush_latency: front_end
-                    .optional_quantity("flush_latency")?
-                    .unwrap_or(Duration::ZERO),
-            },
-            buffer: buffer.quantity("capacity")?,
-            write_cache: buffer.setting("power_loss", WRITE_CACHES)?.unwrap_or_default(),
-            read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
-            data_path_read: data_path.optional_quantity("read")?,
-            data_path_write: data_path.optional_quantity("write")?,
-            media: match is_disk {
-                false => {
-                    let (flash, repeated) = flash::read(root)?;
-                    retries = Some(repeated).filter(|repeated| repeated.share.get() > 0.0);
-                    MediaSpec::Flash(flash)
-                }
-                true => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
-            },
-            power: power::drive(root, is_disk)?,
+        let kind = kind.unwrap_or(match (root.has("disk"), root.has("cloud")) {
+            (true, _) => DriveKind::Disk,
+            (false, true) => DriveKind::CloudVolume,
+            (false, false) => DriveKind::SolidState,
+        });
+        let Parts { spec, transfer_max, retries } = match kind {
+            DriveKind::CloudVolume => {
+                let CloudVolume { spec, transfer_max } =
+                    cloud::read(&root.table("cloud")?, capacity)?;
+                Parts { spec, transfer_max, retries: None }
+            }
+            DriveKind::SolidState | DriveKind::Disk => parts(root, kind, capacity)?,
         };
-        let transfer_max = front_end.optional_quantity("transfer_max")?;
-        front_end.finish()?;
-        buffer.finish()?;
-        data_path.finish()?;
         root.finish()?;
         let Some(Port { protocol, plug, commands, second, frame_fifo, payload_max }) = port else {
             return Err(root.error("drive", "the drive has no port"));
@@ -257,6 +250,56 @@ impl Drive {
             spec,
         })
     }
+}
+
+/// The model of a drive, with further values of its tables.
+struct Parts {
+    spec: DriveSpec,
+    transfer_max: Option<Bytes>,
+    retries: Option<ReadRetries>,
+}
+
+/// Reads the tables of a solid-state drive or a hard disk.
+fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<Parts, StudyError> {
+    let front_end = root.table("front_end")?;
+    let buffer = root.table("buffer")?;
+    let data_path = root.settings("data_path")?;
+    let is_disk = kind == DriveKind::Disk;
+    let mut retries = None;
+    let spec = DriveSpec {
+        capacity,
+        front_end: FrontEndSpec {
+            engines: front_end.integer("engines", 1, 1024)? as u32,
+            read_time: front_end.quantity("read_time")?,
+            write_time: front_end.quantity("write_time")?,
+            read_unit_time: front_end
+                .optional_quantity("read_unit_time")?
+                .unwrap_or(Duration::ZERO),
+            read_latency: front_end.quantity("read_latency")?,
+            miss_latency: front_end.optional_quantity("miss_latency")?.unwrap_or(Duration::ZERO),
+            write_latency: front_end.quantity("write_latency")?,
+            flush_latency: front_end.optional_quantity("flush_latency")?.unwrap_or(Duration::ZERO),
+        },
+        buffer: buffer.quantity("capacity")?,
+        write_cache: buffer.setting("power_loss", WRITE_CACHES)?.unwrap_or_default(),
+        read_ahead: buffer.optional_quantity("read_ahead")?.unwrap_or_default(),
+        data_path_read: data_path.optional_quantity("read")?,
+        data_path_write: data_path.optional_quantity("write")?,
+        media: match is_disk {
+            false => {
+                let (flash, repeated) = flash::read(root)?;
+                retries = Some(repeated).filter(|repeated| repeated.share.get() > 0.0);
+                MediaSpec::Flash(flash)
+            }
+            true => MediaSpec::Disk(disk::read(&root.table("disk")?)?),
+        },
+        power: power::drive(root, is_disk)?,
+    };
+    let transfer_max = front_end.optional_quantity("transfer_max")?;
+    front_end.finish()?;
+    buffer.finish()?;
+    data_path.finish()?;
+    Ok(Parts { spec, transfer_max, retries })
 }
 
 /// The table `[drive.port]`.

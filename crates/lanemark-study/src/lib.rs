@@ -23,6 +23,7 @@
 mod assumed;
 mod attached;
 pub mod catalogue;
+mod cloud;
 pub mod disk;
 pub mod document;
 pub mod drive;

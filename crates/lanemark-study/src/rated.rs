@@ -22,7 +22,7 @@ pub use printed::{MapMemory, Market, Rated, RatedDisk};
 use lanemark_sim::spec::MediaSpec;
 
 use crate::document::{Context, Document};
-use crate::drive::Drive;
+use crate::drive::{Drive, DriveKind};
 use crate::error::StudyError;
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides, Record};
@@ -63,10 +63,10 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
     let unseen = Ledger::default();
     let context = Context { ledger: &unseen, overrides: &overrides };
     let rated = completed.read("drive", Some(context), |root| {
-        let Some((is_disk, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
+        let Some((kind, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
             return Ok(None);
         };
-        Rated::read(root, is_disk, capacity, protocol, plug)
+        Rated::read(root, kind == DriveKind::Disk, capacity, protocol, plug)
     })?;
     let is_disk = matches!(drive.spec.media, MediaSpec::Disk(_));
     Ok(ExplainedDrive { name: drive.name, rated, values, is_disk })
@@ -139,8 +139,17 @@ pub(crate) fn complete(
     let mut offset = 0;
     let completion = document.read("drive", Some(context), |root| {
         offset = root.offset_of("rated");
-        let Some((is_disk, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
+        let Some((kind, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
             return Ok(None);
+        };
+        let is_disk = match kind {
+            DriveKind::SolidState => false,
+            DriveKind::Disk => true,
+            DriveKind::CloudVolume => {
+                let message = "a cloud volume has no ratings";
+                let hint = "state its limits in [cloud], and remove [rated]";
+                return Err(root.error("rated", message).hint(hint));
+            }
         };
         let rated = Rated::read(root, is_disk, capacity, protocol, plug)?;
         let Some(rated) = rated else { return Ok(None) };

@@ -12,6 +12,7 @@ mod words;
 
 use crate::catalogue::{self, DriveEntry};
 use crate::document::{Context, Document};
+use crate::drive::DriveKind;
 use crate::error::StudyError;
 use crate::library::{Library, LibraryKind};
 use crate::model_names;
@@ -277,7 +278,11 @@ impl Index {
 }
 
 fn drive_text(entry: &DriveEntry) -> String {
-    let kind = if entry.is_disk { "hard disk hdd" } else { "ssd" };
+    let kind = match entry.kind {
+        DriveKind::SolidState => "ssd",
+        DriveKind::Disk => "hard disk hdd",
+        DriveKind::CloudVolume => "cloud volume",
+    };
     let year = entry.year.map_or(String::new(), |year| year.to_string());
     let DriveEntry { id, name, plug, .. } = entry;
     let plug = plug.to_string();

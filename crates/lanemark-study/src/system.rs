@@ -471,7 +471,7 @@ impl System {
         let most = used.max_by_key(|used| (used.moved, used.host_written))?;
         let fresh = match &self.spec.first().drive.media {
             MediaSpec::Flash(flash) => flash.condition != Condition::Random,
-            MediaSpec::Disk(_) => false,
+            MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
         };
         let written_bytes = most.host_written;
         let before = Some(self.state_before(content));
@@ -492,7 +492,7 @@ impl System {
                     Bytes((capacity.get() as f64 * flash.filled.get()).round() as u64)
                 }
             },
-            MediaSpec::Disk(_) => content.written,
+            MediaSpec::Disk(_) | MediaSpec::Cloud(_) => content.written,
         };
         let held_bytes = held.min(capacity);
         DriveState { held_bytes, free_bytes: capacity - held_bytes }

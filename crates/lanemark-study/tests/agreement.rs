@@ -75,7 +75,7 @@ impl Case {
         let mut spec = spec.clone();
         match &mut spec.first_mut().drive.media {
             MediaSpec::Flash(flash) => flash.condition = state,
-            MediaSpec::Disk(_) => {}
+            MediaSpec::Disk(_) | MediaSpec::Cloud(_) => {}
         }
         let span = span.min(spec.first().drive.capacity);
         let spec = spec.checked().ok()?;

@@ -149,7 +149,7 @@ fn drive_listed(entry: catalogue::DriveEntry) -> DriveListed {
         name: entry.name,
         maker: entry.maker,
         year: entry.year,
-        kind: if entry.is_disk { "hard disk" } else { "SSD" },
+        kind: entry.kind.name(),
         interface: interface.to_owned(),
         connector: entry.plug.to_string(),
         capacity: entry.capacity.to_string(),

@@ -347,7 +347,7 @@ fn cache_of(system: &System) -> f64 {
             .translation
             .pseudo_slc
             .map_or(0.0, |cache| (cache.capacity + cache.growth).get() as f64),
-        MediaSpec::Disk(_) => 0.0,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => 0.0,
     }
 }
 
@@ -355,7 +355,7 @@ fn cache_of(system: &System) -> f64 {
 fn superblock_of(system: &System) -> f64 {
     match &system.spec.first().drive.media {
         MediaSpec::Flash(flash) => flash.superblock().get() as f64,
-        MediaSpec::Disk(_) => 0.0,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => 0.0,
     }
 }
 

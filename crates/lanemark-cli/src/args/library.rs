@@ -82,6 +82,8 @@ pub(crate) enum EntryKind {
     Ssd,
     /// Hard disks
     Hdd,
+    /// Volumes of cloud providers
+    CloudVolume,
     /// Platforms
     Platform,
     /// Operating systems on a class of processor

@@ -36,6 +36,7 @@ impl LanemarkKey {
             converged: None,
             similar: None,
             phases: Vec::new(),
+            credits: Vec::new(),
             live: None,
             replay: None,
             series: None,

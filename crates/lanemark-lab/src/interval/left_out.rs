@@ -81,7 +81,7 @@ fn has_flushes(test: &Test) -> bool {
 fn has_cache(spec: &SystemSpec) -> bool {
     match &spec.first().drive.media {
         MediaSpec::Flash(flash) => flash.translation.pseudo_slc.is_some(),
-        MediaSpec::Disk(_) => false,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     }
 }
 

@@ -135,7 +135,7 @@ pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, Str
 pub(super) fn disk(drive: &DriveSpec) -> Option<&DiskSpec> {
     match &drive.media {
         MediaSpec::Disk(disk) => Some(disk),
-        MediaSpec::Flash(_) => None,
+        MediaSpec::Flash(_) | MediaSpec::Cloud(_) => None,
     }
 }
 

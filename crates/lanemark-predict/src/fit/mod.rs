@@ -26,7 +26,7 @@ mod summary;
 use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
 use lanemark_schema::units::Duration;
-use lanemark_sim::spec::SystemSpec;
+use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::document::{Context, Document};
 use lanemark_study::drive::Plug;
 use lanemark_study::library::LibraryKind;
@@ -120,6 +120,9 @@ pub fn fit(
     };
     let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
     let mut base = system.spec.into_spec();
+    if matches!(base.attachments[0].drive.media, MediaSpec::Cloud(_)) {
+        return Err(PredictError::CloudTemplate { template });
+    }
     let is_disk = parameter::flash(&base.attachments[0].drive).is_none();
     if let Some((test, read)) = measurements.read_alone()
         && (is_disk && read < FLASH_MOST || !is_disk && read > FLASH_MOST)

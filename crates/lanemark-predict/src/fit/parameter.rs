@@ -287,7 +287,7 @@ fn megabytes(rate: f64) -> BytesPerSecond {
 pub(super) fn flash(drive: &DriveSpec) -> Option<&lanemark_sim::spec::FlashSpec> {
     match &drive.media {
         MediaSpec::Flash(flash) => Some(flash),
-        MediaSpec::Disk(_) => None,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => None,
     }
 }
 

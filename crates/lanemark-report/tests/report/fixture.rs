@@ -337,6 +337,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         converged: None,
         similar: None,
         phases: Vec::new(),
+        credits: Vec::new(),
         live: None,
         replay: None,
         series: None,

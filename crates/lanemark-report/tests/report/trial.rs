@@ -2,7 +2,8 @@
 
 use lanemark_report::{CutSystem, FailedCheck, Style, html, trial_answer, trial_text};
 use lanemark_schema::result::{
-    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, ProgramUse, RunResult,
+    CreditUse, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, ProgramUse, Reserve,
+    RunResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -83,6 +84,26 @@ fn the_faster_system_is_named_with_its_factor_and_interval() {
     // Ratios are to the first system.
     assert!(row("slow").contains("1.00x") && row("fast").contains("0.50x"), "{text}");
     assert!(row("fast").contains("1.00") && row("fast").contains("in time"), "{text}");
+}
+
+#[test]
+fn the_end_of_burst_credits_is_stated_for_each_volume() {
+    let plain = run("disk@board:sata", &[1_000.0], 1.0, 1);
+    assert!(!trial_text(&[&plain], &[], &WIDE).contains("credits"));
+    let mut volume = run("volume@instance:volume", &[1_000.0], 1.0, 1);
+    volume.tests[0].samples[0].credits = vec![CreditUse {
+        reserve: Reserve::OperationCredits,
+        at_start: 5_400_000,
+        used_per_second: 3_000.0,
+        refill_per_second: 300,
+        end: Some(Duration::from_seconds(2_000)),
+        is_simulated: false,
+    }];
+    let text = trial_text(&[&plain, &volume], &[], &WIDE);
+    let wanted =
+        "volume@instance:volume: The I/O credits end after 33.3 min at this load; then 300 IOPS.";
+    assert!(text.contains(wanted), "{text}");
+    assert_eq!(text.matches("credits").count(), 1, "{text}");
 }
 
 #[test]

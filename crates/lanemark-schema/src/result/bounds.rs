@@ -194,6 +194,8 @@ fn sample(at: &ValuePath, one: &Sample) -> RangeCheck {
     one.similar.as_ref().map_or(Ok(()), |similar| similar.check(at))?;
     count(&at.key("phases"), one.phases.len())?;
     one.phases.iter().try_for_each(|phase| phase.check(&at.key("phases")))?;
+    count(&at.key("credits"), one.credits.len())?;
+    one.credits.iter().try_for_each(|credits| credits.check(&at.key("credits")))?;
     some(&at.key("transactions"), one.transactions.as_ref(), transactions)
 }
 

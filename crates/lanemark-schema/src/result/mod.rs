@@ -9,6 +9,7 @@ mod bounds;
 mod compared;
 mod converged;
 mod counters;
+mod credit_use;
 mod direction;
 mod drive_use;
 mod energy;
@@ -51,6 +52,7 @@ pub use assumed::AssumedLimit;
 pub use compared::{ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict};
 pub use converged::Converged;
 pub use counters::{Counter, Counters};
+pub use credit_use::CreditUse;
 pub use direction::DirectionResult;
 pub use drive_use::{DriveUse, FILLING_MAX};
 pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
@@ -285,6 +287,9 @@ pub struct Sample {
     /// The phases of a simulated test whose rate changed when a reserve of the system was used up; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<RatePhase>,
+    /// The burst credits of cloud volumes in a simulated run; empty for other drives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credits: Vec<CreditUse>,
     /// Delivery to real programs, if the system was served to programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveUse>,
@@ -357,6 +362,7 @@ impl Sample {
             converged: None,
             similar: None,
             phases: Vec::new(),
+            credits: Vec::new(),
             live: None,
             complete: true,
         }

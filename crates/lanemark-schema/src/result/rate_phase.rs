@@ -21,6 +21,10 @@ pub enum Reserve {
     DriveMap,
     /// Room for pages of the map in the memory that the host lends to a drive.
     HostMap,
+    /// Burst credits of a cloud volume for operations.
+    OperationCredits,
+    /// Burst credits of a cloud volume for bytes.
+    ThroughputCredits,
 }
 
 impl Reserve {
@@ -33,6 +37,8 @@ impl Reserve {
             Self::ErasedFlash => "erased flash is used up",
             Self::DriveMap => "the drive's map memory is full",
             Self::HostMap => "the host's memory for the map is full",
+            Self::OperationCredits => "the I/O credits are used up",
+            Self::ThroughputCredits => "the throughput credits are used up",
         }
     }
 }

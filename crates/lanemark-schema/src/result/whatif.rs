@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AssumedLimit, HopId, PathLimit, PredictionInterval, TestResult};
+use super::{AssumedLimit, CreditUse, HopId, PathLimit, PredictionInterval, TestResult};
 
 /// Utilisation above which a hop counts as the limit of a test.
 const FULL: f64 = 0.9;
@@ -74,6 +74,9 @@ pub struct WhatIfFigures {
     /// The use of the path; `None` for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathLimit>,
+    /// The burst credits of cloud volumes; empty for other drives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credits: Vec<CreditUse>,
 }
 
 /// A part of a path.
@@ -125,6 +128,7 @@ impl WhatIfFigures {
             latency_mean_ns: result.latency_mean_ns.value,
             busiest,
             path: PathLimit::of(result),
+            credits: result.samples.first().map_or_else(Vec::new, |one| one.credits.clone()),
         }
     }
 }

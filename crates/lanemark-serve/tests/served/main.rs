@@ -35,6 +35,9 @@ struct Wanted<'f> {
     faults: &'f [&'f str],
     data: Option<Data>,
     no_latency: bool,
+    /// The served system, if it is not the example.
+    system: Option<SystemSpec>,
+    scale: Option<TimeScale>,
 }
 
 fn example() -> CheckedSystem {
@@ -50,7 +53,8 @@ impl Served {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("socket");
         let faults: Vec<Fault> = wanted.faults.iter().map(|text| text.parse().unwrap()).collect();
-        let system = example().with_faults(&faults).unwrap();
+        let system = wanted.system.map_or_else(example, |system| system.checked().unwrap());
+        let system = system.with_faults(&faults).unwrap();
         let plan = Plan {
             system: &system,
             faults: &faults,
@@ -60,7 +64,7 @@ impl Served {
             #[cfg(feature = "full")]
             tls: None,
             content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
-            scale: TimeScale::ONE,
+            scale: wanted.scale.unwrap_or(TimeScale::ONE),
             seed: 1,
             outside: None,
             has_latency: !wanted.no_latency,

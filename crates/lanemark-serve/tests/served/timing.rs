@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use lanemark_schema::result::Reserve;
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::Bytes;
+use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Access, Operation};
-use lanemark_sim::Live;
-use lanemark_sim::Submission;
+use lanemark_sim::spec::{BurstSpec, CloudSpec, LatencySpec, LimitSpec, MediaSpec, WriteCache};
+use lanemark_sim::{Live, Submission, SystemSpec};
 
 use super::{SIZE, Served, Wanted, example};
 
@@ -79,4 +80,51 @@ fn a_pause_of_the_drive_is_felt() {
     assert!(began.elapsed() > Duration::from_millis(150), "{:?}", began.elapsed());
     let sample = served.session().figures().sample;
     assert_eq!((sample.faults.len(), sample.faults[0].held), (1, 1));
+}
+
+/// A cloud volume of 200 operations a second, which starts with `credits` credits for 1,000.
+fn volume(credits: u64) -> SystemSpec {
+    let us = lanemark_schema::units::Duration::from_microseconds;
+    let latency = LatencySpec { median: us(200), tail: us(0) };
+    let burst = Some(BurstSpec { rate: 1_000, credits });
+    let mut system = SystemSpec::example();
+    let drive = &mut system.first_mut().drive;
+    drive.write_cache = WriteCache::Off;
+    drive.media = MediaSpec::Cloud(CloudSpec {
+        operations: Some(LimitSpec { rate: 200, burst }),
+        bytes: None,
+        unit: Bytes::kibi(256),
+        merges: false,
+        whole_units: false,
+        credits_at_start: Ratio::ONE,
+        read_latency: latency,
+        write_latency: latency,
+    });
+    system
+}
+
+/// After its credits, `n` operations of a volume take `n / 200` s, times the scale of time. The server is never early,
+/// and states when the credits ended.
+#[test]
+fn a_served_volume_delivers_its_limit_at_any_scale_of_time() {
+    for (scale, factor, requests) in [("1", 1.0, 200), ("0.25", 0.25, 400), ("3", 3.0, 60)] {
+        let scale = Some(scale.parse().unwrap());
+        let system = Some(volume(1));
+        let served = Served::new(Wanted { system, scale, ..Wanted::default() });
+        let mut client = served.connect();
+        client.read(0, 4096).unwrap().unwrap();
+        let began = Instant::now();
+        for page in 1..=requests {
+            client.read(page * 4096, 4096).unwrap().unwrap();
+        }
+        let took = began.elapsed().as_secs_f64() / factor;
+        let modelled = requests as f64 / 200.0;
+        // The request before the first one may be late by the lateness of this machine.
+        assert!(took > modelled * 0.95, "{took} s for {modelled} s");
+        assert!(took < modelled * 1.5 + 0.5, "{took} s for {modelled} s");
+        let credits = served.session().figures().sample.credits;
+        assert_eq!(credits.len(), 1);
+        assert_eq!((credits[0].reserve, credits[0].at_start), (Reserve::OperationCredits, 1));
+        assert!(credits[0].is_simulated, "{credits:?}");
+    }
 }

@@ -47,6 +47,7 @@ pub(crate) fn law(media: &MediaSpec) -> &dyn MediumLaw {
     match media {
         MediaSpec::Flash(flash) => flash,
         MediaSpec::Disk(disk) => disk,
+        MediaSpec::Cloud(cloud) => cloud,
     }
 }
 
@@ -55,5 +56,6 @@ pub(crate) fn law_mut(media: &mut MediaSpec) -> &mut dyn MediumLaw {
     match media {
         MediaSpec::Flash(flash) => flash,
         MediaSpec::Disk(disk) => disk,
+        MediaSpec::Cloud(cloud) => cloud,
     }
 }

@@ -1,5 +1,6 @@
 //! The media of a drive, by kind; this is the only module that handles all kinds of media.
 
+use super::cloud::Cloud;
 use super::disk::Disk;
 use super::solid_state::SolidState;
 use crate::engine::number::DriveNumber;
@@ -17,6 +18,8 @@ pub(crate) enum Media {
     SolidState(SolidState),
     /// Platters.
     Disk(Box<Disk>),
+    /// A volume of a cloud provider.
+    Cloud(Box<Cloud>),
 }
 
 /// Calls a method of [`Medium`](crate::drive::medium::Medium) on the media of a drive.
@@ -27,6 +30,7 @@ macro_rules! media {
         match $media {
             $crate::drive::media::Media::SolidState($one) => $asked,
             $crate::drive::media::Media::Disk($one) => $asked,
+            $crate::drive::media::Media::Cloud($one) => $asked,
         }
     };
 }
@@ -48,6 +52,7 @@ impl Media {
             MediaSpec::Disk(disk) => {
                 Self::Disk(Box::new(Disk::new(index, disk, drive.capacity, drive.buffer)))
             }
+            MediaSpec::Cloud(cloud) => Self::Cloud(Box::new(Cloud::new(index, cloud, key))),
         }
     }
 }

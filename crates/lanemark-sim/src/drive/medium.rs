@@ -9,7 +9,7 @@ use crate::engine::budget::HOPS;
 use crate::engine::schedule::{Burst, Schedule};
 use crate::engine::slab::{CommandHandle, OperationHandle};
 use crate::engine::trace::MediaTimes;
-use lanemark_schema::result::{DriveUse, Reserve};
+use lanemark_schema::result::{CreditUse, DriveUse, Reserve};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
 
@@ -149,8 +149,12 @@ pub(crate) trait Medium {
     /// The media behave differently once a reserve is used up. Their number and order never change.
     fn reserves(&self, _left: &mut Vec<(Reserve, u64)>) {}
 
-    /// Returns the number of slots that simulated collection has moved. While it moves data, the state of the media
-    /// drifts.
+    /// Returns the use of the burst credits of the media, if they have any.
+    fn credits(&self) -> Vec<CreditUse> {
+        Vec::new()
+    }
+
+    /// Returns the slots that simulated collection has moved. While it moves data, the state of the media drifts.
     fn collected(&self) -> u64 {
         0
     }

@@ -6,11 +6,12 @@
 //! ```
 //!
 //! A drive takes commands and emits outcomes ([`outcome`]), which the host's side of the simulator processes in the
-//! same way for every kind of media. Each kind is a folder here with a [`Medium`], which is the medium at work, and a
-//! [`MediumLaw`](law::MediumLaw), which computes its demands without simulation: [`solid_state`] and [`disk`].
+//! same way for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
+//! [`MediumLaw`](law::MediumLaw), which computes its demands without simulation: [`solid_state`], [`disk`] and [`cloud`].
 
 pub(crate) mod arbitration;
 mod buffer;
+mod cloud;
 pub(super) mod disk;
 mod front_end;
 pub(super) mod law;
@@ -33,7 +34,7 @@ use crate::engine::budget::{HOPS, Hop};
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::Handle;
 use crate::spec::{AttachmentSpec, DriveSpec, PriorContent};
-use lanemark_schema::result::{DriveUse, Reserve};
+use lanemark_schema::result::{CreditUse, DriveUse, Reserve};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
@@ -77,7 +78,12 @@ impl Drive {
 
     /// Returns the data that the drive has written so far.
     pub(super) fn usage(&self) -> DriveUse {
-        DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
+        let buffered = match &self.media {
+            Media::SolidState(_) | Media::Disk(_) => self.buffer.held(),
+            // A volume only holds the data of writes in flight.
+            Media::Cloud(_) => Bytes::ZERO,
+        };
+        DriveUse { buffered, ..media!(&self.media, media => media.usage()) }
     }
 
     /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the
@@ -85,6 +91,11 @@ impl Drive {
     pub(super) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         left.push((Reserve::WriteBuffer, self.buffer.free().get()));
         media!(&self.media, media => media.reserves(left));
+    }
+
+    /// Returns the use of the burst credits of the media, if they have any.
+    pub(super) fn credits(&self) -> Vec<CreditUse> {
+        media!(&self.media, media => media.credits())
     }
 
     /// Returns the number of slots that collection has moved in the media so far.

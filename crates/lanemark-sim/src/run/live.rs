@@ -189,6 +189,7 @@ impl Live {
             converged: None,
             similar: None,
             phases: Vec::new(),
+            credits: simulator.credits(),
             live: None,
             complete: true,
         }

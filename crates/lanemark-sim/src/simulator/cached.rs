@@ -13,7 +13,7 @@ use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::host::adapter_cache::Cache;
 use crate::link::{BurstPosition, LinkBurst};
-use lanemark_schema::result::Reserve;
+use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
 
@@ -53,6 +53,11 @@ impl Simulator {
         let mut left: Vec<(Reserve, u64)> = free.into_iter().collect();
         self.attachments.iter().for_each(|attachment| attachment.drive.reserves(&mut left));
         left
+    }
+
+    /// Returns the use of the burst credits of all drives that have any.
+    pub(crate) fn credits(&self) -> Vec<CreditUse> {
+        self.attachments.iter().flat_map(|attachment| attachment.drive.credits()).collect()
     }
 
     /// Returns the number of slots that collection has moved in all drives so far.

@@ -1,6 +1,7 @@
 //! The kinds of media that hold the data of a drive.
 
 use super::bounds::SpecError;
+use super::cloud::CloudSpec;
 use super::disk::DiskSpec;
 use super::flash::{FlashSpec, SLOT};
 use super::power::MediaPower;
@@ -13,6 +14,8 @@ pub enum MediaSpec {
     Flash(FlashSpec),
     /// Platters under an arm.
     Disk(DiskSpec),
+    /// A volume of a cloud provider.
+    Cloud(CloudSpec),
 }
 
 impl MediaSpec {
@@ -24,6 +27,7 @@ impl MediaSpec {
         match self {
             Self::Flash(flash) => flash.check(capacity),
             Self::Disk(disk) => disk.check(capacity),
+            Self::Cloud(cloud) => cloud.check(capacity),
         }
     }
 
@@ -35,12 +39,20 @@ impl MediaSpec {
         )
     }
 
+    /// Returns whether the media have burst credits, whose end changes their rate.
+    pub(crate) fn has_credits(&self) -> bool {
+        match self {
+            Self::Cloud(cloud) => cloud.has_credits(),
+            Self::Flash(_) | Self::Disk(_) => false,
+        }
+    }
+
     /// Returns the room that the write buffer needs in addition to a burst, and the reason.
     pub(super) fn buffer_min(&self) -> (Bytes, &'static str) {
         match self {
             Self::Flash(flash) => (flash.unit() * 2, "a burst and two flash units"),
             // An unaligned burst takes an additional slot at either end.
-            Self::Disk(_) => (SLOT * 2, "a burst that is not aligned"),
+            Self::Disk(_) | Self::Cloud(_) => (SLOT * 2, "a burst that is not aligned"),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod adapter;
 mod bounds;
 mod checked;
+pub(crate) mod cloud;
 mod content;
 mod disk;
 mod example;
@@ -26,6 +27,7 @@ pub use adapter::{
 };
 pub use bounds::{STEP_TIME_MAX, SpecError};
 pub use checked::CheckedSystem;
+pub use cloud::{BurstSpec, CLOUD_IOPS, CLOUD_RATE, CLOUD_UNIT, CloudSpec, LatencySpec, LimitSpec};
 pub use content::PriorContent;
 pub use disk::{DiskSpec, SeekSpec, Zone};
 pub use flash::{

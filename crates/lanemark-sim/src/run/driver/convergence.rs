@@ -9,7 +9,7 @@
 //! - the interval of the rate at 95% confidence has a half-width of at most [`RATE_HALF_WIDTH`],
 //! - the order statistics that bound the 99th and the 99.9th percentile are within [`PERCENTILES`] of each other,
 //! - no reserve of the system will be used up before the test ends: room in a buffer or cache, pseudo-SLC, erased
-//!   flash,
+//!   flash, burst credits,
 //! - no simulated collection has moved data, because the state of the flash drifts while it does.
 //!
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
@@ -69,7 +69,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
     // Reads of a purged drive encounter more and more of the data that the test writes.
     let purged = |drive: &DriveSpec| match &drive.media {
         MediaSpec::Flash(flash) => flash.condition == Condition::Purged,
-        MediaSpec::Disk(_) => false,
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
     let fills = test.reads() && test.writes() && spec.drive_specs().any(purged);
     plain

@@ -470,6 +470,7 @@ impl Lane {
             energy,
             errors: self.errors,
             faults: simulator.fault_uses(),
+            credits: simulator.credits(),
             ..Sample::empty()
         }
     }

@@ -18,8 +18,9 @@
 //! longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages, and the buffer stays a small part
 //! of the span and of a superblock.
 //!
-//! Not shortened: tests of hard disks, of media without erase, with faults, with trims or copies, in open loop, with
-//! patterns whose skew depends on the number of blocks (Pareto, Zipf), and through an adapter's cache.
+//! Not shortened: tests of hard disks, of media without erase, of volumes with burst credits, with faults, with trims
+//! or copies, in open loop, with patterns whose skew depends on the number of blocks (Pareto, Zipf), and through an
+//! adapter's cache.
 
 use super::convergence::may_converge;
 use crate::run::ceiling::ceilings;
@@ -121,7 +122,8 @@ fn factor(spec: &SystemSpec, test: &Test) -> Option<u32> {
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none()
         && is_scale_free(&requests.pattern)
-        && spec.attachments.iter().all(|one| one.namespaces.is_empty());
+        && spec.attachments.iter().all(|one| one.namespaces.is_empty())
+        && !spec.drive_specs().any(|drive| drive.media.has_credits());
     if !is_plain || has_adapter_cache(spec) {
         return None;
     }

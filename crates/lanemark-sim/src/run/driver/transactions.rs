@@ -547,6 +547,7 @@ impl<'t> Run<'t> {
             energy: self.metering.energy(spec),
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
+            credits: self.storage.simulator().credits(),
             converged: self.converged.or(whole),
             similar: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),

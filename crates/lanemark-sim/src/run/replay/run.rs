@@ -284,6 +284,7 @@ impl Run {
             converged: None,
             similar: None,
             phases: Vec::new(),
+            credits: self.storage.simulator().credits(),
             live: None,
             replay: Some(replay),
             series: None,

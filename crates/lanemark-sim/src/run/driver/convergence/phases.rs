@@ -6,6 +6,8 @@ use lanemark_schema::units::{Duration, Instant};
 
 /// The share of a reserve's first amount at which it is used up.
 const USED_UP: f64 = 0.02;
+/// The share of a volume's first credits at which they are used up: they end exactly.
+const CREDITS_USED_UP: f64 = 0.000_1;
 /// The smallest difference between the rates of neighbouring phases, as a share of the larger one.
 const DIFFERENT: f64 = 0.1;
 /// The smallest length of a phase, as a share of the run.
@@ -101,8 +103,11 @@ impl Convergence {
         let reserves = self.batches.first().map_or(&[][..], |batch| &batch.reserves);
         reserves.iter().enumerate().filter_map(|(number, &(reserve, first))| {
             let left = |batch: &Batch| batch.reserves[number].1 as f64;
-            let end =
-                self.batches.iter().position(|batch| left(batch) <= USED_UP * first as f64)?;
+            let share = match reserve {
+                Reserve::OperationCredits | Reserve::ThroughputCredits => CREDITS_USED_UP,
+                _ => USED_UP,
+            };
+            let end = self.batches.iter().position(|batch| left(batch) <= share * first as f64)?;
             (first > 0 && end > 0).then_some((end, reserve))
         })
     }

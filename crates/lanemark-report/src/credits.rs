@@ -1,0 +1,139 @@
+//! The end of a cloud volume's burst credits as a sentence.
+
+use lanemark_schema::result::{CreditUse, Reserve, TestResult};
+
+use crate::number::{fixed, grouped, significant};
+use crate::over_time::time_told;
+
+/// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
+pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
+    match tests {
+        [only] => of_load(&only.samples.first()?.credits),
+        several => of_several(several),
+    }
+}
+
+/// States the end of each kind of credits under a load, or that they do not end.
+pub(crate) fn of_load(credits: &[CreditUse]) -> Option<String> {
+    let first = credits.first()?;
+    let mut ending: Vec<&CreditUse> = credits.iter().filter(|one| one.end.is_some()).collect();
+    ending.sort_by_key(|one| one.end);
+    if ending.is_empty() {
+        let kind = if credits.len() == 1 { name(first) } else { "burst" };
+        return Some(format!("The {kind} credits do not end at this load."));
+    }
+    let parts: Vec<String> =
+        ending.into_iter().map(|one| of_credits(one, "at this load")).collect();
+    Some(parts.join(" "))
+}
+
+/// States the first end of credits among several tests. Each test starts with the credits of the volume.
+fn of_several(tests: &[TestResult]) -> Option<String> {
+    let credits = |test: &TestResult| test.samples.first().map(|one| one.credits.clone());
+    let all = tests.iter().filter_map(|test| Some((test, credits(test)?)));
+    let all = all.flat_map(|(test, credits)| credits.into_iter().map(move |one| (test, one)));
+    let ending = all.filter(|(_, one)| one.end.is_some());
+    let (test, soonest) = ending.min_by_key(|(_, one)| one.end)?;
+    Some(of_credits(&soonest, &format!("in {}, sooner than in the other tests", test.test.name)))
+}
+
+fn of_credits(one: &CreditUse, load: &str) -> String {
+    let rate = match one.reserve {
+        Reserve::ThroughputCredits => {
+            format!("{} MB/s", grouped(&significant(one.refill_per_second as f64 / 1e6)))
+        }
+        _ => format!("{} IOPS", grouped(&fixed(one.refill_per_second as f64, 0))),
+    };
+    let kind = name(one);
+    match one.end {
+        _ if one.at_start == 0 => format!("The volume starts without {kind} credits, at {rate}."),
+        Some(end) => {
+            format!("The {kind} credits end after {} {load}; then {rate}.", time_told(end))
+        }
+        None => format!("The {kind} credits do not end {load}."),
+    }
+}
+
+fn name(one: &CreditUse) -> &'static str {
+    match one.reserve {
+        Reserve::ThroughputCredits => "throughput",
+        _ => "I/O",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::Sample;
+    use lanemark_schema::units::Duration;
+    use lanemark_schema::workload::{Average, Order, Test, Workload};
+
+    use super::*;
+
+    fn result(name: &str, credits: Vec<CreditUse>) -> TestResult {
+        let built = Test::random_read("4 KiB").span("1 GiB").duration("60 s").build().unwrap();
+        let test = Test { name: name.to_owned(), ..built.into_test() };
+        let workload = Workload {
+            id: "w".to_owned(),
+            name: "W".to_owned(),
+            repeats: 1,
+            average: Average::Mean,
+            order: Order::Listed,
+            faults: Vec::new(),
+            tests: vec![test.clone()],
+        };
+        TestResult::new(&workload, &test, vec![Sample { credits, ..Sample::empty() }])
+    }
+
+    fn credits(reserve: Reserve, refill: u64, end: Option<u64>) -> CreditUse {
+        CreditUse {
+            reserve,
+            at_start: 5_400_000,
+            used_per_second: 3_000.0,
+            refill_per_second: refill,
+            end: end.map(Duration::from_seconds),
+            is_simulated: false,
+        }
+    }
+
+    #[test]
+    fn the_end_of_each_kind_of_credits_is_stated_the_soonest_first() {
+        let (io, bytes) = (Reserve::OperationCredits, Reserve::ThroughputCredits);
+        let text = |credits| sentences(&[result("a", credits)]);
+        assert_eq!(text(Vec::new()), None);
+        assert_eq!(
+            text(vec![credits(io, 300, Some(2_000))]).unwrap(),
+            "The I/O credits end after 33.3 min at this load; then 300 IOPS."
+        );
+        assert_eq!(
+            text(vec![credits(io, 500, Some(7_200)), credits(bytes, 40 << 20, Some(60))]).unwrap(),
+            "The throughput credits end after 60.0 s at this load; then 41.9 MB/s. The I/O credits end after 2.00 h \
+             at this load; then 500 IOPS."
+        );
+        assert_eq!(
+            text(vec![credits(io, 300, None)]).unwrap(),
+            "The I/O credits do not end at this load."
+        );
+        assert_eq!(
+            text(vec![credits(io, 300, None), credits(bytes, 300, None)]).unwrap(),
+            "The burst credits do not end at this load."
+        );
+        let empty = CreditUse { at_start: 0, ..credits(io, 300, Some(0)) };
+        assert_eq!(
+            text(vec![empty]).unwrap(),
+            "The volume starts without I/O credits, at 300 IOPS."
+        );
+    }
+
+    #[test]
+    fn several_tests_state_the_first_end_only() {
+        let io = Reserve::OperationCredits;
+        let tests = [
+            result("slow", vec![credits(io, 300, None)]),
+            result("fast", vec![credits(io, 300, Some(1_800))]),
+            result("middle", vec![credits(io, 300, Some(3_600))]),
+        ];
+        let text = sentences(&tests).unwrap();
+        assert!(text.starts_with("The I/O credits end after 30.0 min in fast, sooner"), "{text}");
+        assert_eq!(sentences(&tests[..0]), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! The burst credits of a cloud volume under the load of a sample.
+
+use serde::{Deserialize, Serialize};
+
+use super::range::{COUNT_MAX, FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, within};
+use super::rate_phase::Reserve;
+use crate::units::Duration;
+
+/// The burst credits of a cloud volume under the load of a sample. Credits are operations or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CreditUse {
+    /// The credits: [`Reserve::OperationCredits`] or [`Reserve::ThroughputCredits`].
+    pub reserve: Reserve,
+    /// Credits at the start.
+    pub at_start: u64,
+    /// Credits that the load uses a second, until they end.
+    pub used_per_second: f64,
+    /// Credits that are refilled a second, which is the rate of the volume without credits.
+    pub refill_per_second: u64,
+    /// End of the credits at this load, after its first request; absent if the refill is sufficient.
+    #[serde(rename = "end_ns", default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Duration>,
+    /// Whether the simulation reached the end. Otherwise it is the credits over the load minus the refill.
+    pub is_simulated: bool,
+}
+
+impl CreditUse {
+    pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
+        if !matches!(self.reserve, Reserve::OperationCredits | Reserve::ThroughputCredits) {
+            let found = format!("{:?}", self.reserve);
+            return at.key("reserve").fail(found, "operation_credits or throughput_credits");
+        }
+        within(&at.key("at_start"), self.at_start as f64, COUNT_MAX as f64)?;
+        within(&at.key("used_per_second"), self.used_per_second, FIGURE_MAX)?;
+        within(&at.key("refill_per_second"), self.refill_per_second as f64, COUNT_MAX as f64)?;
+        let end = self.end.unwrap_or_default();
+        within(&at.key("end_ns"), end.nanoseconds() as f64, TIME_MAX_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credits_that_no_volume_has_are_rejected() {
+        let one = CreditUse {
+            reserve: Reserve::OperationCredits,
+            at_start: 5_400_000,
+            used_per_second: 3_000.0,
+            refill_per_second: 300,
+            end: Some(Duration::from_seconds(2_000)),
+            is_simulated: false,
+        };
+        let place = |one: CreditUse| one.check(&ValuePath::of("credits")).map_err(|e| e.place);
+        assert_eq!(place(one), Ok(()));
+        assert_eq!(place(CreditUse { end: None, ..one }), Ok(()));
+        let wrong = |key: &str| Err(format!("credits.{key}"));
+        assert_eq!(place(CreditUse { reserve: Reserve::PseudoSlc, ..one }), wrong("reserve"));
+        assert_eq!(place(CreditUse { at_start: u64::MAX, ..one }), wrong("at_start"));
+        for rate in [-1.0, f64::NAN, f64::INFINITY] {
+            let one = CreditUse { used_per_second: rate, ..one };
+            assert_eq!(place(one), wrong("used_per_second"), "{rate}");
+        }
+        let one = CreditUse { refill_per_second: u64::MAX, ..one };
+        assert_eq!(place(one), wrong("refill_per_second"));
+    }
+}

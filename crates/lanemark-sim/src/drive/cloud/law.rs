@@ -1,0 +1,96 @@
+//! The model of a volume's ceiling: its maximum throughput, without simulation.
+
+use crate::drive::law::{MediaDemand, MediumLaw};
+use crate::engine::station::Demand;
+use crate::spec::{CloudSpec, LatencySpec, LimitSpec};
+use lanemark_schema::result::HopId;
+use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
+use lanemark_schema::workload::{Pattern, Test};
+
+impl MediumLaw for CloudSpec {
+    fn demands(&self, test: &Test) -> Vec<MediaDemand> {
+        let (operations, bytes) = self.amounts(test);
+        let share = self.credits_at_start;
+        let time = |limit: Option<LimitSpec>, amount: f64| {
+            limit.map_or(0.0, |limit| amount / limit.mean_rate(share, test, amount))
+        };
+        let seconds = time(self.operations, operations).max(time(self.bytes, bytes));
+        let each = Duration::from_picoseconds((seconds * 1e12) as u64);
+        vec![MediaDemand {
+            id: HopId::Media,
+            name: self.name(true),
+            law: self.text(),
+            demand: Demand { read: each, write: each },
+            servers: 1,
+            latency: Some(self.read_latency.median),
+        }]
+    }
+
+    fn name(&self, _alone: bool) -> &'static str {
+        "volume limits"
+    }
+
+    fn double_media(&mut self) {
+        for limit in [&mut self.operations, &mut self.bytes].into_iter().flatten() {
+            limit.rate *= 2;
+            if let Some(burst) = &mut limit.burst {
+                burst.rate *= 2;
+            }
+        }
+        for LatencySpec { median, tail } in [&mut self.read_latency, &mut self.write_latency] {
+            (*median, *tail) = (*median / 2, *tail / 2);
+        }
+    }
+}
+
+impl LimitSpec {
+    /// Returns an upper bound of the mean rate over `test`, whose requests count as `amount` each: the peak rate while
+    /// the credits last, then the refill.
+    fn mean_rate(&self, share: Ratio, test: &Test, amount: f64) -> f64 {
+        let (refill, peak) = (self.rate as f64, self.peak() as f64);
+        let Some(burst) = self.burst else { return refill };
+        let credits = burst.credits as f64 * share.get();
+        let of_time = test.duration.map(|time| refill + credits / time.as_seconds());
+        let of_volume = test.volume.map(|volume| {
+            let total = volume.get() as f64 / test.block.get() as f64 * amount;
+            match total <= credits * peak / (peak - refill) {
+                true => peak,
+                false => total * refill / (total - credits),
+            }
+        });
+        // The test ends after its time or its volume, whichever is first.
+        of_time.into_iter().chain(of_volume).reduce(f64::max).map_or(peak, |rate| rate.min(peak))
+    }
+}
+
+impl CloudSpec {
+    /// Returns the minimum operations and bytes for which a request of `test` counts.
+    fn amounts(&self, test: &Test) -> (f64, f64) {
+        let (block, unit) = (test.block.get() as f64, self.unit.get() as f64);
+        let shares_units = self.merges && test.pattern() == Some(&Pattern::Sequential);
+        let operations = match shares_units {
+            true => block / unit,
+            false => self.units(test.block) as f64,
+        };
+        (operations, if self.whole_units { operations * unit } else { block })
+    }
+
+    fn text(&self) -> String {
+        let operations = self.operations.map(|LimitSpec { rate, burst }| {
+            let steady = format!("{rate} operations/s of up to {}", self.unit);
+            with_burst(steady, burst.map(|burst| burst.rate.to_string()))
+        });
+        let bytes = self.bytes.map(|LimitSpec { rate, burst }| {
+            let rate_text = |rate| BytesPerSecond(rate).to_string();
+            with_burst(rate_text(rate), burst.map(|burst| rate_text(burst.rate)))
+        });
+        operations.into_iter().chain(bytes).collect::<Vec<_>>().join("; ")
+    }
+}
+
+fn with_burst(steady: String, burst: Option<String>) -> String {
+    match burst {
+        Some(burst) => format!("{steady}, {burst} while credits last"),
+        None => steady,
+    }
+}

@@ -1,0 +1,341 @@
+//! Cloud volumes compared with closed forms, and invariants of every volume.
+
+use crate::spec::cloud::tests::plain_volume;
+use crate::spec::submission::Submission;
+use crate::spec::*;
+use crate::tests::runs::{checked, nvme, run, simulate, storage_at_rest, test};
+use crate::*;
+use lanemark_schema::result::{HopId, Reserve, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+use proptest::prelude::*;
+
+const SMALL: Bytes = Bytes::kibi(4);
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+fn system(volume: CloudSpec) -> SystemSpec {
+    nvme(DriveSpec {
+        capacity: Bytes::mebi(1024),
+        front_end: FrontEndSpec::INSTANT,
+        buffer: Bytes::mebi(1024),
+        write_cache: WriteCache::Off,
+        read_ahead: Bytes::ZERO,
+        data_path_read: None,
+        data_path_write: None,
+        media: MediaSpec::Cloud(volume),
+        power: None,
+    })
+}
+
+fn bursting(rate: u64, burst: u64, credits: u64) -> Option<LimitSpec> {
+    Some(LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) })
+}
+
+/// Returns a test of `count` requests in a queue of 32.
+fn requests(block: Bytes, read: bool, count: u64) -> Test {
+    Test { volume: Some(block * count), ..test(block, Pattern::Uniform, read, 32) }
+}
+
+fn close(seen: f64, expected: f64, within: f64) {
+    assert!((seen / expected - 1.0).abs() < within, "{seen} for {expected}");
+}
+
+/// Returns the time from the first start to the last one, in a run whose requests all wait for a limit.
+fn between_starts(sample: &Sample) -> f64 {
+    // The first request of the queue waits for nothing: the shortest latency is its own.
+    let all = [&sample.reads, &sample.writes];
+    let shortest = all.into_iter().flatten().filter_map(|one| one.latency.min_ns()).min().unwrap();
+    sample.elapsed.as_seconds() - shortest as f64 / 1e9
+}
+
+/// The start of the last of `n` requests is `(n - 1) / rate` after the start of the first.
+#[test]
+fn a_saturated_volume_reaches_its_rate_exactly() {
+    for (kib, read, rate) in [(4, true, 3_000.0), (4, false, 3_000.0), (16, true, 3_000.0)] {
+        let sample = run(&system(plain_volume()), &requests(Bytes::kibi(kib), read, 4_000));
+        close(between_starts(&sample), 3_999.0 / rate, 1e-4);
+        let media = sample.path.unwrap().hops.into_iter().find(|hop| hop.id == HopId::Media);
+        assert!(media.unwrap().utilisation > 0.999);
+    }
+}
+
+/// 128 KiB at 125 MiB a second are 1,000 requests a second; 40 KiB at 3,000 requests are 117 MiB a second.
+#[test]
+fn the_tighter_limit_determines_the_rate() {
+    for (kib, rate) in [(128, 1_000.0), (64, 2_000.0), (40, 3_000.0), (32, 3_000.0)] {
+        for read in [true, false] {
+            let asked = requests(Bytes::kibi(kib), read, 4_000);
+            let sample = run(&system(plain_volume()), &asked);
+            close(between_starts(&sample), 3_999.0 / rate, 1e-4);
+        }
+    }
+}
+
+/// A request of 512 KiB is two operations of 256 KiB, and a write is one request regardless of its bursts.
+#[test]
+fn a_large_request_counts_as_several_operations() {
+    let volume =
+        CloudSpec { operations: Some(LimitSpec::steady(100)), bytes: None, ..plain_volume() };
+    let mut system = system(volume);
+    system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
+    for (kib, rate) in [(256, 100.0), (260, 50.0), (512, 50.0), (1_024, 25.0)] {
+        for read in [true, false] {
+            let sample = run(&system, &requests(Bytes::kibi(kib), read, 200));
+            close(between_starts(&sample), 199.0 / rate, 2e-3);
+        }
+    }
+}
+
+#[test]
+fn sequential_requests_merge_and_random_ones_do_not() {
+    let volume = CloudSpec {
+        operations: Some(LimitSpec::steady(100)),
+        bytes: None,
+        merges: true,
+        ..plain_volume()
+    };
+    let rate = |pattern| {
+        let asked = test(Bytes::kibi(16), pattern, true, 32);
+        run(&system(volume.clone()), &Test { volume: Some(Bytes::kibi(16) * 3_200), ..asked })
+            .iops()
+    };
+    close(rate(Pattern::Sequential), 1_600.0, 0.01);
+    close(rate(Pattern::Uniform), 100.0, 0.02);
+}
+
+/// With credits `C`, a burst `p` and a refill `r`, a saturated volume completes `C + r T` requests in a time `T` after
+/// the end of the credits, `C / (p - r)`.
+#[test]
+fn credits_end_by_the_closed_form_and_the_refill_follows() {
+    let (refill, burst, credits) = (300, 3_000, 5_400);
+    let volume = CloudSpec { operations: bursting(refill, burst, credits), ..plain_volume() };
+    for read in [true, false] {
+        let whole = Test {
+            volume: None,
+            duration: Some(Duration::from_seconds(10)),
+            ..requests(SMALL, read, 1)
+        };
+        let sample = run(&system(volume.clone()), &whole);
+        close(sample.operations() as f64, 5_400.0 + 300.0 * 10.0, 2e-3);
+        let [found] = sample.credits.as_slice() else { panic!("one kind of credits") };
+        assert_eq!((found.reserve, found.at_start), (Reserve::OperationCredits, credits));
+        assert!(found.is_simulated);
+        close(found.end.unwrap().as_seconds(), 2.0, 2e-3);
+        // A shorter run predicts the same end.
+        let short = Test { duration: Some(Duration::from_seconds(1)), ..whole };
+        let sample = run(&system(volume.clone()), &short);
+        close(sample.operations() as f64, 3_000.0, 2e-3);
+        let found = sample.credits[0];
+        assert!(!found.is_simulated);
+        close(found.end.unwrap().as_seconds(), 2.0, 1e-6);
+        assert_eq!(found.refill_per_second, refill);
+    }
+}
+
+#[test]
+fn a_load_below_the_refill_uses_no_credits() {
+    // One request at a time, 500 us each, is at most 2,000 a second.
+    let volume = CloudSpec { operations: bursting(2_000, 3_000, 10), ..plain_volume() };
+    let asked = Test {
+        duration: Some(Duration::from_seconds(20)),
+        volume: None,
+        ..test(SMALL, Pattern::Uniform, true, 1)
+    };
+    let sample = run(&system(volume), &asked);
+    assert_eq!(sample.credits[0].end, None);
+    let media = sample.path.unwrap().hops.into_iter().find(|hop| hop.id == HopId::Media).unwrap();
+    assert_eq!(media.wait_ns, 0.0);
+    close(media.service_ns, 500_000.0, 1e-9);
+}
+
+#[test]
+fn a_volume_may_start_without_credits() {
+    let full = CloudSpec { operations: bursting(300, 3_000, 5_400), ..plain_volume() };
+    for (share, operations) in [(0.0, 600.0), (0.5, 600.0 + 2_700.0), (1.0, 6_000.0)] {
+        let volume = CloudSpec { credits_at_start: Ratio::new(share).unwrap(), ..full.clone() };
+        let asked = Test {
+            volume: None,
+            duration: Some(Duration::from_seconds(2)),
+            ..requests(SMALL, true, 1)
+        };
+        close(run(&system(volume), &asked).operations() as f64, operations, 5e-3);
+    }
+}
+
+/// A disk's throughput counts a random request of 16 KiB as 1 MiB: 40 requests a second at 40 MiB a second.
+#[test]
+fn small_random_requests_of_a_disk_volume_count_as_whole_units() {
+    let volume = CloudSpec {
+        operations: None,
+        bytes: bursting(40 << 20, 250 << 20, 1 << 30),
+        unit: Bytes::mebi(1),
+        merges: true,
+        whole_units: true,
+        credits_at_start: Ratio::ZERO,
+        ..plain_volume()
+    };
+    let rate = |pattern| {
+        let asked = test(Bytes::kibi(16), pattern, true, 32);
+        let asked = Test { volume: Some(Bytes::kibi(16) * 2_560), ..asked };
+        let sample = run(&system(volume.clone()), &asked);
+        assert!(sample.credits.iter().all(|one| one.reserve == Reserve::ThroughputCredits));
+        sample.iops()
+    };
+    close(rate(Pattern::Uniform), 40.0, 0.02);
+    close(rate(Pattern::Sequential), 40.0 * 64.0, 0.05);
+}
+
+/// The phases of a test before and after the end of the credits have the rates of burst and refill.
+#[test]
+fn a_test_reports_the_phase_of_the_burst() {
+    let volume = CloudSpec { operations: bursting(300, 3_000, 108_000), ..plain_volume() };
+    let asked = Test {
+        volume: None,
+        duration: Some(Duration::from_seconds(120)),
+        ..requests(SMALL, true, 1)
+    };
+    let (system, asked) = (checked(&system(volume)), asked.checked().unwrap());
+    let key = StreamKey::from_seed(1);
+    let length = RunLength::Converged;
+    let sample = run_length_watched(&system, &asked, key, length, &mut |_| true).unwrap();
+    let [burst, refill] = sample.phases.as_slice() else { panic!("{:?}", sample.phases) };
+    assert_eq!(burst.ended_by, Some(Reserve::OperationCredits));
+    close(burst.until.as_seconds(), 40.0, 0.01);
+    close(burst.iops, 3_000.0, 0.01);
+    close(refill.iops, 300.0, 0.1);
+}
+
+/// The latency of a request that waits for nothing is lognormal with the stated percentiles.
+#[test]
+fn latencies_have_the_stated_percentiles() {
+    let limits =
+        CloudSpec { operations: Some(LimitSpec::steady(1_000_000)), bytes: None, ..plain_volume() };
+    let asked =
+        |read| Test { volume: Some(SMALL * 200_000), ..test(SMALL, Pattern::Uniform, read, 1) };
+    for (read, median, p99) in [(true, 500, 1_000), (true, 300, 2_400), (false, 700, 910)] {
+        let latency = LatencySpec { median: us(median), tail: us(p99 - median) };
+        let volume = CloudSpec { read_latency: latency, write_latency: latency, ..limits.clone() };
+        let fixed = LatencySpec { tail: Duration::ZERO, ..latency };
+        let constant = CloudSpec { read_latency: fixed, write_latency: fixed, ..limits.clone() };
+        let path = run(&system(constant), &asked(read)).latency().mean_ns() - median as f64 * 1e3;
+        let sample = run(&system(volume), &asked(read));
+        let at = |percentile| sample.latency().percentile_ns(percentile).unwrap() as f64 - path;
+        close(at(50.0), median as f64 * 1e3, 0.01);
+        close(at(99.0), p99 as f64 * 1e3, 0.03);
+        // Of a lognormal distribution, the square of the deviation of the 99th percentile at its other side.
+        close(at(1.0), (median * median) as f64 * 1e3 / p99 as f64, 0.03);
+    }
+}
+
+#[test]
+fn the_seed_determines_every_latency() {
+    let latency = LatencySpec { median: us(500), tail: us(500) };
+    let system = system(CloudSpec { read_latency: latency, ..plain_volume() });
+    let asked = requests(SMALL, true, 500);
+    let of = |seed| simulate(&system, &asked, StreamKey::from_seed(seed)).unwrap();
+    assert_eq!(of(1), of(1));
+    assert_ne!(of(1).latency(), of(2).latency());
+}
+
+fn submit(storage: &mut Storage, at: Duration, operation: Operation, length: Bytes) {
+    let access = Access { operation, offset: Bytes::ZERO, length };
+    storage.submit(Submission::new(Instant::ZERO + at, access)).unwrap();
+}
+
+#[test]
+fn a_flush_has_no_work() {
+    let mut storage = storage_at_rest(&system(plain_volume()), Bytes::mebi(32).into());
+    submit(&mut storage, us(0), Operation::Write, SMALL);
+    submit(&mut storage, us(10), Operation::Flush, Bytes::ZERO);
+    let ends: Vec<_> = std::iter::from_fn(|| storage.advance())
+        .map(|done| (done.access.operation, done.completed.since(done.submitted)))
+        .collect();
+    let [(Operation::Flush, flush), (Operation::Write, write)] = ends.as_slice() else {
+        panic!("{ends:?}")
+    };
+    assert!(*flush < us(10) && *write > us(500), "{flush} {write}");
+}
+
+/// A write is stored when it is complete, so a power cut of the host loses nothing. A request that it interrupts is
+/// repeated afterwards, and the volume still has the rest of its credits.
+#[test]
+fn a_power_cut_loses_no_completed_write_and_no_credits() {
+    let volume = CloudSpec { operations: bursting(100, 3_000, 50), ..plain_volume() };
+    let mut cut = system(volume);
+    cut.faults = vec!["power-cut at=30ms boot=1ms".parse().unwrap()];
+    let mut storage = storage_at_rest(&cut, Bytes::mebi(32).into());
+    for index in 0..40 {
+        submit(&mut storage, us(1_000 * index), Operation::Write, SMALL);
+    }
+    let done: Vec<_> = std::iter::from_fn(|| storage.advance()).collect();
+    assert_eq!(done.len(), 40);
+    let [fault] = &storage.simulator().fault_uses()[..] else { panic!("one fault") };
+    assert_eq!(fault.lost, Bytes::ZERO);
+    let reserves = storage.simulator().reserves();
+    let (_, left) = reserves.iter().find(|(one, _)| *one == Reserve::OperationCredits).unwrap();
+    // 40 writes and the interrupted one, less four refilled credits.
+    assert!((8..=15).contains(left), "{left}");
+}
+
+fn any_limit(low: u64, high: u64) -> impl Strategy<Value = Option<LimitSpec>> {
+    let steady = (low..high).prop_map(|rate| Some(LimitSpec::steady(rate)));
+    let burst = (low..high, 2..20u64, 1..5_000u64).prop_map(|(rate, factor, seconds)| {
+        bursting(rate, rate * factor, rate * seconds / 1_000 + 1)
+    });
+    prop_oneof![steady, burst]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Any volume completes each request once. Stages sum to the latency, no hop is busy longer than the run or carries
+    /// more than its ceiling, and the same seed gives the same run.
+    #[test]
+    fn any_volume_keeps_the_invariants(
+        operations in any_limit(100, 20_000), bytes in any_limit(1_000_000, 1_000_000_000),
+        unit in 1u64..300, merges: bool, whole_units: bool, share in 0.0f64..=1.0,
+        tail in 0u64..2_000, blocks in 1u64..200, sequential: bool, read_share in 0.0f64..=1.0,
+        depth in 1u32..40, threads in 1u32..4, seed: u64,
+    ) {
+        let latency = LatencySpec { median: us(400), tail: us(tail) };
+        let volume = CloudSpec {
+            operations,
+            bytes,
+            unit: SMALL * unit,
+            merges,
+            whole_units,
+            credits_at_start: Ratio::new(share).unwrap(),
+            read_latency: latency,
+            write_latency: latency,
+        };
+        let system = system(volume);
+        prop_assert_eq!(system.check(), Ok(()));
+        let block = SMALL * blocks;
+        let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        let count = 300;
+        let test = Test { threads, volume: Some(block * count), ..test(block, pattern, true, depth) }
+            .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
+        prop_assert_eq!(test.check(), Ok(()));
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(sample.bytes(), block * count);
+        let path = sample.path.as_ref().unwrap();
+        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
+        for hop in &path.hops {
+            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
+        }
+        // The first request waits for nothing, and random offsets may continue each other by chance.
+        let slack = 1.0 + 1.0 / (count as f64 - 1.0) + if merges { 0.2 } else { 0.0 };
+        let carried = sample.throughput().0 as f64;
+        for ceiling in ceilings(&system, &test) {
+            let most = ceiling.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
+            prop_assert!(carried <= most * slack, "{}: {carried} of {most}", ceiling.name);
+        }
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(again, sample);
+    }
+}
