@@ -6,6 +6,7 @@ mod commands;
 mod databases;
 mod machine;
 mod mounted;
+mod silent;
 mod soak;
 mod verdict;
 

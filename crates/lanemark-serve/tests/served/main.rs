@@ -1,6 +1,7 @@
 //! Served systems and their clients: data, timing, faults, hostile clients, and third-party programs.
 
 mod data;
+mod faults;
 mod hostile;
 mod timing;
 mod tools;
@@ -35,6 +36,8 @@ struct Wanted<'f> {
     faults: &'f [&'f str],
     data: Option<Data>,
     no_latency: bool,
+    /// The seed, 1 if absent.
+    seed: Option<u64>,
 }
 
 fn example() -> CheckedSystem {
@@ -61,7 +64,7 @@ impl Served {
             tls: None,
             content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
             scale: TimeScale::ONE,
-            seed: 1,
+            seed: wanted.seed.unwrap_or(1),
             outside: None,
             has_latency: !wanted.no_latency,
         };
