@@ -18,7 +18,7 @@
 //! twice); backing off between retries; the power of drives while they are off, and while they start.
 
 use super::command::{CommandDamage, HostStep};
-use super::{Attachment, Command, Completion, Simulator};
+use super::{Attachment, Completion, Simulator};
 use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
@@ -35,7 +35,6 @@ use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::{ErrorKind, FaultUse};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
 
 impl Simulator {
