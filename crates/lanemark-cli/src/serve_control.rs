@@ -140,20 +140,19 @@ fn number_of(text: &str) -> Result<u16, String> {
     number.ok_or_else(|| format!("`{text}` is no number of a fault; `fault list` prints them"))
 }
 
-/// Returns the words of a fault, without its time.
-fn words_of(fault: &Fault) -> Vec<String> {
-    let words = fault.to_string();
-    words.split(' ').filter(|word| !word.starts_with("at=")).map(str::to_owned).collect()
+/// Returns the words of a fault's text, without its time.
+fn words_of(fault: &str) -> Vec<String> {
+    fault.split(' ').filter(|word| !word.starts_with("at=")).map(str::to_owned).collect()
 }
 
-/// Returns the text of a fault with these keys in place of its own ones. If the first word is a kind, it begins another
-/// fault.
+/// Returns the text of a fault in which `keys` replace the same keys. If the first word is a kind, the words are
+/// another fault.
 fn changed(fault: &Fault, keys: &[&str]) -> String {
     if !keys.first().is_some_and(|word| word.contains('=')) {
         return keys.join(" ");
     }
     let key = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
-    let mut words = words_of(fault);
+    let mut words = words_of(&fault.to_string());
     words.retain(|word| !word.contains('=') || keys.iter().all(|given| key(given) != key(word)));
     words.extend(keys.iter().map(|word| (*word).to_owned()));
     words.join(" ")
@@ -173,7 +172,8 @@ fn listed(states: &[FaultState]) -> String {
         let (at, effect) = (state.fault.at.since(Instant::ZERO), &state.effect);
         format!(
             "{number} {phase}, from {at}: {} ({} failed, {} delayed, {} silent)\n",
-            words_of(&state.fault).join(" "),
+            // The text without the end that a command has given it.
+            words_of(&effect.fault).join(" "),
             effect.failed,
             effect.held,
             effect.silent

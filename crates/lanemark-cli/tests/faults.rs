@@ -125,6 +125,7 @@ fn a_share_fails_its_part_and_silent_faults_are_counted_without_errors() {
     let output = command.args(["--fault", "lost-write share=1%"]).current_dir(folder.path());
     let output = output.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("requests that failed silently: "), "{text}");
 }
 

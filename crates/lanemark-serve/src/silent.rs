@@ -1,4 +1,4 @@
-//! Wrong data of requests that succeed: where a misdirected write goes, and which bits of a read are flipped.
+//! Wrong data of requests that succeed: the destination of a misdirected write, and the flipped bits of a read.
 //!
 //! The simulator decides which requests a silent fault affects. The details follow from its random number for the
 //! request, so that a seed gives the same damage.

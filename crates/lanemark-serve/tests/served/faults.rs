@@ -247,7 +247,7 @@ fn faults_are_listed_cleared_and_changed_while_the_system_is_served() {
     assert_eq!(session.change_fault(1, bad("4KiB..8KiB")), Ok(2));
     assert!(client.read(0, 512).unwrap().is_ok());
     assert_eq!(client.read(PAGE, 512).unwrap(), Err(EIO));
-    // What the system cannot have changes nothing.
+    // A fault that the system cannot have changes nothing.
     assert!(session.change_fault(2, bad("1TiB..2TiB")).unwrap_err().contains("the drive ends at"));
     assert_eq!(client.read(PAGE, 512).unwrap(), Err(EIO));
     assert!(session.change_fault(1, bad("0B..4KiB")).unwrap_err().contains("already over"));

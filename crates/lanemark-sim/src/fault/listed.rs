@@ -12,7 +12,7 @@ pub struct FaultState {
     pub fault: Fault,
     /// Whether it has begun or ended.
     pub phase: FaultPhase,
-    /// Its effect until now.
+    /// Effect of the fault until now.
     pub effect: FaultUse,
 }
 

@@ -1,7 +1,7 @@
 //! Effects of faults on commands that reach the media.
 //!
 //! An *unreadable range* delays a read for as long as the drive tries, and then fails it without data; an *unwritable
-//! range* does the same to a write. A range that *heals* is readable where it was written since the fault began. A
+//! range* does the same to a write. In a range that *heals*, bytes written since the fault began are readable. A
 //! *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands. A
 //! *silent* fault makes the data of a request wrong and changes no time, except that a lying drive acknowledges a flush
 //! when it has decoded it.
