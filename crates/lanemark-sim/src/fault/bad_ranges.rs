@@ -1,9 +1,15 @@
 //! The bytes of a faulty range that are still bad: all of them at first, and fewer after each write.
+//!
+//! The number of ranges is bounded, so that random writes for days do not fill the memory. Beyond it a write also heals
+//! the shorter one of the two parts that it separates.
 
 use std::collections::BTreeMap;
 
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::fault::ByteRange;
+
+/// Maximum number of ranges, which take about 32 MB.
+const RANGES_MAX: usize = 1 << 20;
 
 /// Disjoint ranges: the first byte of each, and the first byte after it.
 #[derive(Clone, Debug)]
@@ -31,10 +37,12 @@ impl BadRanges {
             && last > start
         {
             self.0.remove(&first);
-            if first < start {
+            let (before, after) = (start.saturating_sub(first), last.saturating_sub(end));
+            let both_fit = self.0.len() + 2 <= RANGES_MAX;
+            if before > 0 && (both_fit || before > after) {
                 self.0.insert(first, start);
             }
-            if last > end {
+            if after > 0 && (both_fit || before <= after) {
                 self.0.insert(end, last);
             }
         }
@@ -45,6 +53,19 @@ impl BadRanges {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_number_of_ranges_is_bounded_and_what_was_written_is_good() {
+        let mut ranges = BadRanges::new(ByteRange::WHOLE);
+        let count = RANGES_MAX as u64 + 1_000;
+        for number in 1..=count {
+            ranges.heal(Bytes(number * 1024), Bytes(number * 1024 + 512));
+            assert!(!ranges.touch(Bytes(number * 1024), Bytes(number * 1024 + 512)));
+            assert!(ranges.touch(Bytes(number * 1024 + 512), Bytes(u64::MAX)));
+        }
+        assert_eq!(ranges.0.len(), RANGES_MAX);
+        assert!(ranges.touch(Bytes(0), Bytes(512)));
+    }
 
     proptest! {
         /// Compares the ranges with a list of all bytes.

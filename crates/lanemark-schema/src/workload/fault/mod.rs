@@ -47,8 +47,8 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect in
-/// `sim/simulator/faults.rs`.
+/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect in `sim/simulator`:
+/// `faults.rs`, or `at_media.rs` with `sim/fault/mod.rs` for a fault of the media.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
