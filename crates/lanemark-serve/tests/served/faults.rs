@@ -81,7 +81,7 @@ fn a_share_of_the_writes_is_slow() {
     let held = used(&served).held;
     is_share(held, 300, 0.1);
     // Other work of this machine may delay a reply, and no reply is early.
-    assert!(count >= held && count < held + 60, "{count} for {held}");
+    assert!(count >= held && count < 200, "{count} for {held}");
 }
 
 #[test]
@@ -253,10 +253,10 @@ fn faults_are_listed_cleared_and_changed_while_the_system_is_served() {
     assert!(session.change_fault(1, bad("0B..4KiB")).unwrap_err().contains("already over"));
 
     // A power cut that has not begun never does.
-    let cut = session.add_fault("power-cut at=300ms boot=10s".parse().unwrap()).unwrap();
+    let cut = session.add_fault("power-cut at=1500ms boot=10s".parse().unwrap()).unwrap();
     assert_eq!(session.faults().unwrap()[usize::from(cut)].phase, FaultPhase::Pending);
     session.clear_fault(cut).unwrap();
-    std::thread::sleep(Duration::from_millis(400));
+    std::thread::sleep(Duration::from_millis(1_600));
     assert!(client.read(0, 512).unwrap().is_ok());
     assert!(session.figures().lost.is_empty());
     let cut = session.add_fault("power-cut boot=10s".parse().unwrap()).unwrap();
