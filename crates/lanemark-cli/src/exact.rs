@@ -22,6 +22,7 @@ use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::saving::Destination;
+use crate::serve_control::servable;
 use crate::warden::Warden;
 use crate::{library, provenance, serve, stop};
 
@@ -36,9 +37,9 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let system = assemble(&library, &args.system, &settings(&args.set)?)?;
     let planned = faults(&args.fault)?;
     serve::one_target(&system, &args.system)?;
-    planned.iter().try_for_each(|fault| serve::servable(&system, fault))?;
-    let spec = system.with_faults(&planned, &Location::file("--fault"))?;
     let size = serve::size(args.size, args.over.as_deref(), &system)?;
+    planned.iter().try_for_each(|fault| servable(&system, size, fault))?;
+    let spec = system.with_faults(&planned, &Location::file("--fault"))?;
     let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
     let folder = PrivateFolder::new("lanemark-").map_err(fail)?;
     let boot = boot(args, folder.path())?;

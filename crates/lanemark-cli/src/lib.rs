@@ -53,6 +53,8 @@ mod saving;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]
+mod serve_control;
+#[cfg(feature = "serve")]
 mod serve_start;
 #[cfg(feature = "serve")]
 mod served_disk;
@@ -157,7 +159,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),
         #[cfg(feature = "serve")]
-        Command::ServeControl(args) => serve::control(args),
+        Command::ServeControl(args) => serve_control::control(args),
         #[cfg(feature = "serve")]
         Command::Trial(args) => trial::run(args),
         #[cfg(feature = "serve")]

@@ -1,8 +1,6 @@
 //! `lanemark serve`: serves a modelled system as a block device, until a signal or `serve-control` ends it.
 
-use std::io::{IsTerminal, Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,23 +10,24 @@ use lanemark_lab::scale::faults;
 use lanemark_lab::{Cause, assemble, input, settings};
 use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warning};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Fault, FaultKind, Order, Test, Workload};
+use lanemark_schema::workload::{Average, Fault, Order, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, Opened, SECTOR};
 use lanemark_serve::desk::{Desk, QueryEnd, http};
 use lanemark_serve::metrics;
 use lanemark_serve::reading::ServedReading;
-use lanemark_serve::registry::{READING, Registration};
+use lanemark_serve::registry::Registration;
 use lanemark_serve::session::{Figures, Plan, Session, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
 
-use crate::args::{ServeArgs, ServeControlArgs};
+use crate::args::ServeArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::progress::Progress;
 use crate::saving::Destination;
+use crate::serve_control::{ControlledServer, servable};
 use crate::{formats, library, output, provenance, serve_start, stop};
 
 /// Interval at which the command checks whether to end.
@@ -49,9 +48,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let system = assemble(&library, &args.system, &settings(&args.set)?)?;
     let (planned, from) = planned(args)?;
     one_target(&system, &args.system)?;
-    planned.iter().try_for_each(|fault| servable(&system, fault))?;
-    let spec = system.with_faults(&planned, &from)?;
     let size = size(args.size, args.over.as_deref(), &system)?;
+    planned.iter().try_for_each(|fault| servable(&system, size, fault))?;
+    let spec = system.with_faults(&planned, &from)?;
     let place = match &args.data {
         Some(file) => DataLocation::File(file.clone()),
         None => DataLocation::Memory,
@@ -116,7 +115,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let session = Arc::new(session);
     let registration = register(&system, &session);
     let asked_to_stop = Arc::new(AtomicBool::new(false));
-    let desks = desks(args, &system, &session, &asked_to_stop)?;
+    let served = ControlledServer {
+        session: Arc::clone(&session),
+        system: system.clone(),
+        size,
+        stop: Arc::clone(&asked_to_stop),
+    };
+    let desks = desks(args, served)?;
     for place in &places {
         match json {
             false => output::print(place)?,
@@ -213,18 +218,6 @@ fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     Ok((planned, Location::file(&name)))
 }
 
-/// Refuses faults whose effect on data the server cannot reproduce.
-pub(crate) fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
-    let of_one = fault.drive.is_some() && matches!(fault.kind, FaultKind::PowerCut { .. });
-    match of_one && system.spec.drives() > 1 {
-        true => Err(Failure::input(format!(
-            "{fault}: a server can't cut the power of one drive of a volume"
-        ))
-        .hint("remove `drive` to cut the power of all drives")),
-        false => Ok(()),
-    }
-}
-
 /// Returns the length of the data: the requested size, else the size of the image, else the capacity.
 pub(crate) fn size(
     asked: Option<Bytes>,
@@ -263,7 +256,7 @@ fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
 }
 
 /// Returns the reading of a session as a line of JSON.
-fn reading(system: &System, session: &Session) -> String {
+pub(crate) fn reading(system: &System, session: &Session) -> String {
     let Some((counters, faults)) = session.reading() else {
         return "error: the system is served without latency\n".to_owned();
     };
@@ -275,71 +268,24 @@ fn reading(system: &System, session: &Session) -> String {
 }
 
 /// Opens the sockets for control and figures.
-fn desks(
-    args: &ServeArgs,
-    system: &System,
-    session: &Arc<Session>,
-    stop: &Arc<AtomicBool>,
-) -> Result<Vec<Desk>, Failure> {
+fn desks(args: &ServeArgs, served: ControlledServer) -> Result<Vec<Desk>, Failure> {
     let mut desks = Vec::new();
+    let session = Arc::clone(&served.session);
     if let Some(path) = &args.control {
         let fail = |error| Failure::input(format!("--control {}: {error}", path.display()));
         let listener = Listener::bind(&Endpoint::Unix(path.clone())).map_err(fail)?;
-        let (session, stop, system) = (Arc::clone(session), Arc::clone(stop), system.clone());
-        let answer = move |question: &str| answer(question, &session, &system, &stop);
+        let answer = move |question: &str| served.answer(question);
         desks.push(Desk::open(listener, QueryEnd::Line, answer).map_err(fail)?);
     }
     if let Some(port) = args.metrics {
         let fail = |error| Failure::input(format!("--metrics {port}: {error}"));
         let listener = Listener::bind(&Endpoint::Loopback(port)).map_err(fail)?;
-        let session = Arc::clone(session);
         let port = listener.port().unwrap_or(port);
         let answer = move |head: &str| http(head, || metrics::text(&session.figures()));
         desks.push(Desk::open(listener, QueryEnd::Head, answer).map_err(fail)?);
         tell!("note: figures are published at http://127.0.0.1:{port}/metrics");
     }
     Ok(desks)
-}
-
-/// Answers a command of `serve-control`. An answer other than a status begins with `ok` or `error:`.
-fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool) -> String {
-    let (command, rest) = question.split_once(' ').unwrap_or((question, ""));
-    let takes = match command {
-        READING | "status" | "stop" => 0,
-        "power-cut" => 1,
-        _ => usize::MAX,
-    };
-    if let Some(more) = rest.split_whitespace().nth(takes) {
-        return format!("error: {command}: unexpected word `{more}`\n");
-    }
-    let fault = match command {
-        "status" => return metrics::text(&session.figures()),
-        READING => return reading(system, session),
-        "stop" => {
-            stop.store(true, Ordering::SeqCst);
-            return "ok\n".to_owned();
-        }
-        "power-cut" => {
-            let boot = if rest.is_empty() { "1s" } else { rest.trim() };
-            format!("power-cut boot={boot} at=0s")
-        }
-        // Planned faults state a time; here a fault without a time begins now.
-        "fault" if rest.split(' ').any(|word| word.starts_with("at=")) => rest.to_owned(),
-        "fault" => format!("{rest} at=0s"),
-        _ => {
-            return format!(
-                "error: `{command}`: expected status, fault, power-cut, reading or stop\n"
-            );
-        }
-    };
-    let added = fault.parse::<Fault>().map_err(|error| error.to_string()).and_then(|fault| {
-        servable(system, &fault).map_err(|failure| failure.to_string())?;
-        session.add_fault(fault)
-    });
-    match added {
-        Ok(()) => "ok\n".to_owned(),
-        Err(error) => format!("error: {}\n", error.trim_end()),
-    }
 }
 
 /// Waits for the end, and prints progress.
@@ -424,30 +370,4 @@ impl From<DataError> for Failure {
             DataError::Misfit { .. } | DataError::System { .. } => Self::input(message),
         }
     }
-}
-
-/// Runs `lanemark serve-control`, which sends a command to a server.
-pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
-    let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
-        Failure::run(format!("{}: {error}", args.socket.display()))
-            .hint("give the socket of the server's --control")
-    })?;
-    match answer.strip_prefix("error: ") {
-        Some(error) => Err(Failure::input(error.trim_end())),
-        None => {
-            output::print(&answer)?;
-            Ok(Outcome::Done)
-        }
-    }
-}
-
-/// Sends a command to the control socket of a server, and returns the answer.
-pub(crate) fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-    stream.write_all(format!("{}\n", command.replace('\n', " ")).as_bytes())?;
-    stream.shutdown(Shutdown::Write)?;
-    let mut answer = String::new();
-    stream.take(1 << 20).read_to_string(&mut answer)?;
-    Ok(answer)
 }

@@ -18,13 +18,14 @@ use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_report::{CutSystem, trial_answer, trial_text};
 use lanemark_schema::result::{Provenance, RunResult, Sample};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, LoadKind, Order, Test, TraceSummary, Workload};
-use lanemark_study::System;
+use lanemark_schema::workload::{Average, Fault, LoadKind, Order, Test, TraceSummary, Workload};
 use lanemark_study::system::SystemName;
+use lanemark_study::{Location, System};
 use serde_json::json;
 
 use crate::args::{FileSystem, TrialArgs};
@@ -33,6 +34,7 @@ use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::Progress;
 use crate::saving::{Destination, Saving};
+use crate::serve_control::servable;
 use crate::warden::Warden;
 use crate::{library, output, provenance, serve, served_disk, stop};
 use contents::Source;
@@ -52,6 +54,7 @@ struct TrialSystem {
     /// `drive@platform:port`, as the user wrote it.
     name: String,
     system: System,
+    faults: Vec<Fault>,
     samples: Vec<Sample>,
 }
 
@@ -64,6 +67,10 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     let capacity = systems.iter().map(|one| one.system.capacity()).min().unwrap_or(Bytes::ZERO);
     let source = Source::of(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
+    for TrialSystem { system, faults, .. } in &systems {
+        faults.iter().try_for_each(|fault| servable(system, size, fault))?;
+        system.with_faults(faults, &Location::file("--fault"))?;
+    }
     let has_disks = has_disks();
     let file_system = args.fs;
     if !has_disks {
@@ -88,6 +95,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
         mount_options: args.mount_options.clone(),
         command: args.command.clone(),
         arguments: arguments(args),
+        faults: args.fault.iter().flat_map(|text| ["--fault".to_owned(), text.clone()]).collect(),
         stop: Arc::clone(&signal),
     };
     fs::create_dir(bench.place())
@@ -115,7 +123,7 @@ fn systems(
     args: &TrialArgs,
     library: &lanemark_study::Library,
 ) -> Result<Vec<TrialSystem>, Failure> {
-    let set = settings(&args.set)?;
+    let (set, faults) = (settings(&args.set)?, faults(&args.fault)?);
     let mut systems: Vec<TrialSystem> = Vec::new();
     for name in &args.systems {
         if systems.iter().any(|earlier| earlier.name == *name) {
@@ -123,7 +131,8 @@ fn systems(
         }
         let system = assemble(library, name, &set)?;
         serve::one_target(&system, name)?;
-        systems.push(TrialSystem { name: name.clone(), system, samples: Vec::new() });
+        let (name, faults, samples) = (name.clone(), faults.clone(), Vec::new());
+        systems.push(TrialSystem { name, system, faults, samples });
     }
     Ok(systems)
 }
@@ -327,7 +336,7 @@ fn result(
     let test = test(command, &system.samples);
     let repeats = u32::try_from(system.samples.len()).unwrap_or(u32::MAX);
     let workload = Workload {
-        faults: Vec::new(),
+        faults: system.faults.clone(),
         id: "trial".to_owned(),
         name: format!("trial of {command}"),
         repeats,

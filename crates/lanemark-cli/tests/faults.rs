@@ -100,6 +100,46 @@ fn pauses_latency_and_stuck_commands_hold_requests_up_and_fail_none() {
 }
 
 #[test]
+fn a_share_fails_its_part_and_silent_faults_are_counted_without_errors() {
+    for (workload, fault) in [
+        (READS, "media-error share=5% recovery=0ps"),
+        (WRITES, "write-error share=5% recovery=0ps"),
+    ] {
+        let sample = sample(workload, fault);
+        let (failed, good) = (sample.errors.total() as f64, sample.operations() as f64);
+        assert!((failed / (failed + good) - 0.05).abs() < 0.01, "{fault}: {failed} of {good}");
+    }
+    for (workload, fault) in [
+        (READS, "bit-flips share=1%"),
+        (WRITES, "lost-write share=1%"),
+        (WRITES, "misdirected-write share=1%"),
+    ] {
+        let sample = sample(workload, fault);
+        assert_eq!(sample.errors.total(), 0, "{fault}");
+        let share = sample.faults[0].silent as f64 / sample.operations() as f64;
+        assert!((share - 0.01).abs() < 0.004, "{fault}: {share}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(["sim", SYSTEM, WRITES, "--duration", "50ms", "--repeats", "1", "--no-save"]);
+    let output = command.args(["--fault", "lost-write share=1%"]).current_dir(folder.path());
+    let output = output.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("requests that failed silently: "), "{text}");
+}
+
+#[test]
+fn a_drive_with_a_protected_cache_cannot_lie_about_a_flush() {
+    let folder = tempfile::tempdir().unwrap();
+    let protected = ["--fault", "lying-flush", "--set", "drive.buffer.power_loss=stored"];
+    let output = sim(folder.path(), WRITES, &protected);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("no volatile cache"), "{told}");
+}
+
+#[test]
 fn the_seed_gives_the_bytes_and_another_seed_others() {
     let folder = tempfile::tempdir().unwrap();
     let run = |seed: &str| {

@@ -115,7 +115,7 @@ const CHECK: &str = "n=$(wc -l <$LANEMARK_OUTPUT); m=$(wc -l <log 2>/dev/null ||
     echo $n printed, $m stored; test $m -ge $n";
 
 #[test]
-fn power_cuts_lose_nothing_that_was_flushed_and_lose_it_without_barriers() {
+fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive_lies() {
     if !is_root() {
         return skipped("a disk, which only root can have");
     }
@@ -144,10 +144,12 @@ fn power_cuts_lose_nothing_that_was_flushed_and_lose_it_without_barriers() {
         said.contains("4 power cuts on ") && said.contains("no acknowledged data was lost"),
         "{said}"
     );
-    let damaged = trial(&["--mount-options", "barrier=0"]);
-    let said = text(&damaged.stdout);
-    assert_eq!(damaged.status.code(), Some(1), "{said}{}", text(&damaged.stderr));
-    assert!(said.contains("ACKNOWLEDGED DATA WAS LOST"), "{said}");
+    for options in [["--mount-options", "barrier=0"], ["--fault", "lying-flush"]] {
+        let damaged = trial(&options);
+        let said = text(&damaged.stdout);
+        assert_eq!(damaged.status.code(), Some(1), "{options:?}: {said}{}", text(&damaged.stderr));
+        assert!(said.contains("ACKNOWLEDGED DATA WAS LOST"), "{options:?}: {said}");
+    }
     assert!(left(&folder).is_empty());
 }
 
@@ -283,6 +285,9 @@ fn wrong_arguments_are_explained() {
         (&[SATA, "--from", "missing", "--", "true"], "--from missing"),
         (&[SATA, "--cuts", "3", "--", "true"], "--check"),
         (&[SATA], "COMMAND"),
+        (&[SATA, "--fault", "latency", "--", "true"], "`latency` needs `extra`"),
+        (&[SATA, "--fault", "lost-write range=0B..2TB", "--", "true"], "the drive ends at"),
+        (&[SATA, "--fault", "pause for=1s drive=1", "--", "true"], "drives 0 to 0"),
         (&["no-such-drive@workstation-z170:sata", "--", "true"], "no-such-drive"),
     ] {
         let output = run(&folder, words);

@@ -24,6 +24,10 @@ fn sentence(repeats: &[&FaultUse]) -> String {
     let FaultUse { fault, at, .. } = repeats[0];
     let failed = range(repeats.iter().map(|one| one.failed));
     let held = range(repeats.iter().map(|one| one.held));
+    let silent = match range(repeats.iter().map(|one| one.silent)).as_str() {
+        "0" => String::new(),
+        silent => format!("; requests that failed silently: {silent}"),
+    };
     let lost = match range(repeats.iter().map(|one| one.lost)).as_str() {
         "0 B" => String::new(),
         lost => format!("; acknowledged data lost: {lost}"),
@@ -41,7 +45,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
     };
     let fault = fault.join(" ");
     format!(
-        "{at}, {fault}: requests failed: {failed}; commands delayed or sent again: {held}{lost}; {recovery}."
+        "{at}, {fault}: requests failed: {failed}; commands delayed or sent again: {held}{silent}{lost}; {recovery}."
     )
 }
 
@@ -84,6 +88,7 @@ mod tests {
             at: Duration::from_seconds(2),
             failed: 1,
             held: 0,
+            silent: 0,
             lost: Bytes::kibi(64),
             recovery: Some(Duration::from_seconds(5)),
         };
@@ -98,6 +103,10 @@ mod tests {
         assert!(
             both.contains("requests failed: 1 to 3;") && both.contains("after 5 s to 6 s"),
             "{both}"
+        );
+        let silent = FaultUse { silent: 12, lost: Bytes::ZERO, ..one.clone() };
+        assert!(
+            sentence(&[&silent]).contains("again: 0; requests that failed silently: 12; first")
         );
         one.at = Duration::ZERO;
         (one.failed, one.lost, one.recovery) = (2, Bytes::ZERO, None);

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use lanemark_schema::result::{DirectionResult, LatencyHistogram};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
+use lanemark_sim::SilentDamage;
 
 use crate::clock::Clock;
 use crate::reading::{ThreadTime, UnreadSum};
@@ -48,7 +49,7 @@ pub struct Counts {
 }
 
 /// A completion to deliver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DueCompletion {
     /// The request.
     pub access: Access,
@@ -58,6 +59,8 @@ pub struct DueCompletion {
     pub at: Instant,
     /// Modelled latency. The latency is shorter than the time from `came` to `at` if the request was submitted late.
     pub modelled: Duration,
+    /// Damage by a silent fault.
+    pub damage: Option<SilentDamage>,
 }
 
 impl ThreadUse {
@@ -147,7 +150,8 @@ mod tests {
             Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
         let at = |time: u64| Instant::ZERO + us(time);
         // It arrived at 100, was submitted at 150, completed at 190, and answered at 200.
-        let due = DueCompletion { access, came: at(100), at: at(190), modelled: us(40) };
+        let due =
+            DueCompletion { access, came: at(100), at: at(190), modelled: us(40), damage: None };
         clock.turn_to(at(200));
         counts.count(&due, None, &clock);
         counts.count(&due, Some(at(190)), &clock);

@@ -20,7 +20,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Fault, FaultKind, Operation};
 use lanemark_sim::Submission;
 use lanemark_sim::spec::SpecError;
-use lanemark_sim::{Completion, Live, Status};
+use lanemark_sim::{Completion, FaultClearError, FaultState, Live, Status};
 
 use crate::clock::{Bell, Clock, without_timer_slack};
 use crate::delivered::{DeliveryCounts, DueCompletion};
@@ -149,17 +149,55 @@ impl Core {
         self.completed.since(Instant::ZERO).saturating_sub(self.paused)
     }
 
-    /// Adds a fault; its time counts from now.
+    /// Adds a fault, whose time counts from now, and returns its number.
     ///
     /// # Errors
     /// Returns errors if the system does not support the fault.
-    pub fn add_fault(&mut self, mut fault: Fault) -> Result<(), Vec<SpecError>> {
-        let now = self.clock.now().max(self.live.now());
-        // The fault is after all completions that were already delivered.
-        fault.at = now + Duration::from_picoseconds(1) + fault.at.since(Instant::ZERO);
-        self.live.add_fault(fault.clone())?;
+    pub fn add_fault(&mut self, mut fault: Fault) -> Result<u16, Vec<SpecError>> {
+        fault.at = self.next_instant() + fault.at.since(Instant::ZERO);
+        let number = self.live.add_fault(fault.clone())?;
         self.note_cut(&fault);
+        Ok(number)
+    }
+
+    /// Returns the instant at which a change takes effect: after all completions that were already delivered.
+    fn next_instant(&self) -> Instant {
+        self.clock.now().max(self.live.now()) + Duration::from_picoseconds(1)
+    }
+
+    /// Returns all faults with their present states.
+    pub fn faults(&self) -> Vec<FaultState> {
+        self.live.faults(self.clock.now().max(self.live.now()))
+    }
+
+    /// Ends a fault now, or removes it if it has not begun.
+    ///
+    /// # Errors
+    /// Returns the reason if the fault cannot be cleared.
+    pub fn clear_fault(&mut self, number: u16) -> Result<(), FaultClearError> {
+        let at = self.next_instant();
+        let cleared = self.live.faults(at).into_iter().nth(number.into());
+        self.live.clear_fault(number, at)?;
+        if let Some(FaultState { fault, .. }) = cleared
+            && let FaultKind::PowerCut { .. } = fault.kind
+            && let Some(place) = self.cuts.iter().position(|cut| *cut == fault.at)
+        {
+            self.cuts.remove(place);
+        }
         Ok(())
+    }
+
+    /// Replaces a fault by another one, whose time counts from now, and returns the number of the new one.
+    ///
+    /// # Errors
+    /// Returns an error, and changes nothing, if the fault cannot be cleared or the system does not support the new
+    /// one.
+    pub fn change_fault(&mut self, number: u16, fault: Fault) -> Result<u16, String> {
+        let check = self.live.check_clear(number, self.next_instant());
+        check.map_err(|error| error.to_string())?;
+        let new = self.add_fault(fault).map_err(|errors| lines_of(&errors))?;
+        self.clear_fault(number).map_err(|error| error.to_string())?;
+        Ok(new)
     }
 
     fn note_cut(&mut self, fault: &Fault) {
@@ -197,7 +235,8 @@ impl Core {
         self.free.push(place);
         let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
         let Pending { came, before: modelled, work, .. } = pending;
-        let _ = work.completed(status, &DueCompletion { access, came, at, modelled });
+        let due = DueCompletion { access, came, at, modelled, damage: None };
+        let _ = work.completed(status, &due);
     }
 
     /// Advances to the current time, and delivers complete requests. Returns false if there may be more.
@@ -232,7 +271,8 @@ impl Core {
         self.completed = at;
         let Pending { came, access, thread, before, work } = pending;
         let modelled = before + at.since(done.submitted);
-        let due = DueCompletion { access, came, at, modelled };
+        let damage = self.live.damage();
+        let due = DueCompletion { access, came, at, modelled, damage };
         match work.completed(done.status, &due) {
             Step::Answered(sent) => self.delivered.count(&due, sent, &*self.clock),
             Step::Later => {}
@@ -268,6 +308,11 @@ impl Core {
         let real = self.clock.real(second).picoseconds().max(1);
         self.clock.now() + IDLE_LOOK.scaled(second.picoseconds(), real)
     }
+}
+
+/// Returns all errors in a line.
+pub(crate) fn lines_of(errors: &[SpecError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl Engine {
@@ -348,7 +393,7 @@ impl Engine {
         self.has_failed.store(true, Ordering::SeqCst);
         let refuse = |access, came, work: Box<dyn Work>| {
             let (at, modelled) = (self.clock.now(), Duration::ZERO);
-            let due = DueCompletion { access, came, at, modelled };
+            let due = DueCompletion { access, came, at, modelled, damage: None };
             let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
             let mut next = Some(work);
             while let Some(work) = next.take() {

@@ -53,7 +53,9 @@ fn bench(faults: &[Fault]) -> Bench {
     let (tell, told) = channel();
     let clock = Arc::new(ManualClock::default());
     let mut live = live();
-    faults.iter().for_each(|fault| live.add_fault(fault.clone()).unwrap());
+    for fault in faults {
+        live.add_fault(fault.clone()).unwrap();
+    }
     let held: Option<Box<dyn DataOwner>> = Some(Box::new(Cut));
     let core = Core::new(live, faults, held, Arc::default(), clock.clone());
     Bench { core, clock, told, tell }

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::units::Instant;
-use lanemark_sim::Status;
+use lanemark_schema::workload::FaultKind;
+use lanemark_sim::{SilentDamage, Status};
 
 use crate::clock::Clock;
 use crate::data::Data;
 use crate::delivered::{DeliveryCounts, DueCompletion};
 use crate::engine::{Step, Work};
 use crate::nbd::NbdError;
-use crate::storing::{FlushEnds, StoringThread};
+use crate::silent;
+use crate::storing::{FlushEnds, StoringThread, flushed};
 
 /// Maximum data that the engine's thread writes itself; a helper writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
@@ -78,6 +80,18 @@ impl Task {
     }
 }
 
+impl Task {
+    /// Drops the change of a write of `length`, and returns the length that remains.
+    fn lose(&mut self, length: u64) -> u64 {
+        match self {
+            Self::Write { payload, .. } => payload.clear(),
+            Self::Zero { .. } => {}
+            Self::Read(_) | Self::Failed(_) | Self::Nothing | Self::Stored(_) => return length,
+        }
+        0
+    }
+}
+
 impl<A: Requester> Job<A> {
     /// Sends the reply, and returns the instant at which it was sent.
     fn answer(self, outcome: Result<(), NbdError>) -> Instant {
@@ -88,6 +102,27 @@ impl<A: Requester> Job<A> {
             (Ok(()), _) => Ok(None),
         });
         sent
+    }
+
+    /// Applies the damage of a silent fault to the request.
+    fn damage(&mut self, damage: &SilentDamage) {
+        let (offset, length) = self.range;
+        let size = self.around.data.size();
+        match (damage.kind, &mut self.task) {
+            (FaultKind::BitFlips { bits, .. }, Task::Read(bytes)) => {
+                // The head of a reply precedes its data.
+                let head = bytes.len().saturating_sub(length as usize);
+                silent::flip_bits(&mut bytes[head..], bits, damage.draw);
+            }
+            (FaultKind::LostWrite { .. }, task) => self.range.1 = task.lose(length),
+            (FaultKind::MisdirectedWrite { .. }, task) => {
+                match silent::elsewhere(offset, length, size, damage.draw) {
+                    Some(other) => self.range.0 = other,
+                    None => self.range.1 = task.lose(length),
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Changes the data in the engine's thread.
@@ -126,7 +161,7 @@ impl<A: Requester> Job<A> {
 }
 
 impl<A: Requester> Work for Job<A> {
-    fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
+    fn completed(mut self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
         if let Status::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
                 // A failure to store the torn sectors leaves them unwritten, which is an equally valid outcome of a
@@ -135,6 +170,10 @@ impl<A: Requester> Work for Job<A> {
             }
             return Step::Answered(Some(self.answer(Err(kind.into()))));
         }
+        if let Some(damage) = &due.damage {
+            self.damage(damage);
+        }
+        let stores = due.damage.is_none_or(|damage| damage.kind != FaultKind::LyingFlush);
         match &self.task {
             Task::Write { payload, stored } if payload.len() > AT_ONCE_MAX => {
                 let stored = *stored;
@@ -149,12 +188,14 @@ impl<A: Requester> Work for Job<A> {
                     Box::new(move |outcome| {
                         let Some(job) = job else { return };
                         let around = job.around.clone();
-                        let sent = job.answer(outcome);
+                        let ended = outcome.and_then(|mark| flushed(&around.data, mark, stores));
+                        let sent = job.answer(ended);
                         around.delivered.count(&due, Some(sent), &*around.clock);
                     })
                 });
                 let (Some(outcome), Some(job)) = (outcome, waiting) else { return Step::Later };
-                Step::Answered(Some(job.answer(outcome)))
+                let ended = outcome.and_then(|mark| flushed(&job.around.data, mark, stores));
+                Step::Answered(Some(job.answer(ended)))
             }
             Task::Read(_) | Task::Failed(_) | Task::Nothing => {
                 Step::Answered(Some(self.answer(Ok(()))))

@@ -19,7 +19,7 @@
 //! | `vhost` | the system as a disk of virtual machines |
 //! | `exact` | programs in a kernel whose clock is the simulator's |
 //! | `undo` | removes mounts and disks before the process ends |
-//! | `job`, `storing` | the effect of a request on the data, and when the data is stored |
+//! | `job`, `storing`, `silent` | the effect of a request on the data, when the data is stored, and wrong data |
 //!
 //! The crate does not print, read arguments or catch signals.
 
@@ -45,6 +45,7 @@ pub mod registry;
 pub mod selftest;
 pub mod server;
 pub mod session;
+mod silent;
 pub mod socket;
 mod storing;
 #[cfg(feature = "full")]

@@ -10,13 +10,13 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Fault, Test};
 use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, SystemSpec, WriteCache};
-use lanemark_sim::{Live, PriorContent};
+use lanemark_sim::{FaultState, Live, PriorContent};
 
 use crate::clock::{Clock, TimeScale, WallClock};
 use crate::connection::Shared;
 use crate::data::{Cache, Data};
 use crate::delivered::DeliveryCounts;
-use crate::engine::{Core, Engine};
+use crate::engine::{Core, Engine, lines_of};
 use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;
@@ -211,18 +211,47 @@ impl Session {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
     }
 
-    /// Adds a fault; its time counts from now.
+    /// Adds a fault, whose time counts from now, and returns its number.
     ///
     /// # Errors
     /// Returns an error if the system does not support the fault, or the session serves without a model.
-    pub fn add_fault(&self, fault: Fault) -> Result<(), String> {
+    pub fn add_fault(&self, fault: Fault) -> Result<u16, String> {
+        self.ask(move |core| core.add_fault(fault))?.map_err(|errors| lines_of(&errors))
+    }
+
+    /// Returns all faults with their present states, in the order of their numbers.
+    ///
+    /// # Errors
+    /// Returns an error if the session serves without a model or has ended.
+    pub fn faults(&self) -> Result<Vec<FaultState>, String> {
+        self.ask(|core| core.faults())
+    }
+
+    /// Ends a fault, or removes it if it has not begun.
+    ///
+    /// # Errors
+    /// Returns an error if the fault cannot be cleared, or the session serves without a model.
+    pub fn clear_fault(&self, number: u16) -> Result<(), String> {
+        self.ask(move |core| core.clear_fault(number))?.map_err(|error| error.to_string())
+    }
+
+    /// Replaces a fault by another one, whose time counts from now, and returns the number of the new one.
+    ///
+    /// # Errors
+    /// Returns an error, and changes nothing, if the fault cannot be cleared, the system does not support the new one,
+    /// or the session serves without a model.
+    pub fn change_fault(&self, number: u16, fault: Fault) -> Result<u16, String> {
+        self.ask(move |core| core.change_fault(number, fault))?
+    }
+
+    fn ask<A: Send + 'static>(
+        &self,
+        errand: impl FnOnce(&mut Core) -> A + Send + 'static,
+    ) -> Result<A, String> {
         let Some((engine, _)) = &self.engine else {
             return Err("without latency there are no faults".to_owned());
         };
-        let added = engine.ask(move |core| core.add_fault(fault));
-        added
-            .ok_or("the session has ended")?
-            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        engine.ask(errand).ok_or_else(|| "the session has ended".to_owned())
     }
 
     /// Returns the figures of the session so far.

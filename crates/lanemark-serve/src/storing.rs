@@ -13,19 +13,22 @@ use crate::nbd::NbdError;
 #[derive(Default)]
 pub(crate) struct FlushEnds(Mutex<Ends>);
 
+/// The outcome of storing on the host: the writes that the flush covers.
+type SyncOutcome = Result<FlushCoverage, NbdError>;
+
 /// The function that sends the reply when both ends have occurred.
-type ReplyFunction = Box<dyn FnOnce(Result<(), NbdError>) + Send>;
+type ReplyFunction = Box<dyn FnOnce(SyncOutcome) + Send>;
 
 #[derive(Default)]
 struct Ends {
-    real: Option<Result<(), NbdError>>,
+    real: Option<SyncOutcome>,
     /// The function that sends the reply, if the model's end came first.
     modelled: Option<ReplyFunction>,
 }
 
 impl FlushEnds {
     /// Records the file's end.
-    pub(crate) fn real(&self, outcome: Result<(), NbdError>) {
+    pub(crate) fn real(&self, outcome: SyncOutcome) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(answerer) = ends.modelled.take() else {
             ends.real = Some(outcome);
@@ -35,12 +38,8 @@ impl FlushEnds {
         answerer(outcome);
     }
 
-    /// Records the model's end. Returns the outcome if the file's end came first; otherwise `answerer` receives it
-    /// later.
-    pub(crate) fn modelled(
-        &self,
-        answerer: impl FnOnce() -> ReplyFunction,
-    ) -> Option<Result<(), NbdError>> {
+    /// Records the model's end. Returns the outcome if the file's end came before; otherwise `answerer` gets it.
+    pub(crate) fn modelled(&self, answerer: impl FnOnce() -> ReplyFunction) -> Option<SyncOutcome> {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ends.real.is_none() {
             ends.modelled = Some(answerer());
@@ -64,7 +63,7 @@ impl StoringThread {
         let own = Arc::clone(&data);
         let thread = std::thread::Builder::new().name("storing".to_owned()).spawn(move || {
             for (mark, both) in asked {
-                both.real(stored(&own, mark));
+                both.real(synced(&own, mark));
             }
         })?;
         let (queue, is_at_once) = (Mutex::new(Some(queue)), false);
@@ -86,7 +85,7 @@ impl StoringThread {
     /// Begins to store the writes before `mark`, for these ends.
     pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushEnds>) {
         if self.is_at_once || self.data.is_memory() {
-            return both.real(stored(&self.data, mark));
+            return both.real(synced(&self.data, mark));
         }
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = queue.as_ref().map(|queue| queue.send((mark, Arc::clone(both))));
@@ -101,11 +100,21 @@ impl StoringThread {
     }
 }
 
+/// Stores all data on the host.
+fn synced(data: &Data, mark: FlushCoverage) -> SyncOutcome {
+    data.sync().map(|()| mark).map_err(NbdError::from)
+}
+
+/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies; a power cut in between is
+/// an error.
+pub(crate) fn flushed(data: &Data, mark: FlushCoverage, stores: bool) -> Result<(), NbdError> {
+    match data.flushed(mark, stores) {
+        true => Ok(()),
+        false => Err(NbdError::Shutdown),
+    }
+}
+
 /// Stores the writes before `mark`; a power cut in between is an error.
 pub(crate) fn stored(data: &Data, mark: FlushCoverage) -> Result<(), NbdError> {
-    match data.flush(mark) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(NbdError::Shutdown),
-        Err(error) => Err(error.into()),
-    }
+    flushed(data, synced(data, mark)?, true)
 }

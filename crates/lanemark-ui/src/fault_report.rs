@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct FaultReport {
     /// The kind, settings and time of the fault: `Power cut (boot 10ms) at 20 ms`.
     pub title: String,
-    /// Whether requests failed, data was lost or no later request succeeded.
+    /// Whether requests failed, also silently, data was lost or no later request succeeded.
     pub is_severe: bool,
     /// The outcome, a sentence each.
     pub sentences: Vec<String>,
@@ -61,6 +61,13 @@ fn happened(text: &str, uses: &[&FaultUse]) -> FaultReport {
             _ => format!("{} commands were delayed or sent again.", range(all(|one| one.held))),
         });
     }
+    let silent = all(|one| one.silent).max().unwrap_or(0);
+    if silent > 0 {
+        sentences.push(match silent {
+            1 => "1 request failed silently.".to_owned(),
+            _ => format!("{} requests failed silently.", range(all(|one| one.silent))),
+        });
+    }
     sentences.push(match lost {
         Bytes::ZERO => "No acknowledged data was lost.".to_owned(),
         _ => format!("{} of acknowledged data was lost.", range(uses.iter().map(|one| one.lost))),
@@ -73,7 +80,7 @@ fn happened(text: &str, uses: &[&FaultUse]) -> FaultReport {
             range(times.into_iter())
         ),
     });
-    let is_severe = failed > 0 || lost > Bytes::ZERO || is_dead;
+    let is_severe = failed > 0 || silent > 0 || lost > Bytes::ZERO || is_dead;
     FaultReport { title: title(text), is_severe, sentences }
 }
 
@@ -129,6 +136,7 @@ mod tests {
             at: Duration::from_seconds(1),
             failed: 32,
             held: 0,
+            silent: 0,
             lost: Bytes::kibi(64),
             recovery: Some(Duration::from_seconds(5)),
         };
@@ -150,7 +158,10 @@ mod tests {
             reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()]), sample(vec![other])]);
         assert_eq!(both[0].sentences[0], "1 to 32 requests failed.");
         assert_eq!(both[0].sentences[3], "No later request succeeded before the test ended.");
-        (one.failed, one.lost) = (0, Bytes::ZERO);
+        (one.failed, one.lost, one.silent) = (0, Bytes::ZERO, 2);
+        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()])])[0];
+        assert!(report.is_severe && report.sentences[1] == "2 requests failed silently.");
+        one.silent = 0;
         let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one])])[0];
         assert!(!report.is_severe && report.sentences[0] == "No request failed.");
     }

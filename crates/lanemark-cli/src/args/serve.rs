@@ -148,7 +148,11 @@ pub(crate) enum StartArg {
 #[command(after_help = "\
 Commands of the server:
   status            print the current figures as OpenMetrics
-  fault FAULT       inject a fault; times count from now: fault latency extra=2ms for=10s
+  fault FAULT       inject a fault; times count from now: fault latency extra=2ms share=1% for=10s
+  fault list        print all faults with their numbers, states and effects
+  fault change N KEY=VALUE…
+                    replace a fault by one with these keys, which begins now
+  fault clear N     end a fault; all instead of N ends all faults
   power-cut [BOOT]  cut the power now; the drive is ready again after BOOT [default: 1s]
   stop              end the server")]
 pub(crate) struct ServeControlArgs {

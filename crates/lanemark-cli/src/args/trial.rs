@@ -58,6 +58,9 @@ pub(crate) struct TrialArgs {
     /// Override a model value of each system, such as drive.flash.read="60 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Inject a fault into each turn, and before each power cut, such as "latency extra=2ms share=1%" (repeatable)
+    #[arg(long, value_name = "FAULT")]
+    pub(crate) fault: Vec<String>,
     /// Folder for the mounts and the contents [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,

@@ -15,7 +15,7 @@ use super::program::last_lines;
 use super::turn::{Bench, PROGRAM_MAX};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::serve;
+use crate::serve_control;
 use crate::served_disk::Contents;
 
 /// The command of a cut. The drive does not return, because its server is killed.
@@ -78,8 +78,14 @@ impl Cuts<'_> {
         let _removed = RemovedData(&data);
         let contents = || Contents::FileOver { file: &data, image };
         let seed = self.seed.wrapping_add(u64::from(number));
-        let Some(served) =
-            bench.serve(&format!("cut-{number}"), system, contents(), self.scale, seed)?
+        let Some(served) = bench.serve(
+            &format!("cut-{number}"),
+            system,
+            contents(),
+            self.scale,
+            seed,
+            &bench.faults,
+        )?
         else {
             return Ok(None);
         };
@@ -89,7 +95,7 @@ impl Cuts<'_> {
         let has_finished = ended.is_some_and(|ended| ended.exit_code == 0);
         outcome.finished_before += u32::from(has_finished);
         let fail = |error: std::io::Error| Failure::run(format!("{system}: power cut: {error}"));
-        let answer = serve::ask(served.control(), CUT).map_err(fail)?;
+        let answer = serve_control::ask(served.control(), CUT).map_err(fail)?;
         if let Some(error) = answer.strip_prefix("error: ") {
             return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
         }
@@ -108,7 +114,7 @@ impl Cuts<'_> {
             output,
         };
         let name = format!("recovered-{number}");
-        let served = match bench.serve(&name, system, contents(), 1.0, seed) {
+        let served = match bench.serve(&name, system, contents(), 1.0, seed, &[]) {
             Ok(Some(served)) => served,
             Ok(None) => return Ok(None),
             // A file system that cannot be mounted has lost everything.

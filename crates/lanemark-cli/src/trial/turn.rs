@@ -12,7 +12,7 @@ use lanemark_schema::units::Duration;
 use super::program::{Ended, Program, Surroundings, last_lines};
 use crate::args::FileSystem;
 use crate::failure::Failure;
-use crate::serve;
+use crate::serve_control;
 use crate::served_disk::{Contents, DiskParameters, Served, ServedForm};
 
 /// Maximum time of a program in one turn.
@@ -32,6 +32,8 @@ pub(super) struct Bench {
     pub(super) command: Vec<OsString>,
     /// Arguments of `lanemark serve` for each system, in addition to its name.
     pub(super) arguments: Vec<String>,
+    /// Arguments that inject the faults of turns and power cuts.
+    pub(super) faults: Vec<String>,
     pub(super) stop: Arc<AtomicBool>,
 }
 
@@ -46,7 +48,7 @@ impl Bench {
         self.folder.join(format!("{name}.output"))
     }
 
-    /// Serves and mounts a system; returns `None` if the trial was stopped.
+    /// Serves and mounts a system with `faults`; returns `None` if the trial was stopped.
     pub(super) fn serve(
         &self,
         name: &str,
@@ -54,9 +56,10 @@ impl Bench {
         contents: Contents<'_>,
         scale: f64,
         seed: u64,
+        faults: &[String],
     ) -> Result<Option<Served>, Failure> {
         let mut arguments = vec![system.to_owned(), "--seed".to_owned(), seed.to_string()];
-        arguments.extend(self.arguments.iter().cloned());
+        arguments.extend(self.arguments.iter().chain(faults).cloned());
         let wanted = DiskParameters {
             form: self
                 .outside
@@ -101,7 +104,7 @@ impl Bench {
         seed: u64,
     ) -> Result<Option<Sample>, Failure> {
         let contents = Contents::Over(&self.image);
-        let Some(served) = self.serve(name, system, contents, scale, seed)? else {
+        let Some(served) = self.serve(name, system, contents, scale, seed, &self.faults)? else {
             return Ok(None);
         };
         let output = self.output(name);
@@ -154,7 +157,7 @@ fn busy_s(served: &Served) -> Result<f64, Failure> {
     let fail = |why: &dyn std::fmt::Display| {
         Failure::run(format!("{}: {why}", served.control().display()))
     };
-    let status = serve::ask(served.control(), "status").map_err(|error| fail(&error))?;
+    let status = serve_control::ask(served.control(), "status").map_err(|error| fail(&error))?;
     let busy = status.lines().find_map(|line| line.strip_prefix(BUSY)?.parse().ok());
     busy.ok_or_else(|| fail(&"the server does not report its busy time"))
 }

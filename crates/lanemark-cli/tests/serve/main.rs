@@ -7,6 +7,7 @@ mod databases;
 mod machine;
 mod measured;
 mod mounted;
+mod silent;
 mod soak;
 mod verdict;
 

@@ -198,13 +198,13 @@ fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
 
 #[test]
 fn the_start_of_collection_and_faults_are_marked_over_time() {
-    use lanemark_schema::result::FaultUse;
     let mut run = fixture::over_time();
-    let fault = FaultUse {
+    let fault = lanemark_schema::result::FaultUse {
         fault: "stuck timeout=5s at=90s".to_owned(),
         at: lanemark_schema::units::Duration::from_seconds(90),
         failed: 0,
         held: 1,
+        silent: 0,
         lost: lanemark_schema::units::Bytes::ZERO,
         recovery: None,
     };

@@ -16,6 +16,9 @@ pub struct FaultUse {
     pub failed: u64,
     /// Commands that were delayed or sent again because of the fault.
     pub held: u64,
+    /// Requests that succeeded with wrong, lost or misdirected data, and flushes that stored nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub silent: u64,
     /// Acknowledged data that is lost.
     #[serde(rename = "lost_bytes")]
     pub lost: Bytes,
@@ -23,4 +26,8 @@ pub struct FaultUse {
     /// no later request succeeded.
     #[serde(rename = "recovery_ns", default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Duration>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

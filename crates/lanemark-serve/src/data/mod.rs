@@ -119,6 +119,9 @@ impl Data {
     /// # Errors
     /// Returns the file's I/O error.
     pub fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.note_unflushed()?;
         let Some(volatile) = &self.volatile else {
             return self.backing.write(offset, bytes);
@@ -163,6 +166,15 @@ impl Data {
     /// # Errors
     /// Returns the file's I/O error.
     pub fn flush(&self, mark: FlushCoverage) -> io::Result<bool> {
+        self.sync()?;
+        Ok(self.flushed(mark, true))
+    }
+
+    /// Stores all data on the host. The drive's cache is unchanged: a power cut of the drive may still revert writes.
+    ///
+    /// # Errors
+    /// Returns the file's I/O error.
+    pub fn sync(&self) -> io::Result<()> {
         self.unflushed.store(false, Ordering::SeqCst);
         if let Err(error) = self.backing.sync() {
             self.unflushed.store(true, Ordering::SeqCst);
@@ -171,13 +183,19 @@ impl Data {
         if let Some(journal) = &self.journal {
             journal.flushed(&self.unflushed)?;
         }
-        let Some(volatile) = &self.volatile else { return Ok(true) };
+        Ok(())
+    }
+
+    /// Ends a flush of the drive's cache. Returns false if a power cut came in between: then the flush has failed. If
+    /// the flush `stores` nothing, because the drive lies, a power cut may still revert the writes before `mark`.
+    pub fn flushed(&self, mark: FlushCoverage, stores: bool) -> bool {
+        let Some(volatile) = &self.volatile else { return true };
         let mut volatile = lock(volatile);
         let in_time = mark.cuts == self.cuts.load(Ordering::Acquire);
-        if in_time {
+        if in_time && stores {
             volatile.flushed(mark.number);
         }
-        Ok(in_time)
+        in_time
     }
 
     /// Applies a power cut of the drive to the data, and returns the losses.
@@ -296,6 +314,27 @@ mod tests {
         for kind in [WriteCache::Protected, WriteCache::Off] {
             assert_eq!(kept(Cache { kind, ..VOLATILE }, false), 100);
         }
+    }
+
+    #[test]
+    fn a_lying_flush_succeeds_and_keeps_nothing() {
+        let data = Data::memory(1 << 20, VOLATILE, 3).unwrap();
+        (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
+        data.sync().unwrap();
+        assert!(data.flushed(data.mark(), false));
+        let loss = data.lose().unwrap();
+        assert!(loss.writes == 100 && loss.lost > 10, "{loss:?}");
+        assert!(
+            !data.flushed(FlushCoverage { number: 0, cuts: 0 }, false),
+            "a cut came in between"
+        );
+    }
+
+    #[test]
+    fn an_empty_write_is_no_write() {
+        let data = Data::memory(1 << 20, VOLATILE, 3).unwrap();
+        data.write(512, &[]).unwrap();
+        assert_eq!(data.lose().unwrap(), Loss::default());
     }
 
     #[test]

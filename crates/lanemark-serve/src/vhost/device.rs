@@ -378,7 +378,7 @@ mod tests {
         for request in device.pull().unwrap().requests {
             let (access, came) = (request.access, request.came);
             let modelled = units::Duration::ZERO;
-            let due = DueCompletion { access, came, at: came, modelled };
+            let due = DueCompletion { access, came, at: came, modelled, damage: None };
             let _ = request.work.completed(Status::Good, &due);
         }
         let mut outcome = [0];

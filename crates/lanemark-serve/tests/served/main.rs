@@ -1,6 +1,7 @@
 //! Served systems and their clients: data, timing, faults, hostile clients, and third-party programs.
 
 mod data;
+mod faults;
 mod hostile;
 mod timing;
 mod tools;
@@ -38,6 +39,8 @@ struct Wanted<'f> {
     /// The served system, if it is not the example.
     system: Option<SystemSpec>,
     scale: Option<TimeScale>,
+    /// The seed, 1 if absent.
+    seed: Option<u64>,
 }
 
 fn example() -> CheckedSystem {
@@ -65,7 +68,7 @@ impl Served {
             tls: None,
             content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
             scale: wanted.scale.unwrap_or(TimeScale::ONE),
-            seed: 1,
+            seed: wanted.seed.unwrap_or(1),
             outside: None,
             has_latency: !wanted.no_latency,
         };

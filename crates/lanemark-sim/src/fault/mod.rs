@@ -3,13 +3,28 @@
 //! [`lanemark_schema::workload::fault`] lists the kinds of faults. An event begins each fault at its time, and another
 //! event ends it. In between the simulator queries [`Faults`] at three points of a command's life (when it is sent,
 //! when it reaches the media, when its answer arrives), and never in a run without faults.
+//!
+//! A fault with a share draws for each request, from a stream that follows from the run's key, the fault's number and
+//! the request's position in the order of submission (`marks`). Requests, and not commands, are drawn.
+
+mod bad_ranges;
+mod listed;
+mod marks;
+
+use std::collections::BTreeMap;
 
 use crate::engine::number::DriveNumber;
+use crate::engine::slab::RequestHandle;
 use crate::spec::SystemSpec;
+use bad_ranges::BadRanges;
 use lanemark_schema::result::{ErrorKind, FaultUse};
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
-use lanemark_schema::workload::fault::{Fault, FaultKind, ReadRetries, StuckCommands};
+use lanemark_schema::workload::fault::{ByteRange, Fault, FaultKind, ReadRetries, StuckCommands};
+pub use listed::{FaultClearError, FaultPhase, FaultState};
+pub(super) use marks::FaultNumber;
+use marks::RequestMarks;
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +36,25 @@ pub enum Status {
     Failed(ErrorKind),
 }
 
-/// The number of a fault in its plan.
-pub(super) type FaultNumber = u16;
+/// The wrong data of a request that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SilentDamage {
+    /// The silent fault.
+    pub kind: FaultKind,
+    /// A random number from which the details of the damage follow.
+    pub draw: u64,
+}
+
+/// A command that reaches the media.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MediaAccess {
+    pub request: RequestHandle,
+    pub drive: DriveNumber,
+    pub operation: Operation,
+    /// First byte of the command, and first byte after it.
+    pub start: Bytes,
+    pub end: Bytes,
+}
 
 /// The faults of a running system.
 pub(super) struct Faults {
@@ -31,9 +63,16 @@ pub(super) struct Faults {
     /// The faults of the plan, in the order of their times.
     plan: Vec<Fault>,
     uses: Vec<FaultUse>,
+    /// Faults that were removed before they began.
+    removed: Vec<FaultNumber>,
     /// Faults that have begun, without a successful request since.
     unrecovered: Vec<FaultNumber>,
     drives: Vec<DriveFaults>,
+    marks: RequestMarks,
+    /// Damage of the request that ended last.
+    damage: Option<SilentDamage>,
+    /// The run's key, from which all draws follow.
+    key: StreamKey,
     /// Instant until which the host is down.
     pub host_up: Instant,
 }
@@ -42,7 +81,12 @@ pub(super) struct Faults {
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,
-    latency: Option<FaultNumber>,
+    unwritable: Vec<FaultNumber>,
+    /// Active faults that delay commands, and silent ones. Of each, the fault that began last is first.
+    slow: Vec<FaultNumber>,
+    silent: Vec<FaultNumber>,
+    /// The bad bytes of each fault that a write heals.
+    healing: BTreeMap<FaultNumber, BadRanges>,
     paused: Option<FaultNumber>,
     read_only: Option<FaultNumber>,
     /// Number of commands that will be stuck.
@@ -87,9 +131,9 @@ pub(super) enum FaultEffect {
 }
 
 impl Faults {
-    /// Returns the faults of `system` before any of them has begun. Returns `None` if the system has no faults, except
-    /// for reads that are repeated from the start, which are a property of the drive.
-    pub(super) fn of(system: &SystemSpec) -> Option<Box<Self>> {
+    /// Returns the faults of `system` before any has begun. Returns nothing if the system is free of faults, except for
+    /// reads that are repeated from the start on, which are a property of the drive.
+    pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
         if plan.is_empty() {
@@ -100,8 +144,12 @@ impl Faults {
             system: system.clone(),
             uses: plan.iter().map(unused).collect(),
             plan,
+            removed: Vec::new(),
             unrecovered: Vec::new(),
             drives: vec![DriveFaults::default(); system.drives()],
+            marks: RequestMarks::default(),
+            damage: None,
+            key,
             host_up: Instant::ZERO,
         }))
     }
@@ -120,8 +168,15 @@ impl Faults {
 
     /// Returns the outcome of each fault that has begun by `now`.
     pub(super) fn uses(&self, now: Instant) -> Vec<FaultUse> {
-        let begun = self.plan.iter().zip(&self.uses).filter(|(fault, _)| fault.at <= now);
-        begun.map(|(_, one)| one.clone()).collect()
+        let begun =
+            |&number: &FaultNumber| self.fault(number).at <= now && !self.is_removed(number);
+        let begun = self.uses.iter().zip(0..).filter(|(_, number)| begun(number));
+        begun.map(|(one, _)| one.clone()).collect()
+    }
+
+    /// Returns whether a fault was removed before it began.
+    pub(super) fn is_removed(&self, number: FaultNumber) -> bool {
+        self.removed.contains(&number)
     }
 
     /// Returns the active faults of a drive.
@@ -156,7 +211,44 @@ impl Faults {
         self.uses[usize::from(number)].lost += bytes;
     }
 
-    /// Records how a request on `drive` ended.
+    /// Notes that a request is submitted.
+    pub(super) fn submitted(&mut self, request: RequestHandle) {
+        self.marks.submitted(request);
+    }
+
+    /// Returns the damage of the request that ended last.
+    pub(super) fn damage(&self) -> Option<SilentDamage> {
+        self.damage
+    }
+
+    /// Notes that a request has ended, and counts it if its data is wrong without an error.
+    pub(super) fn answered(&mut self, request: RequestHandle, status: Status) {
+        let deceived = self.marks.deceived_by(request).filter(|_| status == Status::Good);
+        self.damage = deceived.zip(self.marks.order(request)).map(|(number, order)| {
+            let mut draws = self.draws(number, order);
+            // The first number has decided whether the fault affects the request.
+            draws.next_u64();
+            SilentDamage { kind: self.fault(number).kind, draw: draws.next_u64() }
+        });
+        if let Some(number) = deceived {
+            self.uses[usize::from(number)].silent += 1;
+        }
+    }
+
+    /// Returns the random numbers of a fault for the request at this position in the order of submission.
+    fn draws(&self, number: FaultNumber, order: u64) -> Rng {
+        let seed = self.key.seed ^ order.wrapping_mul(SPREAD);
+        Rng::new(StreamKey { seed, thread: SHARE_STREAM | u32::from(number), ..self.key })
+    }
+
+    /// Returns whether a fault affects a request, by its share.
+    fn affects(&self, number: FaultNumber, request: RequestHandle) -> bool {
+        let Some(share) = self.fault(number).share else { return true };
+        let order = self.marks.order(request);
+        order.is_some_and(|order| self.draws(number, order).chance(share.get()))
+    }
+
+    /// Notes how a request on `drive` ended.
     pub(super) fn ended(
         &mut self,
         drive: DriveNumber,
@@ -209,16 +301,26 @@ impl Faults {
             fault.at <= now && fault.over_at().is_none_or(|over| now < over) && of(fault)
         };
         let numbered = self.plan.iter().zip(0..);
-        numbered.filter(move |(fault, _)| holds(fault)).map(|(_, number)| number)
+        let active = numbered.filter(move |(fault, _)| holds(fault)).map(|(_, number)| number);
+        active.filter(|number| !self.is_removed(*number))
     }
 
     /// Recomputes the active faults of a drive's media; a fault that makes commands stuck begins with `begins`.
     pub(super) fn look(&mut self, drive: DriveNumber, now: Instant, begins: Option<FaultNumber>) {
         let own = |fault: &Fault| fault.hurts(drive.0);
-        let unreadable: Vec<FaultNumber> = self
-            .holding(now, |fault| own(fault) && matches!(fault.kind, FaultKind::MediaError { .. }))
-            .collect();
-        let latency = self.last(drive, now, |kind| matches!(kind, FaultKind::Latency { .. }));
+        let active = |of: fn(&FaultKind) -> bool| -> Vec<FaultNumber> {
+            self.holding(now, |fault| own(fault) && of(&fault.kind)).collect()
+        };
+        let last_first = |of: fn(&FaultKind) -> bool| {
+            let mut all = active(of);
+            all.sort_by_key(|&number| (self.fault(number).at, number));
+            all.reverse();
+            all
+        };
+        let unreadable = active(|kind| matches!(kind, FaultKind::MediaError { .. }));
+        let unwritable = active(|kind| matches!(kind, FaultKind::WriteError { .. }));
+        let slow = last_first(|kind| matches!(kind, FaultKind::Latency { .. }));
+        let silent = last_first(FaultKind::is_silent);
         let pauses = self.holding(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
         let paused = pauses.max_by_key(|&number| self.fault(number).over_at());
         // The first fault that refuses a write, because the drive has accepted more data at every later time.
@@ -229,12 +331,18 @@ impl Faults {
         let read_only = self
             .holding(now, |fault| own(fault) && limit(fault).is_some())
             .min_by_key(|&number| limit(self.fault(number)));
-        let stuck = begins.map(|number| (number, self.fault(number).kind));
+        let begins = begins.map(|number| (number, self.fault(number).kind));
         let own = self.drive(drive);
-        (own.unreadable, own.latency, own.paused) = (unreadable, latency, paused);
-        own.read_only = read_only;
-        if let Some((number, FaultKind::Stuck(stuck))) = stuck {
-            (own.stuck, own.stuck_by) = (stuck.commands, number);
+        (own.unreadable, own.unwritable, own.paused) = (unreadable, unwritable, paused);
+        (own.slow, own.silent, own.read_only) = (slow, silent, read_only);
+        match begins {
+            Some((number, FaultKind::Stuck(stuck))) => {
+                (own.stuck, own.stuck_by) = (stuck.commands, number);
+            }
+            Some((number, FaultKind::MediaError { range, heals: true, .. })) => {
+                own.healing.insert(number, BadRanges::new(range.unwrap_or(ByteRange::WHOLE)));
+            }
+            _ => {}
         }
     }
 
@@ -257,12 +365,10 @@ impl Faults {
     pub(super) fn meet(
         &mut self,
         now: Instant,
-        drive: DriveNumber,
-        operation: Operation,
-        start: Bytes,
-        end: Bytes,
+        access: &MediaAccess,
         written: impl Fn() -> Bytes,
     ) -> FaultEffect {
+        let MediaAccess { request, drive, operation, .. } = *access;
         let own = self.drive(drive);
         if own.stuck > 0 {
             own.stuck -= 1;
@@ -273,38 +379,87 @@ impl Faults {
         if let Some(over) = own.paused.and_then(|number| self.fault(number).over_at()) {
             (until, by) = (over, own.paused);
         }
-        if let Some(number) = own.latency
+        let slow = own.slow.iter().copied().find(|&number| self.affects(number, request));
+        if let Some(number) = slow
             && let FaultKind::Latency { extra } = self.fault(number).kind
         {
             (until, by) = (until + extra, Some(number));
         }
-        match operation {
-            Operation::Read => {
-                let bad = own.unreadable.iter().find_map(|&number| match self.fault(number).kind {
-                    FaultKind::MediaError { start: first, end: last, recovery } => {
-                        (first < end && start < last).then_some((number, recovery))
-                    }
-                    _ => None,
-                });
-                if let Some((number, recovery)) = bad {
-                    (until, by) = (until + recovery, Some(number));
-                    error = Some(ErrorKind::Media);
-                }
-            }
-            Operation::Write | Operation::Trim => {
-                if let Some(number) = own.read_only
-                    && let FaultKind::ReadOnly { written: limit } = self.fault(number).kind
-                    && (limit == Bytes::ZERO || written() >= limit)
-                {
-                    (error, by) = (Some(ErrorKind::ReadOnly), Some(number));
-                }
-            }
-            Operation::Flush => {}
+        let changes = matches!(operation, Operation::Write | Operation::Trim);
+        if changes
+            && let Some(number) = own.read_only
+            && let FaultKind::ReadOnly { written: limit } = self.fault(number).kind
+            && (limit == Bytes::ZERO || written() >= limit)
+        {
+            (error, by) = (Some(ErrorKind::ReadOnly), Some(number));
+        } else if let Some((number, recovery)) = self.failing(access) {
+            (until, by) = (until + recovery, Some(number));
+            error = Some(ErrorKind::Media);
         }
         match by {
             None => FaultEffect::Nothing,
             Some(fault) => FaultEffect::Held { until, error, fault },
         }
+    }
+
+    /// Returns the fault of the media that fails a command, with the time that the drive tries before.
+    fn failing(&self, access: &MediaAccess) -> Option<(FaultNumber, Duration)> {
+        let own = &self.drives[usize::from(access.drive)];
+        let all = match access.operation {
+            Operation::Read => &own.unreadable,
+            Operation::Write => &own.unwritable,
+            Operation::Trim | Operation::Flush => return None,
+        };
+        all.iter().find_map(|&number| {
+            let kind = self.fault(number).kind;
+            let (FaultKind::MediaError { recovery, .. } | FaultKind::WriteError { recovery, .. }) =
+                kind
+            else {
+                return None;
+            };
+            let is_bad = match own.healing.get(&number) {
+                Some(bad) => bad.touch(access.start, access.end),
+                None => access.touches(&kind),
+            };
+            (is_bad && self.affects(number, access.request)).then_some((number, recovery))
+        })
+    }
+
+    /// Notes that the media execute a command: a write heals its bytes, unless a silent fault affects the request.
+    /// Returns whether the command is a flush that is acknowledged and stores nothing.
+    pub(super) fn execute(&mut self, access: &MediaAccess) -> bool {
+        let own = &self.drives[usize::from(access.drive)];
+        if let Some(number) = own.silent.iter().copied().find(|&one| self.deceives(one, access)) {
+            self.marks.deceive(access.request, number);
+            return access.operation == Operation::Flush;
+        }
+        if access.operation == Operation::Write {
+            let all = self.drive(access.drive).healing.values_mut();
+            all.for_each(|bad| bad.heal(access.start, access.end));
+        }
+        false
+    }
+
+    /// Returns whether a silent fault affects a command.
+    fn deceives(&self, number: FaultNumber, access: &MediaAccess) -> bool {
+        let kind = self.fault(number).kind;
+        let operation = match kind {
+            FaultKind::BitFlips { .. } => Operation::Read,
+            FaultKind::LostWrite { .. } | FaultKind::MisdirectedWrite { .. } => Operation::Write,
+            FaultKind::LyingFlush => Operation::Flush,
+            _ => return false,
+        };
+        access.operation == operation
+            && (operation == Operation::Flush || access.touches(&kind))
+            && self.marks.order(access.request).is_some()
+            && self.affects(number, access.request)
+    }
+}
+
+impl MediaAccess {
+    /// Returns whether the command is in the range of a fault.
+    fn touches(&self, kind: &FaultKind) -> bool {
+        kind.range().unwrap_or(ByteRange::WHOLE).overlaps(self.start, self.end)
     }
 }
 
@@ -315,6 +470,7 @@ fn unused(fault: &Fault) -> FaultUse {
         at: fault.at.since(Instant::ZERO),
         failed: 0,
         held: 0,
+        silent: 0,
         lost: Bytes::ZERO,
         recovery: None,
     }
@@ -344,6 +500,10 @@ pub(super) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
     }
 }
 
+/// The stream of draws for requests, separate from the streams of threads, drives and links.
+const SHARE_STREAM: u32 = 7 << 28;
+/// An odd number that spreads positions over all bits of a seed: 2^64 divided by the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Time that a host waits before it fails a request whose drive is gone: long enough for time to advance.
 pub(super) const REFUSAL: Duration = Duration::from_microseconds(1);
 /// Maximum number of times that a host repeats a command whose data a link has corrupted: `SD_MAX_RETRIES` of Linux's

@@ -14,7 +14,18 @@ fn just_before(at: Instant) -> Instant {
 
 /// The faults of a system of two drives.
 fn faults(texts: &[&str]) -> Box<Faults> {
-    Faults::of(&with(&times(nvme(small_drive()), 2), texts)).unwrap()
+    seeded(texts, 1)
+}
+
+fn seeded(texts: &[&str], seed: u64) -> Box<Faults> {
+    let system = with(&times(nvme(small_drive()), 2), texts);
+    Faults::of(&system, StreamKey::from_seed(seed)).unwrap()
+}
+
+/// A command of the first request.
+fn command(drive: DriveNumber, operation: Operation, start: u64, length: u64) -> MediaAccess {
+    let request = RequestHandle::of(0);
+    MediaAccess { request, drive, operation, start: Bytes(start), end: Bytes(start + length) }
 }
 
 #[test]
@@ -111,16 +122,17 @@ fn a_range_is_unreadable_from_its_first_byte_to_its_last() {
     ]);
     let drive = DriveNumber(0);
     plan.look(drive, at(2), None);
-    let mut meet = |operation, start: u64, length: u64| {
-        let (start, end) = (Bytes(start), Bytes(start + length));
-        match plan.meet(at(5), drive, operation, start, end, || Bytes::ZERO) {
-            FaultEffect::Held { until, error, fault } => {
-                assert_eq!(error, Some(ErrorKind::Media));
-                Some((until.since(at(5)).nanoseconds() / 1_000, fault))
-            }
-            FaultEffect::Nothing => None,
-            FaultEffect::Stuck(_) => unreachable!(),
+    let mut meet = |operation, start: u64, length: u64| match plan.meet(
+        at(5),
+        &command(drive, operation, start, length),
+        || Bytes::ZERO,
+    ) {
+        FaultEffect::Held { until, error, fault } => {
+            assert_eq!(error, Some(ErrorKind::Media));
+            Some((until.since(at(5)).nanoseconds() / 1_000, fault))
         }
+        FaultEffect::Nothing => None,
+        FaultEffect::Stuck(_) => unreachable!(),
     };
     for (start, length, expected) in [
         (8_191, 1, None),
@@ -146,7 +158,7 @@ fn a_drive_refuses_writes_when_it_has_taken_its_data() {
     let mut plan = faults(&["read-only written=8KiB at=1us drive=1"]);
     plan.look(drive, at(1), None);
     let mut meet = |operation, written: u64| {
-        plan.meet(at(5), drive, operation, Bytes::ZERO, Bytes::kibi(4), || Bytes(written))
+        plan.meet(at(5), &command(drive, operation, 0, 4096), || Bytes(written))
     };
     let refused = FaultEffect::Held { until: at(5), error: Some(ErrorKind::ReadOnly), fault: 0 };
     for operation in [Operation::Write, Operation::Trim] {
@@ -164,12 +176,13 @@ fn a_fault_holds_its_number_of_commands_until_it_is_over() {
     let drive = DriveNumber(0);
     let mut plan =
         faults(&["stuck commands=2 at=1us", "stuck commands=3 at=9us", "pause at=1us for=50us"]);
-    let meet = |plan: &mut Faults| {
-        let (start, end) = (Bytes::ZERO, Bytes::kibi(4));
-        match plan.meet(at(20), drive, Operation::Flush, start, end, || Bytes::ZERO) {
-            FaultEffect::Stuck(fault) => Some(fault),
-            _ => None,
-        }
+    let meet = |plan: &mut Faults| match plan.meet(
+        at(20),
+        &command(drive, Operation::Flush, 0, 4096),
+        || Bytes::ZERO,
+    ) {
+        FaultEffect::Stuck(fault) => Some(fault),
+        _ => None,
     };
     plan.look(drive, at(1), Some(0));
     plan.look(drive, at(1), Some(1));
@@ -201,5 +214,107 @@ fn of_several_pauses_the_one_that_lasts_longest_counts() {
         [0, 1].into_iter().for_each(|drive| plan.look(DriveNumber(drive), now, None));
         assert_eq!(plan.paused(DriveNumber(0)), first, "{now:?}");
         assert_eq!(plan.paused(DriveNumber(1)), second, "{now:?}");
+    }
+}
+
+/// Returns the requests, of `count` submitted in order, that the only fault delays.
+fn delayed(plan: &mut Faults, count: u32) -> Vec<u32> {
+    let drive = DriveNumber(0);
+    plan.look(drive, at(1), None);
+    let all = (0..count).filter(|number| {
+        let request = RequestHandle::of(number % 7);
+        plan.submitted(request);
+        let access = MediaAccess { request, ..command(drive, Operation::Read, 0, 4096) };
+        let mut met = || plan.meet(at(5), &access, || Bytes::ZERO);
+        let first = met();
+        // Every command of a request has the same outcome.
+        assert_eq!(met(), first);
+        first != FaultEffect::Nothing
+    });
+    all.collect()
+}
+
+#[test]
+fn a_share_selects_as_many_requests_as_it_says_and_a_seed_selects_the_same() {
+    const COUNT: u32 = 20_000;
+    for (share, expected) in [("1%", 200.0), ("30%", 6_000.0), ("100%", 20_000.0)] {
+        let text = format!("latency extra=1us share={share} at=1us");
+        let chosen = delayed(&mut seeded(&[&text], 3), COUNT);
+        let p = expected / f64::from(COUNT);
+        // Four standard deviations of a binomial distribution.
+        let bound = 4.0 * libm::sqrt(expected * (1.0 - p)) + 0.1;
+        assert!((chosen.len() as f64 - expected).abs() < bound, "{share}: {}", chosen.len());
+        assert_eq!(chosen, delayed(&mut seeded(&[&text], 3), COUNT));
+        let other = delayed(&mut seeded(&[&text], 4), COUNT);
+        assert!(share == "100%" || chosen != other, "{share}");
+        // Of two independent selections, the common part has the product of their shares.
+        let common = chosen.iter().filter(|number| other.contains(number)).count() as f64;
+        assert!((common - expected * p).abs() < 4.0 * libm::sqrt(expected * p) + 0.1, "{common}");
+    }
+}
+
+#[test]
+fn a_request_from_before_the_first_fault_is_in_no_share() {
+    let mut plan = faults(&["latency extra=1us share=100% at=1us", "lost-write share=100% at=1us"]);
+    let drive = DriveNumber(0);
+    plan.look(drive, at(1), None);
+    let write = command(drive, Operation::Write, 0, 4096);
+    assert_eq!(plan.meet(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
+    assert!(!plan.execute(&write));
+    plan.answered(write.request, Status::Good);
+    assert_eq!(plan.damage(), None);
+    plan.submitted(write.request);
+    assert_ne!(plan.meet(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
+    assert!(!plan.execute(&write));
+    plan.answered(write.request, Status::Good);
+    assert!(matches!(plan.damage().unwrap().kind, FaultKind::LostWrite { range: None }));
+}
+
+#[test]
+fn of_several_delays_the_last_that_affects_the_request_applies() {
+    let texts = ["latency extra=1us at=1us", "latency extra=5us share=20% at=2us"];
+    let mut plan = faults(&texts);
+    let drive = DriveNumber(0);
+    plan.look(drive, at(2), None);
+    let mut counts = [0, 0];
+    for _ in 0..1_000 {
+        let access = command(drive, Operation::Write, 0, 4096);
+        plan.submitted(access.request);
+        match plan.meet(at(5), &access, || Bytes::ZERO) {
+            FaultEffect::Held { until, error: None, fault } => {
+                assert_eq!(until, [at(6), at(10)][usize::from(fault)]);
+                counts[usize::from(fault)] += 1;
+            }
+            other => unreachable!("{other:?}"),
+        }
+    }
+    assert!(counts[0] + counts[1] == 1_000 && (150..250).contains(&counts[1]), "{counts:?}");
+}
+
+#[test]
+fn a_lost_or_misdirected_write_does_not_heal() {
+    for (silent, heals) in
+        [("pause at=9s for=1s", true), ("lost-write range=0B..4KiB at=1us", false)]
+    {
+        let mut plan = faults(&["media-error range=0B..8KiB heal=write at=1us", silent]);
+        let drive = DriveNumber(1);
+        plan.look(drive, at(1), Some(0));
+        let fails = |plan: &mut Faults, start| {
+            let read = command(drive, Operation::Read, start, 512);
+            plan.meet(at(5), &read, || Bytes::ZERO) != FaultEffect::Nothing
+        };
+        for start in [0, 4_096] {
+            let write = command(drive, Operation::Write, start, 512);
+            plan.submitted(write.request);
+            assert!(!plan.execute(&write));
+        }
+        assert_eq!(
+            [0, 512, 4_096, 4_608].map(|start| fails(&mut plan, start)),
+            [!heals, true, false, true]
+        );
+        // The other drive has its own bad bytes.
+        plan.look(DriveNumber(0), at(1), Some(0));
+        let read = command(DriveNumber(0), Operation::Read, 4_096, 512);
+        assert_ne!(plan.meet(at(5), &read, || Bytes::ZERO), FaultEffect::Nothing);
     }
 }

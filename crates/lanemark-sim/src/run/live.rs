@@ -8,7 +8,7 @@
 
 use super::energy::energy;
 use crate::engine::budget::BudgetSum;
-use crate::fault::Status;
+use crate::fault::{FaultClearError, FaultNumber, FaultState, SilentDamage, Status};
 use crate::run::path_use::path_use;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
@@ -139,16 +139,42 @@ impl Live {
         Some(completion)
     }
 
-    /// Adds a fault that begins at its time, or now if its time lies in the past.
+    /// Returns the damage of the request that completed last, if a silent fault made its data wrong.
+    pub fn damage(&self) -> Option<SilentDamage> {
+        self.storage.simulator().damage()
+    }
+
+    /// Adds a fault that begins at its time, or now if its time lies in the past. Returns the fault's number.
     ///
     /// # Errors
-    /// Returns the errors, each with the accepted values, if the system does not support the fault.
-    pub fn add_fault(&mut self, mut fault: Fault) -> Result<(), Vec<SpecError>> {
-        // A fault that is present from the start is a property of the drive, which is read when a run begins.
+    /// Returns the errors, each with the accepted values, if the system cannot have the fault.
+    pub fn add_fault(&mut self, mut fault: Fault) -> Result<u16, Vec<SpecError>> {
+        // A fault from the very start is a property of the drive, which is read when a run begins.
         fault.at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
         self.system = self.system.with_faults(&[fault.clone()])?;
-        self.storage.add_fault(&self.system, fault);
-        Ok(())
+        Ok(self.storage.add_fault(&self.system, fault))
+    }
+
+    /// Returns all faults, in the order of their numbers, with their states at `now`. Reads that are repeated from the
+    /// start are a property of the drive and no fault.
+    pub fn faults(&self, now: Instant) -> Vec<FaultState> {
+        self.storage.simulator().faults(now)
+    }
+
+    /// Ends a fault at `at`, or now if that is in the past; removes the fault if it begins later.
+    ///
+    /// # Errors
+    /// Returns the reason if the fault cannot be cleared.
+    pub fn clear_fault(&mut self, number: FaultNumber, at: Instant) -> Result<(), FaultClearError> {
+        self.storage.clear_fault(number, at.max(self.now()))
+    }
+
+    /// Returns whether a fault can be cleared at `at`.
+    ///
+    /// # Errors
+    /// Returns the reason if it cannot.
+    pub fn check_clear(&self, number: FaultNumber, at: Instant) -> Result<(), FaultClearError> {
+        self.storage.simulator().check_clear(number, at)
     }
 
     /// Returns the sample of all requests that have completed so far.
@@ -216,6 +242,7 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::FaultPhase;
     use crate::spec::SystemSpec;
     use lanemark_schema::result::ErrorKind;
     use lanemark_schema::workload::{Access, FaultKind};
@@ -281,6 +308,53 @@ mod tests {
         let sample = live.sample();
         assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
         assert_eq!((sample.faults[0].failed, sample.operations()), (1, 1));
+    }
+
+    /// Submits a write now, and returns its status.
+    fn written(live: &mut Live) -> Status {
+        let later = live.now() + Duration::from_microseconds(1);
+        live.submit(Submission::new(later, access(Operation::Write, 1)).tagged(2)).unwrap();
+        live.advance_until(Instant::END).unwrap().status
+    }
+
+    #[test]
+    fn a_fault_that_is_cleared_ends_and_a_later_one_never_begins() {
+        let refused = Status::Failed(ErrorKind::ReadOnly);
+        let mut live = live();
+        assert!(live.faults(live.now()).is_empty());
+        let texts = ["read-only at=1us", "read-only at=900ms", "power-cut at=950ms boot=1ms"];
+        let numbers = texts.map(|text| live.add_fault(text.parse().unwrap()).unwrap());
+        assert_eq!(numbers, [0, 1, 2]);
+        assert_eq!(live.advance_until(after(5)), None);
+        assert_eq!(written(&mut live), refused);
+        let phases =
+            |live: &Live, now| live.faults(now).iter().map(|one| one.phase).collect::<Vec<_>>();
+        use FaultPhase::{Active, Over, Pending};
+        assert_eq!(phases(&live, live.now()), [Active, Pending, Pending]);
+        let now = live.now() + Duration::from_picoseconds(1);
+        (0..3).for_each(|number| live.clear_fault(number, now).unwrap());
+        assert_eq!(written(&mut live), Status::Good);
+        assert_eq!(phases(&live, live.now()), [Over, Over, Over]);
+        // Beyond the times of the removed faults.
+        live.submit(Submission::new(after(2_000_000), access(Operation::Write, 1))).unwrap();
+        assert_eq!(live.advance_until(Instant::END).unwrap().status, Status::Good);
+        let faults = live.sample().faults;
+        assert_eq!(faults.iter().map(|one| one.failed).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn what_is_over_or_cannot_be_undone_is_not_cleared() {
+        let mut live = live();
+        assert_eq!(live.clear_fault(0, after(1)), Err(FaultClearError::Unknown));
+        for text in ["pause at=1us for=2us", "power-cut at=10us boot=1ms"] {
+            live.add_fault(text.parse().unwrap()).unwrap();
+        }
+        let clear = |live: &mut Live, number, us| live.clear_fault(number, after(us));
+        assert_eq!(clear(&mut live, 2, 1), Err(FaultClearError::Unknown));
+        assert_eq!(live.advance_until(after(20)), None);
+        assert_eq!(clear(&mut live, 0, 20), Err(FaultClearError::Over));
+        assert_eq!(clear(&mut live, 1, 20), Err(FaultClearError::PowerIsCut));
+        assert_eq!(clear(&mut live, 1, 2_000), Err(FaultClearError::Over));
     }
 
     #[test]

@@ -153,7 +153,10 @@ impl Simulator {
             status: pending.status,
             budget: self.commands[handle].trace.budget(),
         };
-        // A flush that never reaches the drive does not show whether the drive works.
+        if let Some(faults) = &mut self.faults {
+            faults.answered(request, pending.status);
+        }
+        // A flush that never reaches the drive shows nothing about the drive.
         let is_of_host = operation == Operation::Flush
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == Status::Good;

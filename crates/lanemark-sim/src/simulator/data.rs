@@ -79,6 +79,9 @@ impl Simulator {
 
     /// Starts the work of the media for a command.
     pub(super) fn use_media(&mut self, handle: CommandHandle) {
+        if self.faults.is_some() && self.is_lying_flush(handle) {
+            return;
+        }
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
         let (now, events) = (self.now, &mut self.events);
         let Drive { front_end, media, .. } = &mut self.attachments[usize::from(index)].drive;

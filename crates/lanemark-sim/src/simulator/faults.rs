@@ -9,19 +9,16 @@
 //! again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with it (Serial ATA 3.2, native
 //! command queuing), and the host sends them all again.
 //!
-//! Rules of the drive. An *unreadable range* delays a read for as long as the drive retries, and then fails it without
-//! data. A *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands
-//! when they reach the media. A *power cut* ends all work in progress: requests on the drive fail at once, and written
-//! data that was not stored is lost unless the buffer is protected ([`Medium::power_cut`]). The drive returns with an
-//! empty cache. If the power of the whole system is cut, the host is also down, and does not submit requests until it
-//! has started; if only a drive lost its power, the host waits for it.
+//! Rules of the drive. Faults of the media are in [`at_media`](super::at_media). A *power cut* ends all work in
+//! progress: requests on the drive fail at once, and written data that was not stored is lost unless the buffer is
+//! protected ([`Medium::power_cut`]). The drive returns with an empty cache. With a cut of the whole system the host is
+//! down too, and submits nothing until it has started; if only a drive lost its power, the host waits for it.
 //!
 //! Not modelled: a drive that drops its current work at a reset (it finishes the work, and a repeated write is written
-//! twice); a write to an unreadable range that repairs it; backing off between retries; the power of drives while they
-//! are off, and while they start.
+//! twice); backing off between retries; the power of drives while they are off, and while they start.
 
 use super::command::{CommandDamage, HostStep};
-use super::{Attachment, Command, Completion, Simulator};
+use super::{Attachment, Completion, Simulator};
 use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
@@ -29,7 +26,8 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, WayNumber, drives};
 use crate::engine::slab::{CommandHandle, RequestHandle};
 use crate::fault::{
-    FaultEffect, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries,
+    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, SilentDamage, Status,
+    standing_retries,
 };
 use crate::link::{Link, LinkLaw};
 use crate::path::shared::port_of;
@@ -37,7 +35,6 @@ use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::{ErrorKind, FaultUse};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
 
 impl Simulator {
@@ -46,15 +43,53 @@ impl Simulator {
         self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
     }
 
+    /// Returns the damage of the request that completed last, if a silent fault made its data wrong. A request on a
+    /// volume has the damage of its last part.
+    pub fn damage(&self) -> Option<SilentDamage> {
+        self.faults.as_ref().and_then(|faults| faults.damage())
+    }
+
+    /// Returns all faults with their states at `now`.
+    pub(in super::super) fn faults(&self, now: Instant) -> Vec<FaultState> {
+        self.faults.as_ref().map_or(Vec::new(), |faults| faults.list(now))
+    }
+
+    /// Ends a fault at `at`, which is not in the past, or removes it if it begins later.
+    ///
+    /// # Errors
+    /// Returns the reason if the fault cannot be cleared.
+    pub(in super::super) fn clear_fault(
+        &mut self,
+        number: FaultNumber,
+        at: Instant,
+    ) -> Result<(), FaultClearError> {
+        self.faults.as_mut().ok_or(FaultClearError::Unknown)?.clear(number, at)?;
+        self.events.schedule(at, Event::Fault(number, true));
+        Ok(())
+    }
+
+    /// Returns whether a fault can be cleared at `at`.
+    ///
+    /// # Errors
+    /// Returns the reason if it cannot.
+    pub(in super::super) fn check_clear(
+        &self,
+        number: FaultNumber,
+        at: Instant,
+    ) -> Result<(), FaultClearError> {
+        let faults = self.faults.as_ref().ok_or(FaultClearError::Unknown)?;
+        faults.check_clear(number, at).map(drop)
+    }
+
     /// Adds a fault that begins at its time, which must be after the start and not in the past. `system` was checked
-    /// with it.
-    pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) {
+    /// with it. Returns the fault's number.
+    pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) -> FaultNumber {
         let (at, over) = (fault.at, fault.over_at());
         let number = match &mut self.faults {
             Some(faults) => faults.add(fault),
             // If there are no other faults, this fault is the only one in the plan.
             None => {
-                self.faults = Faults::of(system);
+                self.faults = Faults::of(system, self.key);
                 0
             }
         };
@@ -62,6 +97,7 @@ impl Simulator {
         if let Some(over) = over {
             self.events.schedule(over, Event::Fault(number, true));
         }
+        number
     }
 
     /// Schedules all faults at their times.
@@ -91,6 +127,9 @@ impl Simulator {
     pub(super) fn fault(&mut self, number: FaultNumber, over: bool) {
         let now = self.now;
         let Some(faults) = &mut self.faults else { return };
+        if faults.is_removed(number) {
+            return;
+        }
         if !over {
             faults.begin(number);
         }
@@ -216,77 +255,7 @@ impl Simulator {
         true
     }
 
-    /// Returns whether a fault keeps a command from the media.
-    pub(super) fn meets_fault(&mut self, handle: CommandHandle) -> bool {
-        let Some(faults) = &mut self.faults else { return false };
-        let command = &mut self.commands[handle];
-        let drive = &self.attachments[usize::from(command.drive)].drive;
-        let (start, end) = (command.offset, command.offset + command.length);
-        let written = || drive.usage().host_written;
-        let met = faults.meet(self.now, command.drive, command.operation, start, end, written);
-        match met {
-            FaultEffect::Nothing => return false,
-            FaultEffect::Stuck(fault) => {
-                faults.held(fault);
-                let status = Status::Failed(ErrorKind::Timeout);
-                command.harm =
-                    CommandDamage { status, then: HostStep::Unstick, fault, ..command.harm };
-                let stuck = faults.stuck(fault);
-                let one = &faults.system.attachments[usize::from(command.drive)];
-                let patience = match stuck.abort {
-                    Some(abort) => stuck.timeout + abort,
-                    None if one.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
-                    None => stuck.timeout,
-                };
-                let at = (command.sent + patience).max(self.now);
-                self.events.schedule(at, Event::TimedOut(handle));
-            }
-            FaultEffect::Held { until, error, fault } => {
-                if let Some(kind) = error {
-                    command.harm =
-                        CommandDamage { status: Status::Failed(kind), fault, ..command.harm };
-                }
-                if until > self.now {
-                    faults.held(fault);
-                    self.events.schedule(until, Event::Held(handle));
-                } else if error.is_none() {
-                    return false;
-                } else {
-                    self.refuse(handle);
-                }
-            }
-        }
-        true
-    }
-
-    /// Continues a command that a fault has delayed: it reaches the media, or fails there.
-    pub(super) fn goes_on(&mut self, handle: CommandHandle) {
-        let command = &mut self.commands[handle];
-        command.trace.waited(Hop::Die, self.now);
-        // Another pause may have begun in the meantime.
-        if let Some(faults) = &mut self.faults
-            && let Some((pause, over)) = faults.paused(command.drive)
-            && over > self.now
-        {
-            faults.held(pause);
-            self.events.schedule(over, Event::Held(handle));
-            return;
-        }
-        match command.harm.status {
-            Status::Good => self.use_media(handle),
-            Status::Failed(_) => self.refuse(handle),
-        }
-    }
-
-    /// Ends a command with an error and without data: over SATA with a Register frame.
-    fn refuse(&mut self, handle: CommandHandle) {
-        let Command { drive, way, trace, .. } = &mut self.commands[handle];
-        let way = self.attachments[usize::from(*drive)].path.way(*way);
-        let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
-        self.events.schedule(notified, Event::Notified(handle));
-    }
-
-    /// Records a command whose data a link has corrupted.
+    /// Notes a command whose data a link has spoilt.
     pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
@@ -496,6 +465,7 @@ impl Simulator {
             self.requests[handle];
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
+            faults.answered(handle, status);
             faults.ended(DriveNumber(target.drive), status, fault, submitted, self.now);
         }
         let mut budget = Budget::default();

@@ -7,6 +7,7 @@
 //! A request longer than the largest command is split; its commands start at once, and the last command to return
 //! completes it. A read command delivers its data in bursts, one for each flash unit.
 
+mod at_media;
 mod cached;
 mod command;
 mod completion;
@@ -243,7 +244,7 @@ impl Simulator {
             transfers: Slab::new(),
             outcomes: Outcomes::default(),
             aside: Trace::new(Instant::ZERO),
-            faults: Faults::of(spec),
+            faults: Faults::of(spec, key),
             key,
         };
         simulator.plan_faults(&spec.faults);
@@ -323,6 +324,7 @@ impl Simulator {
             incomplete: 0,
         };
         let handle = self.requests.insert(request);
+        self.faults.iter_mut().for_each(|faults| faults.submitted(handle));
         if at > self.now {
             self.events.schedule(at, Event::Submit(handle));
         } else {

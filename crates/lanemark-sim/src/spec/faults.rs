@@ -34,10 +34,15 @@ impl SystemSpec {
         if attachment.protocol.adapter_cache().is_some() {
             return Some("faults are not modelled behind the cache of an adapter".to_owned());
         }
+        let capacity = attachment.drive.capacity;
+        if fault.kind.range().is_some_and(|range| range.end > capacity) {
+            return Some(format!("the drive ends at {capacity}"));
+        }
         match fault.kind {
-            FaultKind::MediaError { end, .. } => {
-                let capacity = attachment.drive.capacity;
-                (end > capacity).then(|| format!("the drive ends at {capacity}"))
+            FaultKind::LyingFlush => {
+                let is_volatile = attachment.drive.write_cache == super::WriteCache::Volatile;
+                let bound = "the drive has no volatile cache, so a flush stores nothing";
+                (!is_volatile).then(|| bound.to_owned())
             }
             FaultKind::ReadRetries(_) => {
                 let flash = matches!(attachment.drive.media, super::MediaSpec::Flash(_));

@@ -11,7 +11,7 @@ pub(crate) mod volume;
 use std::collections::BTreeMap;
 
 use crate::engine::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRequests};
-use crate::fault::Status;
+use crate::fault::{FaultClearError, FaultNumber, Status};
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::target::Target;
@@ -79,9 +79,21 @@ impl Storage {
         &self.simulator
     }
 
-    /// Adds a fault; `system` is the same system, checked with the fault.
-    pub(super) fn add_fault(&mut self, system: &CheckedSystem, fault: Fault) {
-        self.simulator.add_fault(system, fault);
+    /// Adds a fault; `system` is the same system, checked with the fault. Returns the fault's number.
+    pub(super) fn add_fault(&mut self, system: &CheckedSystem, fault: Fault) -> FaultNumber {
+        self.simulator.add_fault(system, fault)
+    }
+
+    /// Ends a fault at `at`, or removes it if it begins later.
+    ///
+    /// # Errors
+    /// Returns the reason if the fault cannot be cleared.
+    pub(super) fn clear_fault(
+        &mut self,
+        number: FaultNumber,
+        at: Instant,
+    ) -> Result<(), FaultClearError> {
+        self.simulator.clear_fault(number, at)
     }
 
     /// Returns the simulated time.

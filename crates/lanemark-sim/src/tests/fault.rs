@@ -19,13 +19,13 @@ use lanemark_schema::workload::fault::Fault;
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 use proptest::prelude::*;
 
-const BLOCK: Bytes = Bytes::kibi(4);
+pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
 
-fn us(microseconds: u64) -> Duration {
+pub(crate) fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-fn at(microseconds: u64) -> Instant {
+pub(crate) fn at(microseconds: u64) -> Instant {
     Instant::ZERO + us(microseconds)
 }
 
@@ -35,12 +35,12 @@ pub(crate) fn with(system: &SystemSpec, faults: &[&str]) -> SystemSpec {
     checked(system).with_faults(&faults).unwrap().into_spec()
 }
 
-fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
+pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
     Access { operation, offset, length }
 }
 
 /// Submits `accesses` at their times, and returns their completions and the outcome of the faults.
-fn submitted(
+pub(crate) fn submitted(
     system: &SystemSpec,
     accesses: &[(Instant, Access)],
 ) -> (Vec<Completion>, Vec<FaultUse>) {
@@ -58,23 +58,23 @@ fn submitted(
     (seen, storage.simulator().fault_uses())
 }
 
-fn latency(done: &Completion) -> Duration {
+pub(crate) fn latency(done: &Completion) -> Duration {
     done.completed.since(done.submitted)
 }
 
-/// Reads of 4 KiB from different dies, one every millisecond.
-fn reads(count: u64) -> Vec<(Instant, Access)> {
+/// Reads of 4 KiB from different dies, one each millisecond.
+pub(crate) fn reads(count: u64) -> Vec<(Instant, Access)> {
     (0..count)
         .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
         .collect()
 }
 
-fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
+pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
     let duration = Some(us(milliseconds * 1_000));
     Test { volume: None, duration, ..test(BLOCK, Pattern::Uniform, read, depth) }
 }
 
-fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
+pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter();
     counts.filter(|one| one.kind == kind).map(|one| one.requests).sum()
 }
@@ -410,6 +410,8 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
         "retrain link=0 lanes=3",
         "link-errors rate=1e-9 link=7",
         "retrain speed=3Gb/s",
+        "write-error range=1MiB..65MiB",
+        "lost-write range=64MiB..65MiB",
     ];
     let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
     let errors = checked(&base).with_faults(&faults).unwrap_err();
@@ -423,6 +425,8 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
             "fault = retrain lanes=2 at=0ps: `SATA 6 Gb/s` trains to a speed of 1.5, 3 or 6 Gb/s",
             "fault = retrain link=0 lanes=3 at=0ps: `PCIe 3.0 x4` trains to lanes of 1, 2, 4, 8 or 16, and a generation",
             "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the path has links 0 to 1",
+            "fault = write-error range=1MiB..65MiB recovery=7s at=0ps: the drive ends at 64 MiB",
+            "fault = lost-write range=64MiB..65MiB at=0ps: the drive ends at 64 MiB",
         ]
     );
     assert_eq!(SystemSpec { faults, ..base }.checked().unwrap_err().to_string(), errors[0]);

@@ -8,6 +8,7 @@ pub(crate) mod disk;
 pub(crate) mod drive;
 pub(crate) mod durability;
 pub(crate) mod fault;
+pub(crate) mod fault_shares;
 pub(crate) mod in_flight;
 pub(crate) mod journal;
 pub(crate) mod latency;

@@ -5,7 +5,9 @@
 //! simulator (`sim/fault`, `sim/simulator/faults.rs`) models the effect of each fault on requests, with its formulas
 //! and their sources.
 //!
-//! Not modelled: faults that follow from age or heat, and wrong data without an error.
+//! A *silent* fault corrupts, misdirects or loses data, and no request fails.
+//!
+//! Not modelled: faults that follow from age or heat.
 
 mod text;
 
@@ -23,6 +25,8 @@ const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
 const BIT_ERRORS_MAX: f64 = 1e-5;
 /// Maximum number of commands that one fault holds.
 const STUCK_MAX: u32 = 65_536;
+/// Maximum number of wrong bits in one read.
+const BITS_MAX: u32 = 64;
 /// Time that a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
 /// `nvme_core.io_timeout`).
 pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
@@ -37,24 +41,53 @@ pub struct Fault {
     pub length: Option<Duration>,
     /// Number of the faulty drive, from 0; all drives if absent.
     pub drive: Option<u16>,
+    /// Share of the requests that the fault affects; all if absent.
+    pub share: Option<Ratio>,
     /// Kind of the fault.
     pub kind: FaultKind,
 }
 
-/// The kind of a fault. A new kind needs a variant here, keys in `text`, and its effect in `sim/simulator/faults.rs`.
+/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect in `sim/simulator`:
+/// `faults.rs`, or `at_media.rs` with `sim/fault/mod.rs` for a fault of the media.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
     ReadRetries(ReadRetries),
     /// A range of the drive cannot be read.
     MediaError {
-        /// First byte of the range.
-        start: Bytes,
-        /// First byte after the range.
-        end: Bytes,
+        /// The range; the whole drive if absent.
+        range: Option<ByteRange>,
+        /// Time that the drive retries before it returns an error.
+        recovery: Duration,
+        /// Whether a write makes its part of the range readable again.
+        heals: bool,
+    },
+    /// A range of the drive cannot be written.
+    WriteError {
+        /// The range; the whole drive if absent.
+        range: Option<ByteRange>,
         /// Time that the drive retries before it returns an error.
         recovery: Duration,
     },
+    /// Reads return wrong bits without an error. The data on the media is right.
+    BitFlips {
+        /// The affected range; the whole drive if absent.
+        range: Option<ByteRange>,
+        /// Number of wrong bits in each affected read.
+        bits: u32,
+    },
+    /// Writes are acknowledged and not executed.
+    LostWrite {
+        /// The affected range; the whole drive if absent.
+        range: Option<ByteRange>,
+    },
+    /// Writes are executed at another offset.
+    MisdirectedWrite {
+        /// The affected range; the whole drive if absent.
+        range: Option<ByteRange>,
+    },
+    /// Flushes are acknowledged and store nothing.
+    LyingFlush,
     /// Each command takes longer on the media.
     Latency {
         /// Additional time of each command.
@@ -97,6 +130,15 @@ pub enum FaultKind {
         /// Time until requests can be submitted again.
         boot: Duration,
     },
+}
+
+/// A range of bytes on a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteRange {
+    /// First byte of the range.
+    pub start: Bytes,
+    /// First byte after the range.
+    pub end: Bytes,
 }
 
 /// Reads that have to be repeated because too many bits were wrong.
@@ -146,6 +188,50 @@ pub struct Training {
     pub speed: Option<BitsPerSecond>,
 }
 
+impl ByteRange {
+    /// All bytes of any drive.
+    pub const WHOLE: Self = Self { start: Bytes::ZERO, end: Bytes(u64::MAX) };
+
+    /// Returns whether any byte from `start` to before `end` is in the range.
+    pub fn overlaps(&self, start: Bytes, end: Bytes) -> bool {
+        self.start < end && start < self.end
+    }
+}
+
+impl FaultKind {
+    /// Returns the range of a fault that has one; `None` for the whole drive.
+    pub fn range(&self) -> Option<ByteRange> {
+        match *self {
+            Self::MediaError { range, .. }
+            | Self::WriteError { range, .. }
+            | Self::BitFlips { range, .. }
+            | Self::LostWrite { range }
+            | Self::MisdirectedWrite { range } => range,
+            Self::ReadRetries(_)
+            | Self::Latency { .. }
+            | Self::Pause
+            | Self::Stuck(_)
+            | Self::LinkErrors { .. }
+            | Self::Retrain { .. }
+            | Self::PortLoss { .. }
+            | Self::ReadOnly { .. }
+            | Self::PowerCut { .. }
+            | Self::LyingFlush => None,
+        }
+    }
+
+    /// Returns whether requests succeed although the fault makes their data wrong.
+    pub fn is_silent(&self) -> bool {
+        matches!(
+            self,
+            Self::BitFlips { .. }
+                | Self::LostWrite { .. }
+                | Self::MisdirectedWrite { .. }
+                | Self::LyingFlush
+        )
+    }
+}
+
 impl ReadRetries {
     /// The default endurance.
     pub const ENDURANCE: u32 = 3_000;
@@ -171,9 +257,9 @@ impl Default for StuckCommands {
 }
 
 impl Fault {
-    /// Returns a fault that affects all drives from `at`.
+    /// Returns a fault that affects all requests of all drives from `at`.
     pub fn at(at: Duration, kind: FaultKind) -> Self {
-        Self { at: Instant::ZERO + at, length: None, drive: None, kind }
+        Self { at: Instant::ZERO + at, length: None, drive: None, share: None, kind }
     }
 
     /// Returns whether the fault affects `drive`.

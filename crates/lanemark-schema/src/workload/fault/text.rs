@@ -7,18 +7,22 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    BIT_ERRORS_MAX, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries, STUCK_MAX,
-    StuckCommands, Training,
+    BIT_ERRORS_MAX, BITS_MAX, ByteRange, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries,
+    STUCK_MAX, StuckCommands, Training,
 };
 use crate::text::saved_as_text;
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};
 
 /// The kinds with the keys of each in addition to `at`, `for` and `drive`: first the required keys, then the optional
 /// ones.
-const KINDS: [(&str, &[&str], &[&str]); 10] = [
-    ("latency", &["extra"], &[]),
+const KINDS: [(&str, &[&str], &[&str]); 15] = [
+    ("bit-flips", &[], &["range", "share", "bits"]),
+    ("latency", &["extra"], &["share"]),
     ("link-errors", &["rate"], &["port", "link", "recovery"]),
-    ("media-error", &["range"], &["recovery"]),
+    ("lost-write", &[], &["range", "share"]),
+    ("lying-flush", &[], &["share"]),
+    ("media-error", &[], &["range", "share", "recovery", "heal"]),
+    ("misdirected-write", &[], &["range", "share"]),
     ("pause", &["for"], &[]),
     ("port-loss", &[], &["port", "timeout"]),
     ("power-cut", &[], &["boot"]),
@@ -26,11 +30,15 @@ const KINDS: [(&str, &[&str], &[&str]); 10] = [
     ("read-retries", &["share"], &["endurance"]),
     ("retrain", &[], &["port", "link", "lanes", "generation", "speed"]),
     ("stuck", &[], &["commands", "timeout", "abort", "reset", "then"]),
+    ("write-error", &[], &["range", "share", "recovery"]),
 ];
+/// Kinds that would affect every request without a range and a share.
+const LIMITED: [&str; 5] =
+    ["bit-flips", "lost-write", "media-error", "misdirected-write", "write-error"];
 /// Keys that every kind of fault has.
 const ALWAYS: [&str; 3] = ["at", "for", "drive"];
-/// Default time that a drive tries to read a bad sector: the usual limit of drives for arrays (SCT Error Recovery
-/// Control, ATA8-ACS 8.3; 7 s).
+/// Default time that a drive tries to read or write a bad sector: the usual limit of drives for arrays (SCT Error
+/// Recovery Control, ATA8-ACS 8.3; 7 s).
 const MEDIA_RECOVERY: Duration = Duration::from_seconds(7);
 /// Default time from a command's link error until the host sends it again. Assumed.
 const LINK_RECOVERY: Duration = Duration::from_microseconds(1_000);
@@ -99,6 +107,21 @@ impl<'t> Keys<'t> {
         })
     }
 
+    /// Returns the share of affected requests, above 0.
+    fn share(&mut self) -> Option<Ratio> {
+        self.parsed("share", |text| match text.parse::<Ratio>() {
+            Ok(share) if share.is_zero() => {
+                Err(format!("`{text}` affects no request; expected above 0% and up to 100%"))
+            }
+            Ok(share) => Ok(share),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
+    fn range(&mut self) -> Option<ByteRange> {
+        self.parsed("range", range)
+    }
+
     fn place(&mut self) -> LinkPlace {
         let port = self.integer("port", 0, 1).unwrap_or(0) as u8;
         LinkPlace { port, number: self.integer("link", 0, 15).map(|number| number as u8) }
@@ -116,6 +139,9 @@ impl<'t> Keys<'t> {
                 let message = format!("`{kind}` has no key `{key}`; it has {}", keys.join(", "));
                 self.fail(key, message);
             }
+        }
+        if LIMITED.contains(&kind) && self.text("range").or(self.text("share")).is_none() {
+            self.fail("range", format!("`{kind}` needs `range`, `share` or both"));
         }
         for key in must.iter().filter(|key| self.text(key).is_none()).collect::<Vec<_>>() {
             self.fail(key, format!("`{kind}` needs `{key}`"));
@@ -144,10 +170,12 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
     if kind == "power-cut" && length.is_some() {
         keys.fail("for", "`power-cut` has no `for`: `boot` sets how long it lasts".to_owned());
     }
+    // The share of `read-retries` is a share of flash reads, not of requests.
+    let share = if kind == "read-retries" { None } else { keys.share() };
     let kind = kind_of(kind, &mut keys);
     match kind {
         Some(kind) if keys.errors.is_empty() => {
-            Ok(Fault { at: Instant::ZERO + at, length, drive, kind })
+            Ok(Fault { at: Instant::ZERO + at, length, drive, share, kind })
         }
         _ => Err(keys.errors),
     }
@@ -156,6 +184,17 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
 /// Returns the kind by its name, or `None` if a required key is missing or wrong.
 fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
     Some(match kind {
+        "bit-flips" => {
+            let bits = keys.integer("bits", 1, BITS_MAX).unwrap_or(1);
+            FaultKind::BitFlips { range: keys.range(), bits }
+        }
+        "lost-write" => FaultKind::LostWrite { range: keys.range() },
+        "lying-flush" => FaultKind::LyingFlush,
+        "misdirected-write" => FaultKind::MisdirectedWrite { range: keys.range() },
+        "write-error" => {
+            let recovery = keys.time("recovery").unwrap_or(MEDIA_RECOVERY);
+            FaultKind::WriteError { range: keys.range(), recovery }
+        }
         "latency" => FaultKind::Latency { extra: keys.time("extra")? },
         "link-errors" => {
             let (link, recovery) = (keys.place(), keys.time("recovery").unwrap_or(LINK_RECOVERY));
@@ -169,8 +208,13 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
         }
         "media-error" => {
             let recovery = keys.time("recovery").unwrap_or(MEDIA_RECOVERY);
-            let (start, end) = keys.parsed("range", range)?;
-            FaultKind::MediaError { start, end, recovery }
+            let heals = keys.parsed("heal", |text| match text {
+                "write" => Ok(true),
+                "never" => Ok(false),
+                _ => Err(format!("`{text}` is neither `write` nor `never`")),
+            });
+            let heals = heals.unwrap_or(false);
+            FaultKind::MediaError { range: keys.range(), recovery, heals }
         }
         "pause" => FaultKind::Pause,
         "port-loss" => {
@@ -217,14 +261,14 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
 }
 
 /// Reads `1GiB..2GiB`.
-fn range(text: &str) -> Result<(Bytes, Bytes), String> {
+fn range(text: &str) -> Result<ByteRange, String> {
     let (start, end) = text
         .split_once("..")
         .ok_or_else(|| format!("`{text}`: expected start..end, such as 1GiB..2GiB"))?;
     let bytes = |text: &str| text.parse::<Bytes>().map_err(|error| error.to_string());
     let (start, end) = (bytes(start)?, bytes(end)?);
     match start < end {
-        true => Ok((start, end)),
+        true => Ok(ByteRange { start, end }),
         false => Err(format!("`{text}` ends before it begins")),
     }
 }
@@ -286,6 +330,17 @@ fn size(bytes: Bytes) -> String {
     exact(&bytes, (bytes.get(), "B"))
 }
 
+impl fmt::Display for ByteRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", size(self.start), size(self.end))
+    }
+}
+
+/// Writes a share as a percentage. Shares are parsed in billionths.
+fn percentage(share: Ratio) -> String {
+    format!("{}%", (share.get() * 1e9).round() / 1e7)
+}
+
 impl fmt::Display for LinkPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.port > 0 {
@@ -297,16 +352,31 @@ impl fmt::Display for LinkPlace {
 
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_range = |f: &mut fmt::Formatter<'_>, kind: &str| {
+            f.write_str(kind)?;
+            self.range().map_or(Ok(()), |range| Pair("range", range).fmt(f))
+        };
         match *self {
             Self::ReadRetries(ReadRetries { share, endurance }) => {
-                // Shares are parsed in billionths.
-                let share = Pair("share", format!("{}%", (share.get() * 1e9).round() / 1e7));
+                let share = Pair("share", percentage(share));
                 write!(f, "read-retries{share}{}", Pair("endurance", endurance))
             }
-            Self::MediaError { start, end, recovery } => {
-                let range = format!("{}..{}", size(start), size(end));
-                write!(f, "media-error{}{}", Pair("range", range), Pair("recovery", time(recovery)))
+            Self::MediaError { recovery, heals, .. } => {
+                with_range(f, "media-error")?;
+                write!(f, "{}", Pair("recovery", time(recovery)))?;
+                if heals { Pair("heal", "write").fmt(f) } else { Ok(()) }
             }
+            Self::WriteError { recovery, .. } => {
+                with_range(f, "write-error")?;
+                write!(f, "{}", Pair("recovery", time(recovery)))
+            }
+            Self::BitFlips { bits, .. } => {
+                with_range(f, "bit-flips")?;
+                write!(f, "{}", Pair("bits", bits))
+            }
+            Self::LostWrite { .. } => with_range(f, "lost-write"),
+            Self::MisdirectedWrite { .. } => with_range(f, "misdirected-write"),
+            Self::LyingFlush => f.write_str("lying-flush"),
             Self::Latency { extra } => write!(f, "latency{}", Pair("extra", time(extra))),
             Self::Pause => f.write_str("pause"),
             Self::Stuck(StuckCommands { commands, timeout, abort, reset, again }) => {
@@ -348,7 +418,9 @@ impl fmt::Display for FaultKind {
 /// Writes a fault in the notation of the command line; reading the text returns the same fault.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.kind, Pair("at", time(self.at.since(Instant::ZERO))))?;
+        self.kind.fmt(f)?;
+        self.share.map_or(Ok(()), |share| Pair("share", percentage(share)).fmt(f))?;
+        Pair("at", time(self.at.since(Instant::ZERO))).fmt(f)?;
         self.length.map_or(Ok(()), |length| Pair("for", time(length)).fmt(f))?;
         self.drive.map_or(Ok(()), |drive| Pair("drive", drive).fmt(f))
     }
@@ -358,6 +430,7 @@ impl fmt::Display for Fault {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn errors(text: &str) -> Vec<String> {
         let errors = text.parse::<Fault>().unwrap_err();
@@ -367,7 +440,14 @@ mod tests {
     #[test]
     fn every_kind_is_read_with_its_usual_values_and_written_as_it_reads() {
         let texts = [
+            "bit-flips share=0.1% bits=3 at=1s",
             "latency extra=2ms at=1s for=3s",
+            "latency extra=2ms share=1% at=1s",
+            "lost-write range=0B..4KiB at=0ps",
+            "lying-flush share=50% at=0ps",
+            "media-error share=0.0000001% recovery=1ms heal=write at=0ps",
+            "misdirected-write range=1MiB..2MiB share=100% at=0ps drive=1",
+            "write-error range=1GiB..2GiB recovery=3ms share=2% at=0ps",
             "link-errors rate=1e-9 port=1 link=2 recovery=5ms at=0ps",
             "media-error range=1GiB..2GiB at=250us drive=1",
             "pause at=1s for=2s",
@@ -388,19 +468,21 @@ mod tests {
         }
         let cut: Fault = "power-cut at=2s".parse().unwrap();
         assert_eq!(cut.to_string(), "power-cut boot=10s at=2s");
-        assert_eq!(KINDS.len(), texts.len() - 2, "each kind has its text");
+        let kinds: BTreeSet<&str> =
+            texts.iter().filter_map(|text| text.split(' ').next()).collect();
+        assert!(kinds.iter().copied().eq(KINDS.iter().map(|(kind, ..)| *kind)), "{kinds:?}");
     }
 
     #[test]
     fn all_that_is_wrong_is_told_at_once() {
         assert_eq!(errors("brownout at=1s").len(), 1);
-        assert!(errors("brownout at=1s")[0].contains("there are latency, link-errors"));
+        assert!(errors("brownout at=1s")[0].contains("there are bit-flips, latency"));
         let seen = errors("media-error range=2GiB..1GiB at=1 drive=-1 boot=1s at");
         assert_eq!(
             seen,
             [
                 "`at`: expected key=value, such as at=2s",
-                "`media-error` has no key `boot`; it has range, recovery, at, for, drive",
+                "`media-error` has no key `boot`; it has range, share, recovery, heal, at, for, drive",
                 "at: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",
                 "drive: `-1` is not a whole number from 0 to 32767",
                 "range: `2GiB..1GiB` ends before it begins",
@@ -421,6 +503,18 @@ mod tests {
             ("stuck then=wait", "neither"),
             ("stuck commands=0", "from 1 to 65536"),
             ("read-retries share=120%", "100%"),
+            ("latency extra=1ms share=0%", "affects no request"),
+            ("latency extra=1ms share=0.00000001%", "affects no request"),
+            ("write-error share=100.1%", "100%"),
+            ("lost-write share=-1%", "share: "),
+            ("pause for=1s share=1%", "has no key `share`"),
+            ("media-error recovery=1ms", "`media-error` needs `range`, `share` or both"),
+            ("lost-write range=4KiB..4KiB", "ends before it begins"),
+            ("media-error range=0B..1GiB heal=reboot", "neither `write` nor `never`"),
+            ("write-error range=0B..1GiB heal=write", "has no key `heal`"),
+            ("bit-flips share=1% bits=0", "from 1 to 64"),
+            ("bit-flips share=1% bits=65", "from 1 to 64"),
+            ("lying-flush range=0B..1GiB", "has no key `range`"),
             ("media-error range=1GiB", "start..end"),
             ("", "there is no fault ``"),
         ] {
@@ -435,14 +529,15 @@ mod tests {
         fn no_text_makes_it_panic_and_what_is_read_is_written_back(
             kind in 0usize..KINDS.len(),
             keys in proptest::collection::vec(
-                (0usize..20, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),
+                (0usize..22, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),
                 0..6,
             ),
             rest in "\\PC{0,40}",
         ) {
-            const NAMES: [&str; 20] = [
+            const NAMES: [&str; 22] = [
                 "at", "for", "drive", "extra", "rate", "port", "link", "recovery", "range", "timeout", "boot",
                 "written", "share", "endurance", "lanes", "generation", "speed", "commands", "abort", "reset",
+                "bits", "heal",
             ];
             let mut text = KINDS[kind].0.to_owned();
             keys.iter().for_each(|(key, number, unit)| text += &format!(" {}={number}{unit}", NAMES[*key]));

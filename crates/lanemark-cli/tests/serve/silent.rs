@@ -1,0 +1,173 @@
+//! Silent faults of a served drive and `lanemark verify`, which detects each of them; and the commands that list, clear
+//! and change faults.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::mounted::start;
+use super::{Server, command, folder, said};
+
+/// Overlapping writes of two sizes with flushes, over the whole drive.
+const WORKLOAD: &str = r#"
+[workload]
+name    = "overlapping"
+repeats = 1
+average = "mean"
+
+[[test]]
+name        = "overlap"
+span        = "4 MiB"
+volume      = "16 MiB"
+alignment   = "4 KiB"
+pattern     = "random"
+read        = "0%"
+queue_depth = 8
+sizes       = ["4 KiB 50%", "32 KiB 50%"]
+flush_every = 50
+"#;
+const DRIVE: [&str; 5] = ["--memory", "--size", "4MiB", "--mount", "disk"];
+
+/// Serves a drive with these faults; returns `None` if this machine cannot mount it.
+fn served(faults: &[&str]) -> Option<Server> {
+    let folder = folder();
+    fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
+    let faults = faults.iter().flat_map(|fault| ["--fault", fault]);
+    start(folder, &DRIVE.into_iter().chain(faults).collect::<Vec<_>>())
+}
+
+#[track_caller]
+fn write(folder: &Path) {
+    let words = ["verify", "write", "disk", "--overwrite", "disk", "--workload", "w.toml"];
+    let output = command(folder, &words).args(["--journal", "journal"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+/// Reads all data back, and returns the kinds of damage.
+#[track_caller]
+fn check(folder: &Path, extra: &[&str]) -> Vec<String> {
+    let words = ["verify", "check", "disk", "--journal", "journal", "--json"];
+    let output = command(folder, &words).args(extra).output().unwrap();
+    let verified: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", said(&output)));
+    assert_eq!(verified["units"]["read"], 1024);
+    let damage = verified["damage"].as_array().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(!damage.is_empty())), "{}", said(&output));
+    damage.iter().map(|one| one["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+fn listed(server: &Server) -> String {
+    let output = server.control(&["fault", "list"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_sound_drive_has_no_damage_with_and_without_a_power_cut() {
+    let Some(server) = served(&[]) else { return };
+    write(server.folder.path());
+    assert!(check(server.folder.path(), &[]).is_empty());
+    assert!(server.control(&["power-cut", "1ms"]).status.success());
+    assert!(check(server.folder.path(), &["--after", "power-cut"]).is_empty());
+}
+
+#[test]
+fn verify_detects_lost_and_misdirected_writes() {
+    for (fault, always, possible) in [
+        ("lost-write share=10%", "lost", &["lost", "stale", "torn", "corrupt"][..]),
+        (
+            "misdirected-write share=10%",
+            "misplaced",
+            &["misplaced", "lost", "stale", "torn", "corrupt"],
+        ),
+    ] {
+        let Some(server) = served(&[fault]) else { return };
+        write(server.folder.path());
+        let kinds = check(server.folder.path(), &[]);
+        assert!(kinds.iter().any(|kind| kind == always), "{fault}: {kinds:?}");
+        assert!(kinds.iter().all(|kind| possible.contains(&kind.as_str())), "{fault}: {kinds:?}");
+        let list = listed(&server);
+        assert!(list.contains("1 active") && !list.contains(" 0 silent"), "{list}");
+    }
+}
+
+#[test]
+fn verify_detects_flipped_bits_until_the_fault_is_cleared() {
+    let Some(server) = served(&[]) else { return };
+    write(server.folder.path());
+    assert!(server.control(&["fault", "bit-flips", "share=100%"]).status.success());
+    let kinds = check(server.folder.path(), &[]);
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| kind == "corrupt"), "{kinds:?}");
+    assert!(server.control(&["fault", "clear", "1"]).status.success());
+    assert!(check(server.folder.path(), &[]).is_empty());
+}
+
+#[test]
+fn verify_detects_a_lying_flush_after_a_power_cut() {
+    let Some(server) = served(&["lying-flush"]) else { return };
+    write(server.folder.path());
+    assert!(check(server.folder.path(), &[]).is_empty(), "no data is lost yet");
+    assert!(server.control(&["power-cut", "1ms"]).status.success());
+    let kinds = check(server.folder.path(), &["--after", "power-cut"]);
+    // Of blocks that were never stored, zeros remain.
+    let possible = ["lost", "stale", "torn", "corrupt"];
+    assert!(
+        kinds.len() > 10 && kinds.iter().all(|kind| possible.contains(&kind.as_str())),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn faults_are_listed_cleared_and_changed_by_their_numbers() {
+    let server = Server::start(folder(), &["--memory", "--size", "64MiB"]);
+    assert_eq!(listed(&server), "there are no faults\n");
+    let said_ok = |words: &[&str]| {
+        let output = server.control(words);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(said_ok(&["fault", "latency", "extra=1ms", "share=10%"]), "ok: fault 1\n");
+    assert_eq!(said_ok(&["fault", "write-error", "range=0B..1MiB", "at=1h"]), "ok: fault 2\n");
+    assert_eq!(said_ok(&["fault", "change", "1", "extra=2ms"]), "ok: fault 3\n");
+    let list = listed(&server);
+    let lines: Vec<&str> = list.lines().collect();
+    for (line, (phase, fault)) in lines.iter().zip([
+        ("1 over, from ", ": latency extra=1ms share=10% (0 failed, 0 delayed, 0 silent)"),
+        ("2 pending, from ", ": write-error range=0B..1MiB recovery=7s (0 failed"),
+        ("3 active, from ", ": latency extra=2ms share=10% (0 failed"),
+    ]) {
+        assert!(line.starts_with(phase) && line.contains(fault), "{list}");
+    }
+    assert_eq!(lines.len(), 3);
+    for (words, wanted) in [
+        (&["fault", "clear"][..], "expected a number, or all"),
+        (&["fault", "clear", "0"], "`0` is no number of a fault"),
+        (&["fault", "clear", "4"], "there is no fault of this number"),
+        (&["fault", "clear", "1"], "the fault is already over"),
+        (&["fault", "clear", "1", "2"], "unexpected word `2`"),
+        (&["fault", "list", "all"], "unexpected word `all`"),
+        (&["fault", "change", "3"], "expected a number and keys"),
+        (&["fault", "change", "9", "extra=1ms"], "there is no fault of this number"),
+        (&["fault", "change", "3", "share=0%"], "affects no request"),
+        (&["fault", "change", "3", "range=0B..1MiB"], "has no key `range`"),
+        (&["fault", "media-error", "range=64MiB..65MiB"], "the export ends at 64 MiB"),
+        (&["fault", "media-error", "range=0B..2TB"], "the drive ends at"),
+        (&["fault", "bit-flips", "share=101%"], "100%"),
+    ] {
+        let output = server.control(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(said(&output).contains(wanted), "{words:?}: {}", said(&output));
+    }
+    assert_eq!(said_ok(&["fault", "clear", "all"]), "ok: 2 cleared\n");
+    assert_eq!(said_ok(&["fault", "clear", "all"]), "ok: 0 cleared\n");
+}
+
+#[test]
+fn a_volume_has_no_silent_faults_while_it_is_served() {
+    let volume = "mirror:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
+    let words = ["serve", volume, "--port", "0", "--memory", "--fault", "lost-write share=1%"];
+    let output = command(folder().path(), &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("can't damage the data of a volume"), "{}", said(&output));
+}

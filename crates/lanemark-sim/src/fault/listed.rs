@@ -1,0 +1,101 @@
+//! The faults of a running system: their states, and their end on request.
+
+use super::{FaultNumber, Faults};
+use lanemark_schema::result::FaultUse;
+use lanemark_schema::units::Instant;
+use lanemark_schema::workload::fault::{Fault, FaultKind};
+
+/// A fault of a running system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FaultState {
+    /// The fault.
+    pub fault: Fault,
+    /// Whether it has begun or ended.
+    pub phase: FaultPhase,
+    /// Effect of the fault until now.
+    pub effect: FaultUse,
+}
+
+/// The phase of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultPhase {
+    /// The fault has not begun.
+    Pending,
+    /// The fault has begun and has not ended.
+    Active,
+    /// The fault has ended, or was removed before it began.
+    Over,
+}
+
+/// A reason why a fault cannot be cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultClearError {
+    /// The number of no fault.
+    #[error("there is no fault of this number")]
+    Unknown,
+    /// A fault that has ended.
+    #[error("the fault is already over")]
+    Over,
+    /// A power cut that has begun.
+    #[error("the power has been cut, and returns after `boot`")]
+    PowerIsCut,
+}
+
+impl Faults {
+    /// Returns all faults, in the order of their numbers, with their states at `now`.
+    pub(in super::super) fn list(&self, now: Instant) -> Vec<FaultState> {
+        let numbered = self.plan.iter().zip(&self.uses).zip(0..);
+        numbered
+            .map(|((fault, effect), number)| FaultState {
+                fault: fault.clone(),
+                phase: self.phase(number, fault, now),
+                effect: effect.clone(),
+            })
+            .collect()
+    }
+
+    fn phase(&self, number: FaultNumber, fault: &Fault, now: Instant) -> FaultPhase {
+        let is_over = fault.over_at().is_some_and(|over| over <= now);
+        match fault.at > now {
+            _ if self.is_removed(number) || is_over => FaultPhase::Over,
+            true => FaultPhase::Pending,
+            false => FaultPhase::Active,
+        }
+    }
+
+    /// Returns whether a fault can be cleared at `at`.
+    ///
+    /// # Errors
+    /// Returns the reason if it cannot.
+    pub(in super::super) fn check_clear(
+        &self,
+        number: FaultNumber,
+        at: Instant,
+    ) -> Result<FaultPhase, FaultClearError> {
+        let fault = self.plan.get(usize::from(number)).ok_or(FaultClearError::Unknown)?;
+        match (self.phase(number, fault, at), fault.kind) {
+            (FaultPhase::Over, _) => Err(FaultClearError::Over),
+            (FaultPhase::Active, FaultKind::PowerCut { .. }) => Err(FaultClearError::PowerIsCut),
+            (phase, _) => Ok(phase),
+        }
+    }
+
+    /// Ends a fault at `at`, or removes it if it begins later. The caller recomputes the active faults at `at`.
+    ///
+    /// # Errors
+    /// Returns the reason if the fault cannot be cleared.
+    pub(in super::super) fn clear(
+        &mut self,
+        number: FaultNumber,
+        at: Instant,
+    ) -> Result<(), FaultClearError> {
+        match self.check_clear(number, at)? {
+            FaultPhase::Active => {
+                let fault = &mut self.plan[usize::from(number)];
+                fault.length = Some(at.since(fault.at));
+            }
+            FaultPhase::Pending | FaultPhase::Over => self.removed.push(number),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Effects of faults on commands that reach the media.
+//!
+//! An *unreadable range* delays a read for as long as the drive tries, and then fails it without data; an *unwritable
+//! range* does the same to a write. In a range that *heals*, bytes written since the fault began are readable. A
+//! *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands. A
+//! *silent* fault makes the data of a request wrong and changes no time, except that a lying drive acknowledges a flush
+//! when it has decoded it.
+//!
+//! Not modelled: a healing write whose data a power cut then loses.
+
+use super::command::{CommandDamage, HostStep};
+use super::{Command, Simulator};
+use crate::engine::budget::Hop;
+use crate::engine::event::Event;
+use crate::engine::slab::CommandHandle;
+use crate::fault::{FaultEffect, MediaAccess, Status};
+use crate::spec::ProtocolKind;
+use lanemark_schema::result::ErrorKind;
+use lanemark_schema::workload::Operation;
+
+impl Simulator {
+    fn media_access(&self, handle: CommandHandle) -> MediaAccess {
+        let Command { request, drive, operation, offset, length, .. } = self.commands[handle];
+        MediaAccess { request, drive, operation, start: offset, end: offset + length }
+    }
+
+    /// Notes that the media execute a command. Returns whether it is a flush that is acknowledged and stores nothing.
+    pub(super) fn is_lying_flush(&mut self, handle: CommandHandle) -> bool {
+        let access = self.media_access(handle);
+        let is_lie = self.faults.as_mut().is_some_and(|faults| faults.execute(&access));
+        if is_lie {
+            self.acknowledge(handle);
+        }
+        is_lie
+    }
+
+    /// Returns whether a fault keeps a command from the media.
+    pub(super) fn meets_fault(&mut self, handle: CommandHandle) -> bool {
+        let access = self.media_access(handle);
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let drive = &self.attachments[usize::from(command.drive)].drive;
+        let met = faults.meet(self.now, &access, || drive.usage().host_written);
+        match met {
+            FaultEffect::Nothing => return false,
+            FaultEffect::Stuck(fault) => {
+                faults.held(fault);
+                let status = Status::Failed(ErrorKind::Timeout);
+                command.harm =
+                    CommandDamage { status, then: HostStep::Unstick, fault, ..command.harm };
+                let stuck = faults.stuck(fault);
+                let one = &faults.system.attachments[usize::from(command.drive)];
+                let patience = match stuck.abort {
+                    Some(abort) => stuck.timeout + abort,
+                    None if one.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
+                    None => stuck.timeout,
+                };
+                let at = (command.sent + patience).max(self.now);
+                self.events.schedule(at, Event::TimedOut(handle));
+            }
+            FaultEffect::Held { until, error, fault } => {
+                if let Some(kind) = error {
+                    command.harm =
+                        CommandDamage { status: Status::Failed(kind), fault, ..command.harm };
+                }
+                if until > self.now {
+                    faults.held(fault);
+                    self.events.schedule(until, Event::Held(handle));
+                } else if error.is_none() {
+                    return false;
+                } else {
+                    self.refuse(handle);
+                }
+            }
+        }
+        true
+    }
+
+    /// Continues a command that a fault has delayed: it reaches the media, or fails there.
+    pub(super) fn goes_on(&mut self, handle: CommandHandle) {
+        let command = &mut self.commands[handle];
+        command.trace.waited(Hop::Die, self.now);
+        // Another pause may have begun meanwhile.
+        if let Some(faults) = &mut self.faults
+            && let Some((pause, over)) = faults.paused(command.drive)
+            && over > self.now
+        {
+            faults.held(pause);
+            self.events.schedule(over, Event::Held(handle));
+            return;
+        }
+        match command.harm.status {
+            Status::Good => self.use_media(handle),
+            Status::Failed(_) => self.refuse(handle),
+        }
+    }
+
+    /// Ends a command with an error and without data: over SATA with a Register frame.
+    fn refuse(&mut self, handle: CommandHandle) {
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
+        self.events.schedule(notified, Event::Notified(handle));
+    }
+}

@@ -1,0 +1,271 @@
+//! Faults that affect a share of the requests, heal by writes or stay silent, compared with closed forms and counts.
+
+use crate::fault::Status;
+use crate::simulator::Completion;
+use crate::spec::{PageTimes, SystemSpec, WriteCache};
+use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
+use crate::tests::runs::{nvme, run, sas, sata, simulate, small_drive, test, times};
+use lanemark_schema::result::{ErrorKind, FaultUse, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+
+const MEDIA: Status = Status::Failed(ErrorKind::Media);
+
+/// Checks that `count` of `all` independent events with this probability is within four standard deviations.
+#[track_caller]
+fn is_share(count: u64, all: u64, probability: f64) {
+    let expected = all as f64 * probability;
+    let bound = 4.0 * libm::sqrt(expected * (1.0 - probability)) + 0.5;
+    assert!((count as f64 - expected).abs() < bound, "{count} for {expected} +/- {bound}");
+}
+
+fn volume(blocks: u64, read: bool) -> Test {
+    Test { volume: Some(BLOCK * blocks), ..test(BLOCK, Pattern::Uniform, read, 4) }
+}
+
+#[test]
+fn a_share_of_the_reads_takes_the_additional_time_and_all_others_take_their_own() {
+    for base in [nvme(small_drive()), sata(small_drive()), sas(small_drive(), 1)] {
+        let sound = submitted(&base, &reads(2_000)).0;
+        let slow = with(&base, &["latency extra=600us share=5%"]);
+        let (seen, uses) = submitted(&slow, &reads(2_000));
+        let mut count = 0;
+        for (done, sound) in seen.iter().zip(&sound) {
+            let extra = latency(done).saturating_sub(latency(sound));
+            assert!(latency(done) >= latency(sound) && [us(0), us(600)].contains(&extra));
+            count += u64::from(extra > us(0));
+        }
+        is_share(count, 2_000, 0.05);
+        assert_eq!((uses[0].held, uses[0].failed), (count, 0));
+        assert_eq!(submitted(&slow, &reads(2_000)).0, seen, "the same seed, the same requests");
+    }
+}
+
+#[test]
+fn requests_are_drawn_and_not_their_commands() {
+    // Eight commands in each request. Drawn by command, 1 - 0.9^8 = 57% of the requests would fail.
+    let block = Bytes::mebi(1);
+    for (read, fault) in [
+        (true, "media-error share=10% recovery=0ps"),
+        (false, "write-error share=10% recovery=0ps"),
+    ] {
+        let all = Test { volume: Some(block * 2_000), ..test(block, Pattern::Uniform, read, 2) };
+        let sample = run(&with(&nvme(small_drive()), &[fault]), &all);
+        let bad = failed(&sample, ErrorKind::Media);
+        is_share(bad, 2_000, 0.1);
+        assert_eq!(bad + sample.operations(), 2_000);
+    }
+}
+
+#[test]
+fn another_seed_selects_other_requests_and_the_same_number() {
+    let system = with(&nvme(small_drive()), &["media-error share=2% recovery=0ps"]);
+    let all = volume(10_000, true);
+    let seeded = |seed| simulate(&system, &all, StreamKey::from_seed(seed)).unwrap();
+    let (one, other) = (seeded(1), seeded(2));
+    assert_eq!(one, seeded(1));
+    assert_ne!(one, other);
+    for sample in [one, other] {
+        is_share(failed(&sample, ErrorKind::Media), 10_000, 0.02);
+    }
+    // Two faults draw independently of each other: 1 - 0.9 * 0.8 = 28% fail.
+    let both = ["media-error share=10% recovery=0ps", "media-error share=20% recovery=0ps"];
+    let sample = run(&with(&nvme(small_drive()), &both), &all);
+    is_share(failed(&sample, ErrorKind::Media), 10_000, 0.28);
+}
+
+fn block(operation: Operation, index: u64) -> Access {
+    access(operation, BLOCK * index, BLOCK)
+}
+
+fn is_bad(done: &Completion) -> bool {
+    assert!([Status::Good, MEDIA].contains(&done.status));
+    done.status == MEDIA
+}
+
+#[test]
+fn a_write_heals_its_own_blocks_and_a_trim_or_a_read_heals_none() {
+    use Operation::{Read, Trim, Write};
+    for base in [nvme(small_drive()), sata(small_drive())] {
+        let fault = "media-error range=16KiB..48KiB recovery=100us heal=write at=1ms";
+        let system = with(&base, &[fault]);
+        // A write from before the fault heals nothing. Blocks 4 to 11 are bad; 6 and a part of 9 are written.
+        let part = access(Write, BLOCK * 9, Bytes(512));
+        let mut all = vec![(at(0), block(Write, 5))];
+        let changes = [block(Write, 6), part, block(Trim, 7), block(Read, 8)];
+        all.extend((2..).zip(changes).map(|(index, one)| (at(index * 1_000), one)));
+        all.extend((0..16).map(|index| (at(20_000 + index * 1_000), block(Read, index))));
+        all.push((at(40_000), part_of(part)));
+        let (seen, uses) = submitted(&system, &all);
+        let bad: Vec<bool> = seen[5..21].iter().map(is_bad).collect();
+        let expected: Vec<bool> =
+            (0..16).map(|index| (4..12).contains(&index) && index != 6).collect();
+        assert_eq!(bad, expected);
+        assert!(is_bad(&seen[4]) && !is_bad(&seen[21]));
+        // The reads of 8 before and 7 after, each held and failed.
+        assert_eq!((uses[0].failed, uses[0].held), (8, 8));
+        let never = with(&base, &[&fault.replace("heal=write ", "")]);
+        assert!(is_bad(&submitted(&never, &all).0[11]));
+    }
+}
+
+/// A read of a written range.
+fn part_of(write: Access) -> Access {
+    Access { operation: Operation::Read, ..write }
+}
+
+#[test]
+fn after_all_blocks_are_written_no_read_fails() {
+    let bad = "media-error range=0B..32MiB recovery=0ps heal=write";
+    let order =
+        |read| Test { volume: Some(Bytes::mebi(32)), ..test(BLOCK, Pattern::Sequential, read, 8) };
+    let system = with(&nvme(small_drive()), &[bad]);
+    assert_eq!(failed(&run(&system, &order(true)), ErrorKind::Media), 8_192);
+    // Half of the requests write: a read fails until its block is written. Of 16,384 requests to 8,192 blocks, a block
+    // has had on average one write.
+    let mixed = Test { volume: Some(Bytes::mebi(64)), ..test(BLOCK, Pattern::Uniform, true, 1) }
+        .with(|asked| asked.read_share = lanemark_schema::units::Ratio::HALF);
+    let sample = run(&system, &mixed);
+    // After t writes to n blocks, a block is unwritten with probability (1 - 1/n)^t, about e^(-t/n). The mean over
+    // t from 0 to n is 1 - 1/e.
+    let reads = sample.reads.as_ref().unwrap().latency.count() + sample.errors.total();
+    let share = sample.errors.total() as f64 / reads as f64;
+    let expected = 1.0 - libm::exp(-1.0);
+    assert!((share - expected).abs() < 0.02, "{share} for {expected}");
+}
+
+#[test]
+fn writes_to_a_bad_range_fail_after_the_drives_time_and_reads_succeed() {
+    for base in [nvme(small_drive()), sata(small_drive()), sas(small_drive(), 1)] {
+        let system = with(&base, &["write-error range=8KiB..12KiB recovery=300us"]);
+        let writes = |operation| -> Vec<(Instant, Access)> {
+            (0..4).map(|index| (at(index * 5_000), block(operation, index))).collect()
+        };
+        let (sound, _) = submitted(&base, &writes(Operation::Write));
+        let (seen, uses) = submitted(&system, &writes(Operation::Write));
+        assert_eq!(seen.iter().map(is_bad).collect::<Vec<_>>(), [false, false, true, false]);
+        assert_eq!(seen[..2], sound[..2]);
+        assert!(latency(&seen[2]) > us(300) && latency(&seen[2]) < us(300) + latency(&sound[2]));
+        assert_eq!((uses[0].failed, uses[0].held), (1, 1));
+        for operation in [Operation::Read, Operation::Trim] {
+            assert_eq!(
+                submitted(&system, &writes(operation)).0,
+                submitted(&base, &writes(operation)).0
+            );
+        }
+    }
+    // A quarter of the span, and of that a fifth of the requests.
+    let system = with(&nvme(small_drive()), &["write-error range=0B..8MiB share=20% recovery=0ps"]);
+    let sample = run(&system, &volume(8_000, false));
+    is_share(failed(&sample, ErrorKind::Media), 8_000, 0.05);
+}
+
+/// A drive whose media are so slow that its buffer still contains everything.
+fn slow_media(cache: WriteCache) -> SystemSpec {
+    let mut drive = small_drive();
+    drive.write_cache = cache;
+    drive.flash_mut().program = PageTimes::alike(us(50_000));
+    nvme(drive)
+}
+
+/// Writes blocks and flushes, then cuts the power. Returns the flush and the outcomes of the faults.
+fn cut_after_flush(count: u64, faults: &[&str]) -> (Completion, Vec<FaultUse>) {
+    let base = slow_media(WriteCache::Volatile);
+    let mut all: Vec<(Instant, Access)> =
+        (0..count).map(|index| (at(index * 20), block(Operation::Write, index))).collect();
+    all.push((at(count * 20 + 100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)));
+    let (done, _) = submitted(&with(&base, faults), &all);
+    let end = done.iter().map(|done| done.completed).max().unwrap();
+    let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
+    let (done, uses) = submitted(&with(&base, &[faults, &[&cut]].concat()), &all);
+    assert!(done.iter().all(|done| done.status == Status::Good));
+    (done[count as usize], uses)
+}
+
+#[test]
+fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged() {
+    for count in [1, 7, 32] {
+        let (honest, uses) = cut_after_flush(count, &[]);
+        assert_eq!(uses[0].lost, Bytes::ZERO);
+        assert!(latency(&honest) > us(50_000) - us(count * 20 + 200), "{}", latency(&honest));
+        let (lie, uses) = cut_after_flush(count, &["lying-flush"]);
+        assert!(latency(&lie) < us(20), "{}", latency(&lie));
+        assert_eq!((uses[0].silent, uses[0].failed), (1, 0));
+        assert_eq!(uses[1].lost, BLOCK * count);
+        // The lie is over before the flush.
+        let (over, uses) = cut_after_flush(count, &["lying-flush at=0s for=1us"]);
+        assert_eq!((latency(&over), uses[0].silent), (latency(&honest), 0));
+    }
+    // Delayed by another fault, it lies as well.
+    let (lie, uses) = cut_after_flush(7, &["lying-flush", "latency extra=2ms"]);
+    assert_eq!(uses[0].silent, 1);
+    assert!(latency(&lie) > us(2_000) && latency(&lie) < us(2_020), "{}", latency(&lie));
+}
+
+#[test]
+fn a_drive_without_a_volatile_cache_cannot_lie() {
+    for cache in [WriteCache::Protected, WriteCache::Off] {
+        let system = crate::tests::runs::checked(&slow_media(cache));
+        let errors = system.with_faults(&["lying-flush".parse().unwrap()]).unwrap_err();
+        assert!(errors[0].to_string().contains("no volatile cache"), "{errors:?}");
+    }
+}
+
+#[test]
+fn of_the_flushes_a_share_lies() {
+    let flushes: Vec<(Instant, Access)> = (0..3_000)
+        .map(|index| (at(index * 100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)))
+        .collect();
+    let system = with(&nvme(small_drive()), &["lying-flush share=30%"]);
+    let (_, uses) = submitted(&system, &flushes);
+    is_share(uses[0].silent, 3_000, 0.3);
+}
+
+/// Returns the sample without the outcome of its faults and the number of simulated events.
+fn without_faults(sample: &Sample) -> Sample {
+    let mut sample = Sample { faults: Vec::new(), ..sample.clone() };
+    sample.path.iter_mut().for_each(|path| path.events = 0);
+    sample
+}
+
+#[test]
+fn silent_faults_are_counted_and_change_no_time() {
+    for base in [nvme(small_drive()), times(sata(small_drive()), 2)] {
+        for (read, fault) in [
+            (true, "bit-flips share=2%"),
+            (false, "lost-write share=2%"),
+            (false, "misdirected-write share=2%"),
+        ] {
+            let all = volume(10_000, read);
+            // A fault that never begins makes both runs complete.
+            let sound = run(&with(&base, &["pause at=1000s for=1s"]), &all);
+            let seen = run(&with(&base, &[fault]), &all);
+            assert!(without_faults(&seen) == without_faults(&sound), "{fault}");
+            let uses = &seen.faults[0];
+            let requests = 10_000 * base.drives() as u64;
+            is_share(uses.silent, requests, 0.02);
+            assert_eq!((uses.failed, uses.held, uses.lost), (0, 0, Bytes::ZERO));
+            // The other direction is not affected.
+            let other = run(&with(&base, &[fault]), &volume(1_000, !read));
+            assert_eq!(other.faults[0].silent, 0, "{fault}");
+        }
+    }
+    // A quarter of the span.
+    let system = with(&nvme(small_drive()), &["lost-write range=0B..8MiB"]);
+    is_share(run(&system, &volume(8_000, false)).faults[0].silent, 8_000, 0.25);
+}
+
+#[test]
+fn a_request_that_fails_is_not_counted_as_silent() {
+    let faults = ["bit-flips share=100%", "media-error range=0B..16MiB recovery=0ps"];
+    let sample = run(&with(&nvme(small_drive()), &faults), &volume(4_000, true));
+    assert_eq!(sample.faults[0].silent, sample.operations());
+    assert_eq!(sample.errors.total() + sample.operations(), 4_000);
+    // Requests that a power cut ends have failed, although their data was already on its way.
+    let cut = ["lost-write share=100%", "power-cut at=5ms boot=1ms"];
+    let sample = run(&with(&nvme(small_drive()), &cut), &timed(20, 8, false));
+    assert!(sample.faults[0].silent.abs_diff(sample.operations()) <= 8);
+    assert_eq!(failed(&sample, ErrorKind::DeviceGone), 8);
+    assert_eq!(sample.faults[0].recovery.map(|time| time > Duration::ZERO), Some(true));
+}
