@@ -58,7 +58,7 @@ mod serve_control;
 mod serve_start;
 #[cfg(feature = "serve")]
 mod served_disk;
-#[cfg_attr(not(feature = "serve"), path = "unserved_target.rs")]
+#[cfg(feature = "serve")]
 mod served_target;
 mod sim;
 mod stop;
@@ -69,6 +69,8 @@ mod trace_file;
 mod trial;
 #[cfg(feature = "ui")]
 mod ui;
+#[cfg(not(feature = "serve"))]
+mod unserved_target;
 mod verify;
 #[cfg(feature = "serve")]
 mod warden;
@@ -85,6 +87,8 @@ use lanemark_schema::text::is_shown;
 use args::{Args, Command};
 use failure::{Failure, Outcome};
 use messages::tell;
+#[cfg(not(feature = "serve"))]
+use unserved_target as served_target;
 
 /// Runs the command in `words`, which begin with the program's name, and returns the exit code. It catches the signals
 /// of the process, and may end the process on a signal or for some commands: a process runs one command.

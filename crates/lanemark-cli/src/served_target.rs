@@ -38,7 +38,7 @@ impl ServedMeasurement {
         let [socket] = sockets.as_slice() else {
             if sockets.len() > 1 {
                 tell!(
-                    "note: {}: {} servers of modelled drives are below it; the result names none of them",
+                    "note: {}: {} servers of modelled drives are below it; the result does not name them",
                     path.display(),
                     sockets.len()
                 );

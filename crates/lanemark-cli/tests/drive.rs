@@ -99,7 +99,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
         let explained = format!("{name}.toml");
         let explained = text(&lanemark(folder.path(), &["drive", "show", &explained]).stdout);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let met = shown.lines().map(words).find(|line| line.starts_with("sequential writes 3000"));
+        let met = shown.lines().map(words).find(|line| line.starts_with("sequential writes 3,000"));
         assert!(met.is_some_and(|line| line.ends_with("MB/s 0.0%")), "{name}: {shown}");
         assert_eq!(explained.contains("less than 16 TiB"), name != "small", "{name}: {explained}");
     }

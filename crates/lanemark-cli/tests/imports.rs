@@ -165,7 +165,7 @@ fn results_of_other_programs_stand_in_place_of_saved_ones() {
     let model = "samsung-950-pro-512gb@workstation-z170:m2";
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
     let told = printed(&whatif, folder.path());
-    assert!(told.contains("SEQ1M Q8T1 read") && told.contains("2097"), "{told}");
+    assert!(told.contains("SEQ1M Q8T1 read") && told.contains("2,097"), "{told}");
     // A figure that the text does not state is refused by its name.
     let terse = foreign("fio-terse-3.txt");
     let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());

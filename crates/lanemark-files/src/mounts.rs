@@ -20,7 +20,7 @@ pub struct MountEntry {
     pub source: PathBuf,
 }
 
-/// Returns all mounts, each before the mounts that cover it; none if the kernel does not list them.
+/// Returns all mounts, each before the mounts that cover it. The list is empty if the kernel does not provide it.
 pub fn mounts() -> Vec<MountEntry> {
     parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
 }

@@ -205,7 +205,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
     for (options, told) in [
         (json!({"rw": "write", "bs": "4k", "size": "1g"}), "no reads, but 2000 were counted"),
         (json!({"rw": "randread", "bs": "4k", "size": "1g"}), "no writes, but 2000 were counted"),
-        (json!({"rw": "randrw", "bs": "64k", "size": "1g"}), "64 KiB a read, but 4096 B"),
+        (json!({"rw": "randrw", "bs": "64k", "size": "1g"}), "64 KiB per read, but 4096 B"),
         (
             json!({"rw": "randrw", "rwmixread": "90", "bs": "4k", "size": "1g"}),
             "90% reads, but 50%",

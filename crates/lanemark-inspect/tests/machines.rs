@@ -28,7 +28,7 @@ fn a_laptop_is_drawn_from_the_processor_down() {
     tree.config("devices/pci0000:00/0000:00:06.0/0000:01:00.0", &payload(0));
     assert!(
         tree.text().starts_with(
-            "nvme0n1 (Samsung SSD 980 PRO 1TB): its slowest link, PCIe 4.0 x4 of x4, carries 7183 MB/s; no limit\nfound.\n"
+            "nvme0n1 (Samsung SSD 980 PRO 1TB): its slowest link, PCIe 4.0 x4 of x4, carries 7,183 MB/s; no limit\nfound.\n"
         ),
         "{}",
         tree.text()
@@ -39,7 +39,7 @@ fn a_laptop_is_drawn_from_the_processor_down() {
 nvme0n1  Samsung SSD 980 PRO 1TB, 1.00 TB, firmware 1.0
 CPU, NUMA node 0
 └─ 0000:00:06.0 root port
-   └═ PCIe 4.0 x4 of x4, 7183 MB/s, MPS 256 B ═ 0000:01:00.0 nvme0 Samsung SSD 980 PRO 1TB
+   └═ PCIe 4.0 x4 of x4, 7,183 MB/s, MPS 256 B ═ 0000:01:00.0 nvme0 Samsung SSD 980 PRO 1TB
       └─ nvme0n1  blocks of 512 B in 4 KiB, scheduler none, write back
          └─ nvme0n1p1  1.07 GB
 
@@ -181,7 +181,7 @@ nvme0n1  INTEL SSDPF2KX, 3.84 TB, firmware 1.0
 CPU, NUMA node 0
 └─ 0000:00:0e.0 volume management device (vmd)
    └─ 10000:e0:10.0 root port
-      └═ PCIe 4.0 x4 of x4, 6616 to 7811 MB/s, payload unknown ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
+      └═ PCIe 4.0 x4 of x4, 6,616 to 7,811 MB/s, payload unknown ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
 "
         ),
         "{text}"

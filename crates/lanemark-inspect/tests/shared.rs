@@ -54,9 +54,9 @@ fn a_sas_server_has_its_wide_port_and_expander() {
             "sda  HITACHI HUSMM1640, 400 GB, firmware A1",
             "CPU, NUMA node 0",
             "└─ 0000:00:03.0 root port",
-            "   └═ PCIe 3.0 x8 of x8, 6616 to 7811 MB/s, payload unknown ═ 0000:03:00.0 SAS adapter (mpt3sas)",
-            "      └═ SAS 12 Gb/s x4, 4635 MB/s ═ expander-0:0 expander HGST 4U60",
-            "         └═ SAS 12 Gb/s, 1159 MB/s ═ sda  blocks of 512 B in 4 KiB, scheduler none, write back",
+            "   └═ PCIe 3.0 x8 of x8, 6,616 to 7,811 MB/s, payload unknown ═ 0000:03:00.0 SAS adapter (mpt3sas)",
+            "      └═ SAS 12 Gb/s x4, 4,635 MB/s ═ expander-0:0 expander HGST 4U60",
+            "         └═ SAS 12 Gb/s, 1,159 MB/s ═ sda  blocks of 512 B in 4 KiB, scheduler none, write back",
             "",
         ]
     );
@@ -68,8 +68,8 @@ fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
         found(&sas_server().all()),
         [
             "sdf: the link to 0:0:5:0 runs at 6 Gb/s a phy, but supports 12 Gb/s",
-            "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4635 MB/s, and the links \
-             below it 6373 MB/s in all",
+            "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4,635 MB/s, and the links \
+             below it 6,373 MB/s in all",
         ]
     );
 }
@@ -102,16 +102,16 @@ fn a_switch_has_no_link_between_its_own_ports() {
             "nvme0n1  Samsung PM1733, 3.84 TB, firmware 1.0",
             "CPU, NUMA node 0",
             "└─ 0000:00:01.0 root port",
-            "   └═ PCIe 4.0 x8 of x8, 13232 to 15621 MB/s, payload unknown ═ 0000:01:00.0 switch, upstream port",
+            "   └═ PCIe 4.0 x8 of x8, 13,232 to 15,621 MB/s, payload unknown ═ 0000:01:00.0",
+            "      switch, upstream port",
             "      └─ 0000:02:00.0 switch, downstream port",
-            "         └═ PCIe 4.0 x4 of x4, 6616 to 7811 MB/s, payload unknown ═ 0000:03:00.0 nvme0",
-            "            Samsung PM1733",
+            "         └═ PCIe 4.0 x4 of x4, 6,616 to 7,811 MB/s, payload unknown ═ 0000:03:00.0 nvme0",
         ]
     );
     assert_eq!(
         found(&tree.all()),
-        ["nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15621 MB/s, \
-             and the links below it at least 26464 MB/s in all"]
+        ["nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15,621 MB/s, \
+             and the links below it at least 26,464 MB/s in all"]
     );
 }
 
@@ -130,7 +130,7 @@ fn what_hangs_on_an_intel_chipset_shares_its_uplink() {
     assert_eq!(
         found(&tree.all()),
         [
-            "nvme0n1 nvme1n1: these devices share the uplink of the chipset; their links carry 6616 MB/s \
+            "nvme0n1 nvme1n1: these devices share the uplink of the chipset; their links carry 6,616 MB/s \
           in all"
         ]
     );

@@ -75,8 +75,7 @@ impl<'a> Bench<'a> {
 
     /// Replays a trace as the only test of the workload. The test's block is the longest request, its span ends at the
     /// last accessed byte, and its queue depth limits the outstanding requests. `arrivals` are the requests in order,
-    /// within that block and span; they arrive `speed` times as fast as recorded, or as fast as possible without
-    /// `speed`.
+    /// within that block and span; they arrive `speed` times as fast as recorded, or else as fast as possible.
     ///
     /// # Errors
     /// Returns the errors of [`Bench::run`].
@@ -212,7 +211,6 @@ impl<'a> Bench<'a> {
 
     fn measured_target(&self, target: &Target) -> MeasuredTarget {
         MeasuredTarget {
-            served: None,
             path: self.path.display().to_string(),
             device: target.device,
             size_bytes: Bytes(target.size),
@@ -220,6 +218,7 @@ impl<'a> Bench<'a> {
             block_device: target.block_device.clone(),
             engine: self.settings.engine.name().to_owned(),
             direct: Some(target.page_cache.is_none()),
+            served: None,
         }
     }
 

@@ -35,8 +35,8 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// Text that replaces an absent value.
 pub const ABSENT: &str = "–";
 
-/// Formats `value` with three significant digits, all digits of the whole part, up to three decimals, and commas between
-/// thousands.
+/// Formats `value` with three significant digits, all digits of the whole part, up to three decimals, and commas
+/// between thousands.
 pub fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() {

@@ -3,7 +3,7 @@
 //! A server lists the numbers of its devices in a file, next to a socket that answers with a [`ServedReading`]. The
 //! folder is `/run/lanemark/served` for root, `$XDG_RUNTIME_DIR/lanemark/served` for other users, or a folder among the
 //! temporary files. [`servers_below`] follows a path down to these devices: over the file system, partitions, volumes,
-//! loop devices and mounted images. A kernel's NBD client does not report its server, and neither does a virtual machine.
+//! loop devices and mounted images. A kernel's NBD client and a virtual machine do not report their server.
 
 use std::collections::BTreeSet;
 use std::fs;

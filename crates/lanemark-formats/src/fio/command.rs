@@ -210,7 +210,7 @@ mod tests {
         assert!(error("fio --name=a job.fio").starts_with("fio:3: `job.fio`"));
         assert!(error("fio --rx=read").starts_with("fio:2: `--rx`"));
         assert!(error("fio --client=host --rw=read").contains("--client"));
-        assert!(error("fio --name=a;b --rw=read").contains("comments"));
+        assert!(error("fio --name=a;b --rw=read").contains("comment character"));
         assert!(error("fio --name --rw=read").contains("needs a name"));
         let own = command(&words("fio --output=x.txt --minimal --rw=read", "f").unwrap(), "f");
         assert_eq!(own.unwrap().notes.len(), 2);

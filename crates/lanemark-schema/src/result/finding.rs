@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::inspected_link::PcieRate;
+use crate::text::grouped;
 use crate::units::{Bytes, BytesPerSecond};
 
 /// A finding with the devices that it concerns.
@@ -247,18 +248,16 @@ impl fmt::Display for Finding {
             ),
             Self::SharedUplink { hop, uplink, below, bounds } => {
                 let (most, least) = if *bounds { ("at most ", "at least ") } else { ("", "") };
+                let [uplink, below] = [uplink, below].map(|rate| megabytes(*rate));
                 write!(
                     f,
-                    "the link to {hop} carries {most}{:.0} MB/s, and the links below it \
-                     {least}{:.0} MB/s in all",
-                    uplink.as_megabytes(),
-                    below.as_megabytes()
+                    "the link to {hop} carries {most}{uplink}, and the links below it {least}{below} in all"
                 )
             }
             Self::BehindChipset { below } => {
                 f.write_str("these devices share the uplink of the chipset")?;
                 below.map_or(Ok(()), |below| {
-                    write!(f, "; their links carry {:.0} MB/s in all", below.as_megabytes())
+                    write!(f, "; their links carry {} in all", megabytes(below))
                 })
             }
             Self::SataPortSlow { hop, drive_bits_per_second, port_bits_per_second } => write!(
@@ -338,4 +337,8 @@ impl fmt::Display for Gigabits {
             bits => write!(f, "{} Gb/s", bits as f64 / 1e9),
         }
     }
+}
+/// Formats a rate in whole MB/s.
+fn megabytes(rate: BytesPerSecond) -> String {
+    format!("{} MB/s", grouped(&format!("{:.0}", rate.as_megabytes())))
 }

@@ -136,7 +136,7 @@ pub struct DeliveryEvidence {
     /// Mean of these latencies.
     #[serde(rename = "modelled_mean_ns")]
     pub modelled_mean: Duration,
-    /// Sum of these latencies and of those of flushes and trims; zero if it is not known.
+    /// Sum of the modelled latencies of all requests, flushes and trims included; zero if it is not known.
     #[serde(rename = "modelled_total_ns")]
     pub modelled_total: Duration,
     /// A request's time outside the server and in the modelled host; absent if no self-test measured it.

@@ -17,7 +17,7 @@ impl Sample {
         let Some(live) = &self.live else { return true };
         let late_ns = total_ns(&live.lateness);
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
-        // The latencies of a simulated sample are modelled, and those of a measured one are not.
+        // The latencies of a simulated sample are modelled, and the latencies of a measured sample are not.
         let own_ns = || all.into_iter().flatten().map(|one| total_ns(&one.latency)).sum::<f64>();
         let modelled_ns = match live.evidence.modelled_total {
             Duration::ZERO => own_ns() * live.time_scale,

@@ -1,5 +1,5 @@
-//! Universal Serial Bus, 2.0 and 3.2: the cost of packets that carry the commands and data of storage, and the bridge to
-//! the drive.
+//! Universal Serial Bus, 2.0 and 3.2: the cost of packets that carry the commands and data of storage, and the bridge
+//! to the drive.
 //!
 //! Model (USB 3.2 Specification, revision 1.0). Generation 1 carries 5 GT/s with 8b/10b, one SKP ordered set of two
 //! symbols in 354 (6.4.3.1). Generation 2 carries 10 GT/s with 128b/132b, one block of SKP symbols after 40 others
@@ -15,9 +15,9 @@
 //! - A transfer begins when the device is ready: ERDY to the host, and for data to the host the ACK that requests it
 //!   (8.10.1). With streams both name the command's stream (8.12.1.4).
 //!
-//! USB 2.0 (revision 2.0) at 480 Mb/s has one pair of wires for both directions. A bulk transaction carries up to 512 B
-//! of data and 55 B of overhead: token, data and handshake packets, and the gaps between them (table 5-10). A microframe
-//! of 125 us has room for 7,500 B, of which 13 such transactions use 7,371 B.
+//! USB 2.0 (revision 2.0) at 480 Mb/s has one pair of wires for both directions. A bulk transaction carries up to 512
+//! B of data and 55 B of overhead: token, data and handshake packets, and the gaps between them (table 5-10). A
+//! microframe of 125 us has room for 7,500 B, and 13 such transactions use 7,371 B.
 //!
 //! Commands. Bulk-only transport (USB Mass Storage Class, Bulk-Only Transport 1.0): a wrapper of 31 B, the data, a
 //! status wrapper of 13 B. USB Attached SCSI (UAS-2): a command unit of 32 B, the data, a sense unit of 16 B.
@@ -125,7 +125,8 @@ impl UsbRate {
         }
     }
 
-    /// Returns the symbols from one SKP ordered set to the next, or of a microframe, and how many of them carry traffic.
+    /// Returns the symbols from one SKP ordered set to the next, or of a microframe, and how many of them carry
+    /// traffic.
     fn skip_interval(self) -> (u64, u64) {
         match self {
             Self::High => (MICROFRAME.0, MICROFRAME.1 * (DATA_PACKET_2 + TRANSACTION)),
