@@ -195,16 +195,22 @@ fn paths(value: &serde_json::Value, at: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn every_field_of_a_saved_run_stands_in_the_schema() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let system = "samsung-850-pro-1tb@workstation-z170:sata";
-    let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
-        .args(["sim", system, "quick", "--duration", "20ms", "--json", "--out", "one.json"])
-        .current_dir(folder.path())
-        .env_remove("LANEMARK_LIBRARY")
-        .output()
-        .unwrap();
-    assert!(output.status.success());
     let mut found = BTreeSet::new();
-    paths(&serde_json::from_slice(&output.stdout).unwrap(), "", &mut found);
+    for (system, duration, name) in [
+        ("samsung-850-pro-1tb@workstation-z170:sata", "20ms", "one.json"),
+        ("aws-gp2-100gib@aws-m5-4xlarge:volume", "2s", "two.json"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+            .args(["sim", system, "quick", "--duration", duration, "--json", "--out", name])
+            .current_dir(folder.path())
+            .env_remove("LANEMARK_LIBRARY")
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        paths(&serde_json::from_slice(&output.stdout).unwrap(), "", &mut found);
+    }
+    let credits = "tests[].samples[].credits[].end_ns";
+    assert!(found.contains(credits), "{found:?}");
     let schema = text("reference/results.md");
     let missing: Vec<&String> =
         found.iter().filter(|path| !schema.contains(&format!("| `{path}` |"))).collect();

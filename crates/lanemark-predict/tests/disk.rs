@@ -106,3 +106,14 @@ fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_other_way() {
     let (message, _) = refused(&ssd, Some(TEMPLATE));
     assert!(message.contains("as on a solid-state drive"), "{message}");
 }
+
+#[test]
+fn a_cloud_volume_is_no_template() {
+    let library = library();
+    let instance = ("aws-m5-4xlarge".to_owned(), "volume".to_owned());
+    let volume = Some("aws-gp3-1tib");
+    let runs = [measured(&library)];
+    let error = outcome(&library, &runs, &instance, volume, &[], 100).unwrap_err();
+    assert!(matches!(error, PredictError::CloudTemplate { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("[cloud]"), "{error}");
+}

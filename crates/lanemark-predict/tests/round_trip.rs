@@ -33,8 +33,11 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
         .names(LibraryKind::Drive)
         .into_iter()
         .filter(|name| !LEFT_OUT.iter().any(|out| name.starts_with(out)))
-        // A rated drive consists of priors, so its file contains no values to change.
-        .filter(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"))
+        // A rated drive consists of priors and a cloud volume of limits, so their files contain no values to change.
+        .filter(|name| {
+            let file = library.open(LibraryKind::Drive, name).unwrap();
+            !file.has_table("rated") && !file.has_table("cloud")
+        })
         .collect();
     let base = names[rng.below(names.len() as u64) as usize].clone();
     let document = library.open(LibraryKind::Drive, &base).unwrap();

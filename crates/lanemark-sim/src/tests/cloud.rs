@@ -298,7 +298,8 @@ proptest! {
     fn any_volume_keeps_the_invariants(
         operations in any_limit(100, 20_000), bytes in any_limit(1_000_000, 1_000_000_000),
         unit in 1u64..300, merges: bool, whole_units: bool, share in 0.0f64..=1.0,
-        tail in 0u64..2_000, blocks in 1u64..200, sequential: bool, read_share in 0.0f64..=1.0,
+        tail in 0u64..2_000, blocks in 1u64..200, sequential: bool,
+        read_share in prop_oneof![Just(0.0f64), Just(1.0), 0.0f64..=1.0],
         depth in 1u32..40, threads in 1u32..4, seed: u64,
     ) {
         let latency = LatencySpec { median: us(400), tail: us(tail) };
@@ -331,7 +332,10 @@ proptest! {
         // The first request waits for nothing, and random offsets may continue each other by chance.
         let slack = 1.0 + 1.0 / (count as f64 - 1.0) + if merges { 0.2 } else { 0.0 };
         let carried = sample.throughput().0 as f64;
-        for ceiling in ceilings(&system, &test) {
+        // The drawn share of reads in a mix differs from the stated one, which matters to links with two directions.
+        let is_mix = read_share > 0.0 && read_share < 1.0;
+        let all = ceilings(&system, &test).into_iter();
+        for ceiling in all.filter(|one| !is_mix || one.id == HopId::Media) {
             let most = ceiling.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
             prop_assert!(carried <= most * slack, "{}: {carried} of {most}", ceiling.name);
         }

@@ -81,9 +81,10 @@ impl Truth {
             .names(LibraryKind::Drive)
             .into_iter()
             .filter(|name| !OMITTED.iter().any(|out| name.starts_with(out)))
-            // The values of a rated drive come from priors.
+            // The values of a rated drive come from priors, and the values of a cloud volume from its provider.
             .filter(|name| {
-                library.open(LibraryKind::Drive, name).is_ok_and(|file| !file.has_table("rated"))
+                let file = library.open(LibraryKind::Drive, name);
+                file.is_ok_and(|file| !file.has_table("rated") && !file.has_table("cloud"))
             })
             .collect();
         loop {
