@@ -243,7 +243,8 @@ dist-test:       ## run README's and the book's commands from the Debian package
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
-    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86 fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server
+    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86 fusermount3:fuse3 fuse2fs:fuse2fs mariadbd:mariadb-server \
+    sqlite3:sqlite3 rsync:rsync git:git cc:gcc
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

@@ -181,7 +181,8 @@ nvme0n1  INTEL SSDPF2KX, 3.84 TB, firmware 1.0
 CPU, NUMA node 0
 └─ 0000:00:0e.0 volume management device (vmd)
    └─ 10000:e0:10.0 root port
-      └═ PCIe 4.0 x4 of x4, 6,616 to 7,811 MB/s, payload unknown ═ 10000:e1:00.0 nvme0 INTEL SSDPF2KX
+      └═ PCIe 4.0 x4 of x4, 6,616 to 7,811 MB/s, payload unknown ═ 10000:e1:00.0 nvme0
+         INTEL SSDPF2KX
 "
         ),
         "{text}"

@@ -285,8 +285,9 @@ mod tests {
         }
         // Throughput, requests a second and latency, each measured, modelled and with its error.
         let reads = row(&text, "reads ");
-        let wanted =
-            ["reads", "41.0", "45.1", "+10.0%", "10000", "11000", "100", "111", "+11.0%", "-5.0%"];
+        let wanted = [
+            "reads", "41.0", "45.1", "+10.0%", "10,000", "11,000", "100", "111", "+11.0%", "-5.0%",
+        ];
         assert_eq!(reads, wanted, "{text}");
         let mixed = row(&text, "mixed, its writes").concat();
         assert!(mixed.contains("50.0") && mixed.contains("49.0"), "{text}");

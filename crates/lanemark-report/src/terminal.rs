@@ -413,7 +413,7 @@ mod tests {
         }
         let mut sheet = Sheet::new(&Style { width: 80, colour: false });
         sheet.table(&table);
-        assert_eq!(sheet.finish(), "  MB/s\n──────\n1610\n  37.2\n   –\n");
+        assert_eq!(sheet.finish(), "   MB/s\n───────\n1,610\n   37.2\n    –\n");
     }
 
     #[test]

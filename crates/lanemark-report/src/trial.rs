@@ -133,6 +133,12 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
     let invalid: Vec<&str> =
         systems.iter().filter(|one| !one.is_valid()).map(|one| one.name).collect();
+    if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
+        return Some(format!(
+            "The time of the command on {} is not known: this machine answered too late. Give a larger --time-scale.",
+            only.name
+        ));
+    }
     if !invalid.is_empty() {
         return Some(format!(
             "The systems cannot be ranked: this machine answered too late for {}. Give a larger --time-scale.",

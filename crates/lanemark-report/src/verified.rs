@@ -235,7 +235,7 @@ mod tests {
         };
         let text = verified_text(&verified, &Style { width: 100, colour: false });
         for part in
-            ["1 units are wrong", "write 77 at 1.500 s, flushed", "write 12", "8192", "lost:"]
+            ["1 units are wrong", "write 77 at 1.500 s, flushed", "write 12", "8,192", "lost:"]
         {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }

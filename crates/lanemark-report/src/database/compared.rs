@@ -68,11 +68,12 @@ fn row(change: &Change) -> String {
         _ => 3,
     };
     let per_cent = change.per_cent.map_or("–".to_owned(), |per_cent| format!("{per_cent:+.1}%"));
-    let mut text = format!("{:<24}{a:>12.digits$}{b:>12.digits$}{per_cent:>12}\n", change.name);
+    let shown = |value| grouped(&fixed(value, digits));
+    let mut text = format!("{:<24}{:>12}{:>12}{per_cent:>12}\n", change.name, shown(a), shown(b));
     let told = |statistic| {
         let (low, high) = interval(statistic)?;
         // No figure here can be negative, regardless of the spread of a few repeats.
-        Some(format!("{:.digits$} to {high:.digits$}", low.max(0.0)))
+        Some(format!("{} to {}", shown(low.max(0.0)), shown(high)))
     };
     let mut below = Vec::new();
     if let Some((a, b)) = told(&change.from).zip(told(&change.to)) {

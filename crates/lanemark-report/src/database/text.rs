@@ -121,7 +121,8 @@ fn figures(test: &TestResult) -> String {
                 0 | 1 => String::new(),
                 _ => format!("± {:.1}%", 100.0 * found.spread()),
             };
-            let row = format!("{name:<28}{:>12.digits$}  {spread:<9}{beside}", found.value);
+            let value = grouped(&fixed(found.value, digits));
+            let row = format!("{name:<28}{value:>12}  {spread:<9}{beside}");
             line(&mut text, row.trim_end());
         }
     };

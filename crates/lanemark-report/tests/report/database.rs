@@ -183,7 +183,7 @@ fn the_published_chart_comes_out_as_published() {
     assert_eq!(names[..5], chart);
     let shown = compared(&sata, &sas);
     assert!(shown.contains("; +10.0 points"), "{shown}");
-    assert!(shown.contains("A 1335965 to 1404035, B "), "{shown}");
+    assert!(shown.contains("A 1,335,965 to 1,404,035, B "), "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
 }
 
@@ -283,7 +283,7 @@ fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
     assert!(row("buffer hits, %").contains("99.00"), "{shown}");
     assert!(row("log, KiB each").contains("4.00"), "{shown}");
     assert!(row("log flushes each").contains("0.800"), "{shown}");
-    assert!(row("time of a transaction").contains("by 1200 samples"), "{shown}");
+    assert!(row("time of a transaction").contains("by 1,200 samples"), "{shown}");
     assert!(row("read wait").contains("1.500") && row("read wait").contains("75.0%"), "{shown}");
     assert!(row("measured:").contains("0.400 on a processor, 0.100 ready"), "{shown}");
     assert!(!shown.contains("latches") && !shown.contains("deadlocks"), "{shown}");
@@ -338,7 +338,7 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
         let page = page.split("</section>").next().unwrap();
         assert_eq!(page.matches("<h3>").count(), 1, "{page}");
         for (figure, ours, model) in [
-            ("tpm, 1/min", "1370000", "1500000"),
+            ("tpm, 1/min", "1,370,000", "1,500,000"),
             ("latency, mean, ms", "2.00", "2.00"),
             ("processors busy, %", "51.0", "40.0"),
             // 3,000 reads and 1,000 writes in a minute, by the device's count and by the requests.

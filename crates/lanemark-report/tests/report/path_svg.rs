@@ -181,9 +181,9 @@ fn widths_are_in_proportion_to_rates_and_the_legend_says_how() {
     assert_eq!(width_of("slot x1"), 1.5, "250 MB/s, lifted");
     for text in [
         ">400 MB/s<",
-        ">1000 MB/s<",
-        ">2000 MB/s<",
-        "Lines have the maximum width above 4400 MB/s. Lines have the minimum width below 300 \
+        ">1,000 MB/s<",
+        ">2,000 MB/s<",
+        "Lines have the maximum width above 4,400 MB/s. Lines have the minimum width below 300 \
          MB/s.",
     ] {
         assert!(svg.contains(text), "`{text}` is missing");

@@ -55,11 +55,11 @@ fn every_node_has_a_line_and_the_path_is_marked() {
 fn each_link_stands_on_its_branch_with_its_rate() {
     let shown = path_table(&marvell(), &PLAIN);
     for branch in [
-        "┠─ PCIe 2.0 x16, 8000 MB/s ───────── ○ slot x16",
-        "┗━ DMI 1.0: PCIe 1.1 x4, 1000 MB/s ━ ● ICH10R",
-        "┡━ PCIe 1.1 x4, 1000 MB/s ━ ● slot x4",
+        "┠─ PCIe 2.0 x16, 8,000 MB/s ───────── ○ slot x16",
+        "┗━ DMI 1.0: PCIe 1.1 x4, 1,000 MB/s ━ ● ICH10R",
+        "┡━ PCIe 1.1 x4, 1,000 MB/s ━ ● slot x4",
         "│        ┗━ SATA 6 Gb/s, 600 MB/s ━ ● Samsung SSD 850 PRO 1TB",
-        "└─ PCIe 1.1 x1, 250 MB/s ── ○ slot x1",
+        "└─ PCIe 1.1 x1, 250 MB/s ─── ○ slot x1",
     ] {
         assert!(shown.contains(branch), "`{branch}` is missing in\n{shown}");
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lanemark_files::mounts::{at, mounts};
+use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use thiserror::Error;
@@ -152,10 +153,12 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     Ok(std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?.join(name))
 }
 
-/// Returns whether the server of the mount at `path` is gone.
+/// Returns whether the server of the mount at `path` is gone. The kernel must request the attributes, because it keeps
+/// the last ones for a while after the server's end.
 fn is_dead(path: &Path) -> bool {
-    let error = fs::symlink_metadata(path).err().and_then(|error| error.raw_os_error());
-    error == Some(Errno::NOTCONN.raw_os_error()) || error == Some(Errno::CONNABORTED.raw_os_error())
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_FORCE_SYNC;
+    let error = rustix::fs::statx(CWD, path, flags, StatxFlags::BASIC_STATS).err();
+    matches!(error, Some(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
 /// Returns whether the mount at `path` is of a server; `None` if nothing is mounted there.

@@ -12,9 +12,9 @@
 //! for generations 1, 2 and from 3 on (tables 3-7 to 3-9). Answers travel against the data, so data in one direction
 //! loses time only to SKP sets, raw · (1 - 4/1538) · MPS/(MPS + overhead), and takes 16 bytes of the other direction in
 //! each interval. If data fills both directions, each direction also carries the answers to the data of the other. This
-//! is the formula of pcie-bench (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS
-//! + overhead), except for the square of the answers' share, 0.5% on the slowest link: an interval covers data here,
-//! and data and answers there. Not modelled: answers to read requests and to a protocol's accesses.
+//! is the formula of pcie-bench (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) ·
+//! MPS/(MPS + overhead), except for the square of the answers' share, 0.5% on the slowest link: an interval covers data
+//! here, and data and answers there. Not modelled: answers to read requests and to a protocol's accesses.
 //!
 //! *Completions.* The completer of a read may split the data at any address that is a multiple of the read completion
 //! boundary, 64 or 128 bytes at a root complex (2.3.1.1). The model's policy: data begins at such an address, and the
