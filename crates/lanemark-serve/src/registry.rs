@@ -186,7 +186,7 @@ fn devices_below(path: &Path, block: &Path, mounts: &[MountEntry]) -> io::Result
     // Some file systems (btrfs) report a number for their files that no device has.
     let real = fs::canonicalize(path)?;
     let mount = mounts::above(mounts, pending.first().map_or("", String::as_str), &real);
-    pending.extend(mount.and_then(|mount| source(mount)));
+    pending.extend(mount.and_then(source));
     while let Some(number) = pending.pop() {
         if seen.len() >= DEVICES_MAX || seen.contains(&number) {
             continue;

@@ -41,9 +41,10 @@ pub(super) fn summary(
     PredictionInterval { low_ratio, high_ratio, widest }
 }
 
-/// Returns the value below which, on average, `share` of all further draws lie, given `sorted` draws: at rank `share (n
-/// + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician
-/// 50(4), 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too narrow.
+/// Returns the value below which, on average, `share` of all further draws lie, given `sorted` draws: at rank
+/// `share (n + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American
+/// Statistician 50(4), 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too
+/// narrow.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1) as f64;
     let at = (share * (sorted.len() as f64 + 1.0) - 1.0).clamp(0.0, last);
