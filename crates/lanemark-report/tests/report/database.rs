@@ -283,7 +283,7 @@ fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
     assert!(row("buffer hits, %").contains("99.00"), "{shown}");
     assert!(row("log, KiB each").contains("4.00"), "{shown}");
     assert!(row("log flushes each").contains("0.800"), "{shown}");
-    assert!(row("time of a transaction").contains("by 1200 samples"), "{shown}");
+    assert!(row("time of a transaction").contains("from 1200 samples"), "{shown}");
     assert!(row("read wait").contains("1.500") && row("read wait").contains("75.0%"), "{shown}");
     assert!(row("measured:").contains("0.400 on a processor, 0.100 ready"), "{shown}");
     assert!(!shown.contains("latches") && !shown.contains("deadlocks"), "{shown}");
