@@ -216,10 +216,9 @@ class Workload:
     """A named list of tests.
 
     Args:
-        source: A name in the library, ``"quick"``; one of a workload's tests,
-        ``"quick:rnd4k-q1t1-read"``; a Lanemark, fio (``.fio``) or Iometer (``.icf``) file; a
-        :class:`Test`; or a sequence of tests. name: The descriptive name. Used only if ``source``
-        consists of :class:`Test` objects, as are ``repeats`` and
+        source: A name in the library, ``"quick"``; one of a workload's tests, ``"quick:rnd4k-q1t1-read"``; a file of
+            Lanemark, fio (``.fio``) or Iometer (``.icf``); a :class:`Test`; or a sequence of tests.
+        name: The descriptive name. Used only if ``source`` consists of :class:`Test` objects, as are ``repeats`` and
             ``average``.
         repeats: The number of times that each test is run.
         average: How repeats are combined into a figure, ``"mean"`` or ``"median"``.

@@ -27,8 +27,7 @@ def _numbers(table: Table, name: str) -> str:
     """Return the altair field of the numeric column ``name``. The name may lack its unit.
 
     Raises:
-        InputError: If there is no such column, or if its values are strings, for which altair
-        would draw an empty chart.
+        InputError: If there is no such column, or if its values are strings, for which altair would draw an empty chart.
     """
     column = _column(table, name)
     kind = str(table.to_arrow().schema.field(column).type)

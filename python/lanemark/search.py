@@ -1,8 +1,8 @@
 """Search for the best system (Optuna), and sensitivity of a prediction to uncertain values (Sobol's indices, SALib).
 
-This module needs the extra ``search``. A search simulates one trial after another. It finds good
-points, but proves nothing about points that it did not try. Prices are read from a file, because
-the library does not contain any. """
+This module needs the extra ``search``. A search simulates one trial after another. It finds good points, but proves
+nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
+"""
 
 from __future__ import annotations
 

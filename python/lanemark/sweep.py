@@ -119,11 +119,11 @@ class Space:
         )
 
     def _frozen(self) -> str:
-        """Return a string with the values of all fields, which identifies the space in a worker's
-        cache.""" one = self.workload test = one if isinstance(one, str) else _toml.table(one.name,
-        one.values) rest = (self.size, self.duration, self.repeats, self.seed, self.full,
-        self.library) return repr((self.system, test, self._texts(), sorted(self.set.items()),
-        rest))
+        """Return the values of all fields as a string that identifies the space in a cache."""
+        one = self.workload
+        test = one if isinstance(one, str) else _toml.table(one.name, one.values)
+        rest = (self.size, self.duration, self.repeats, self.seed, self.full, self.library)
+        return repr((self.system, test, self._texts(), sorted(self.set.items()), rest))
 
 
 class _CacheKey:
