@@ -26,7 +26,7 @@ test: tools      ## every test, and the benches once and short
 	cargo test --workspace --all-features --locked --bench simulator --bench agreement --bench engine --bench serve \
 	    --bench reading
 	$(MAKE) instructions
-	$(MAKE) fuzz FUZZ_SECONDS=1
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 $(MAKE) fuzz FUZZ_SECONDS=1
 	$(MAKE) python-test
 
 # The package is tried from the tree, with the extension that cargo has built beside the command.

@@ -108,7 +108,14 @@ pub fn read(socket: &Path) -> io::Result<ServedReading> {
     stream.write_all(format!("{READING}\n").as_bytes())?;
     stream.shutdown(Shutdown::Write)?;
     let mut answer = String::new();
-    stream.take(READING_MAX).read_to_string(&mut answer)?;
+    let received = stream.take(READING_MAX).read_to_string(&mut answer);
+    received.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            let message = format!("the server did not answer within {} s", ANSWER_MAX.as_secs());
+            io::Error::new(io::ErrorKind::TimedOut, message)
+        }
+        _ => error,
+    })?;
     match answer.strip_prefix("error: ") {
         Some(error) => Err(io::Error::other(error.trim_end().to_owned())),
         None => serde_json::from_str(&answer)
