@@ -1,5 +1,5 @@
 //! The answer comes first: the first line of every command states a figure and names its subject. Each task of the book
-//! that needs no hardware takes at most two commands.
+//! that needs no hardware takes one or two commands.
 
 use std::fs;
 use std::path::Path;

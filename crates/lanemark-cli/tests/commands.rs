@@ -220,7 +220,7 @@ fn a_narrow_or_mistrained_link_is_the_bottleneck_by_name() {
     let m2 = "samsung-950-pro-512gb@workstation-z170:m2";
     let uplink = ["--set=platform.link.dmi.pcie.generation=1"];
     assert_eq!(busiest(m2, &uplink), "DMI 3.0");
-    // Four drives are behind an uplink that two of them could fill.
+    // Four drives are downstream of an uplink that two of them could fill.
     let four = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow =
         ["--set=platform.link.dmi.pcie.generation=2", "--set=platform.link.dmi.pcie.lanes=2"];

@@ -2,7 +2,7 @@
 //!
 //! Every path is walked component by component below the root. A relative link is resolved from its own folder; an
 //! absolute link, which captures may contain, is resolved from the root, with or without `/sys`. Links are counted, so
-//! that cycles end; a link above the root is refused. Only regular files are opened, and at most [`READ_MAX`] is read
+//! that cycles end; a link above the root is refused. Only regular files are opened, and up to [`READ_MAX`] is read
 //! from each. A missing file is legal and not recorded; an unreadable file is recorded.
 
 use std::cell::RefCell;

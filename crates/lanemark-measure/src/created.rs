@@ -256,7 +256,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses a size for which the file system of `place` has no room.
+/// Refuses a size for which the file system of `place` lacks room.
 pub(crate) fn check_space(path: &Path, place: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(place)
         .map_err(|error| system(path, "query the free space of", error))?;

@@ -46,7 +46,7 @@ pub fn study_table(
         sheet.blank();
         sheet.table(&table);
     }
-    // A study without published figures has no errors to summarise.
+    // A study without published figures does not have errors.
     if !outcome.document.citation.is_empty() {
         sheet.blank();
         for role in [Role::Predicted, Role::Calibrated] {

@@ -28,7 +28,7 @@ use crate::target;
 use crate::terminal::Sheet;
 use crate::written;
 
-/// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, a request waits for at most
+/// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, a request waits for up to
 /// about as long as its service takes, so the latency of an idle path is more informative.
 const BUSY: f64 = 0.5;
 /// Columns of a utilisation bar.

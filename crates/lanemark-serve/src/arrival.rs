@@ -8,7 +8,7 @@
 //! - If a read had to wait, the bytes came when the wait ended.
 //! - If bytes were available at once, they came after the last moment at which the socket was known to be empty: the
 //!   end of the last wait, or of the last read that left room in its buffer. The estimate is the middle between that
-//!   moment and the read. The error of the estimate is at most half of this period, in either direction.
+//!   moment and the read. The error of the estimate is up to half of this period, in either direction.
 //!
 //! All requests that one read returns have the same arrival. Reading a payload or copying data does not change it.
 //!

@@ -7,7 +7,7 @@
 //! down, and closing the node writes the disk's data from the page cache. By then the server of the file must already
 //! be gone; otherwise the write would wait for that server forever.
 //!
-//! A write with forced unit access arrives as a write and a flush, because the loop driver has no other form for it.
+//! A write with forced unit access arrives as a write and a flush, because the loop driver lacks another form.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

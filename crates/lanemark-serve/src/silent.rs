@@ -28,7 +28,7 @@ pub(crate) fn elsewhere(offset: u64, length: u64, size: u64, draw: u64) -> Optio
         return None;
     }
     let first = Rng::new(StreamKey::from_seed(draw)).below(slots);
-    // The write overlaps at most two slots.
+    // The write overlaps one or two slots.
     let mut others = (0..slots.min(3)).map(|step| (first + step) % slots * length);
     others.find(|other| other + length <= offset || offset + length <= *other)
 }

@@ -7,7 +7,7 @@
 
 use crate::library::{Library, LibraryKind};
 
-/// A capacity that differs from a file's capacity by at most this share counts as equal: 1024 GB is sold as 1 TB.
+/// A capacity that differs from a file's capacity by up to this share counts as equal: 1024 GB is sold as 1 TB.
 const CAPACITY_SLACK: f64 = 0.03;
 /// Maximum length of a model; NVMe's field has 40 characters.
 const MODEL_MAX: usize = 200;

@@ -107,7 +107,7 @@ pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)])
     found
 }
 
-/// Returns the largest set of nodes that all reach each other; if there is no circle, the set has at most one node.
+/// Returns the largest set of nodes that all reach each other; without a circle, the set has one node or is empty.
 pub(crate) fn largest_circle(edges: &[BTreeSet<usize>]) -> Vec<usize> {
     let reached = |from: usize| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);

@@ -85,7 +85,7 @@ impl HostTarget {
         Ok(Self { path, file, size: FILE_SIZE, protocol: ProtocolName::Other })
     }
 
-    /// Opens a block device for reading, or creates a file in a folder. The file has no name, so it disappears with the
+    /// Opens a block device for reading, or creates a file in a folder. The file is unnamed, so it disappears with the
     /// run.
     pub(super) fn open(path: &Path) -> Result<Self, MeasureError> {
         let failed = |action: &'static str| {

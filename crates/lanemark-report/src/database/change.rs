@@ -5,7 +5,7 @@
 //! writes and of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
 //!
 //! A change is shown if the 95% intervals of both means do not overlap. The intervals are Student's; with two or three
-//! repeats they are wide, because few repeats give little evidence. A single repeat has no spread, so it shows no
+//! repeats they are wide, because few repeats give little evidence. A single repeat lacks a spread, so it shows no
 //! change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
 //! with the worse figure had more processor time taken by other programs.
 

@@ -83,7 +83,7 @@ impl Axis {
 }
 
 impl<'t> Family<'t> {
-    /// Returns the families among `tests`; each test is in at most one family.
+    /// Returns the families among `tests`; a test is in one family or in no family.
     pub(super) fn all(tests: &[&'t Test]) -> Vec<Self> {
         let mut families: Vec<Self> = Vec::new();
         let mut left: Vec<&Test> = tests.to_vec();

@@ -49,7 +49,7 @@ pub enum UnreadReason {
     TooLong,
     /// The file is not text.
     NotText,
-    /// The text has no meaning in this file.
+    /// The text is meaningless in this file.
     Meaningless {
         /// Text of the file, truncated.
         value: String,

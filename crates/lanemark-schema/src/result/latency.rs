@@ -1,6 +1,6 @@
 //! Latency as a histogram with three significant digits, from 1 ns to an hour.
 //!
-//! The buckets equal HdrHistogram's (Gil Tene), so merging is exact and a percentile has an error of at most 0.1%.
+//! The buckets equal HdrHistogram's (Gil Tene), so merging is exact and a percentile has an error of up to 0.1%.
 //! Count, sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests,
 //! which is sufficient to store the whole distribution.
 //!
@@ -158,7 +158,7 @@ impl LatencyHistogram {
     }
 
     /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. If only
-    /// percentiles are stated, the bins are steps between them; if at most the mean is known, there are no bins.
+    /// percentiles are stated, the bins are steps between them; if no more than the mean is known, there are no bins.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let known = self.is_measured() && self.detail != Detail::Mean;
         self.buckets.iter_recorded().filter(move |_| known).map(|bin| {

@@ -237,7 +237,7 @@ impl LiveUse {
         let slow_rate = !is_drive_bound && mean > DEVIATION_MAX / (1.0 - DEVIATION_MAX);
         let in_queue = is_drive_bound && self.evidence.is_median_queued();
         let slow = slow_rate || !in_queue && median > DEVIATION_MAX;
-        // The accepted rate is at most 1.1 times the model's.
+        // The accepted rate is up to 1.1 times the model's.
         let fast = median < -DEVIATION_MAX || mean < -DEVIATION_MAX / (1.0 + DEVIATION_MAX);
         match (slow, fast) {
             (true, _) if self.evidence.server_busy >= SERVER_BUSY => LiveVerdict::Saturated,

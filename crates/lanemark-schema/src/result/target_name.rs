@@ -22,7 +22,7 @@ impl RunResult {
         }
     }
 
-    /// Names a measured target. A path is used as a name only if it is absolute, because `.` has no meaning on another
+    /// Names a measured target. A path is used as a name only if it is absolute, because `.` is meaningless on another
     /// machine.
     fn measured_name(&self, target: &MeasuredTarget) -> String {
         if let Some(models) = self.inspection.as_ref().and_then(Inspection::models) {

@@ -249,7 +249,7 @@ impl Backing {
         }
     }
 
-    /// Returns the ranges from `offset` on: at least one, at most `most`, and up to `length`.
+    /// Returns the ranges from `offset` on: from one to `most` ranges, and up to `length`.
     pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         let (mut at, end) = (offset, offset + length);
         let mut found: Vec<ExportRange> = Vec::new();

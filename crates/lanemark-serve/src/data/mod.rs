@@ -150,7 +150,7 @@ impl Data {
         self.backing.zero(offset, length, hole)
     }
 
-    /// Returns the ranges with and without data from `offset` on, at most `most` of them.
+    /// Returns the ranges with and without data from `offset` on, up to `most` of them.
     pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         self.backing.stretches(offset, length, most)
     }

@@ -1,7 +1,7 @@
 //! The turns of short frames between the frames of a long burst on a half-duplex link.
 //!
 //! SATA's link layer arbitrates frame by frame: an end that has data to send requests the link with X_RDY when the
-//! current frame is over (Serial ATA Revision 3.0, 9.6). A command's Register frame therefore waits for at most one
+//! current frame is over (Serial ATA Revision 3.0, 9.6). A command's Register frame therefore waits for up to one
 //! Data frame, and not for all the data that other commands have queued.
 //!
 //! The data of a burst is one booking of the link's station, without an event for each frame. This is exact as long as

@@ -384,7 +384,7 @@ mod tests {
         let answers = pcie.wire_time(count * answered).scaled(160, 6784);
         let wire = (pcie.wire_time(count * bytes) + answers).picoseconds();
         let busy = direction.busy().picoseconds();
-        // A command is rounded to the picosecond at most eight times.
+        // A command is rounded to the picosecond up to eight times.
         direction.free_at().picoseconds() == busy && busy.abs_diff(wire) <= count * 8
     }
 

@@ -1,4 +1,4 @@
-//! The power of a drive, and the states that it enters when it has no work.
+//! The power of a drive, and the states that it enters when it is idle.
 //!
 //! NAND data sheets state the current of a die while it senses (ICC1), programs (ICC2) and erases (ICC3), and the
 //! current of its pins while data moves (ICC4): multiplied by the supply voltage, each gives a power. A hard disk turns
@@ -28,7 +28,7 @@ pub struct PowerSpec {
     pub controller: Watts,
     /// Additional power of working media, above `idle`.
     pub media: MediaPower,
-    /// Power states that the drive enters when it has no work, the shallowest first.
+    /// Power states that the drive enters when it is idle, the shallowest first.
     pub states: Vec<PowerState>,
 }
 

@@ -140,7 +140,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each drive of a stripe contains its part of the content, at most as much as the first drive; each drive of a
+        /// Each drive of a stripe contains its part of the content, up to as much as the first drive; each drive of a
         /// mirror contains all of the content.
         #[test]
         fn a_drive_of_a_stripe_holds_the_largest_part_of_the_content(

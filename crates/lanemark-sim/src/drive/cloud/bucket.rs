@@ -230,7 +230,7 @@ mod tests {
         assert!(bucket.left().unwrap() >= 5_398);
     }
 
-    /// Empty credits let amounts pass at the refill. After `t` idle seconds, `r t` credits are there, at most all.
+    /// Empty credits let amounts pass at the refill. After `t` idle seconds, `r t` credits are there, up to all.
     #[test]
     fn empty_credits_are_refilled_while_the_volume_is_idle() {
         let (rate, burst, credits) = (300, 3_000, 5_400);

@@ -100,7 +100,7 @@ pub(super) struct RoundsRun {
     state: SteadyState,
     /// The end of the current round.
     end: Instant,
-    /// The last rounds, at most a window of them.
+    /// The last rounds, up to a window of them.
     window: VecDeque<Tally>,
 }
 
