@@ -10,7 +10,7 @@ use lanemark_lab::scale::faults;
 use lanemark_lab::{Cause, assemble, input, settings};
 use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warning};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Average, Fault, Order, Test, Workload};
+use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, Opened, SECTOR};
 use lanemark_serve::desk::{Desk, QueryEnd, http};
 use lanemark_serve::metrics;
@@ -337,10 +337,8 @@ pub(crate) fn result(
     id: &str,
     name: &str,
 ) -> RunResult {
-    let (id, name) = (id.to_owned(), name.to_owned());
     let served = test.name.clone();
-    let (average, order, tests) = (Average::Mean, Order::Listed, vec![test]);
-    let workload = Workload { faults, id, name, repeats: 1, average, order, tests };
+    let workload = Workload { faults, ..Workload::of_test(id, name, test) };
     let late = sample.live.as_ref().and_then(|live| not_delivered(&served, live));
     let errors = sample.errors.clone();
     let mut result = system.result(&workload, Default::default(), [Some(vec![sample])]);

@@ -423,7 +423,7 @@ pub fn sweep(
 mod tests {
     use lanemark_schema::result::{DirectionResult, Sample};
     use lanemark_schema::units::{Bytes, Duration};
-    use lanemark_schema::workload::{Average, Order, Test, Workload};
+    use lanemark_schema::workload::{Test, Workload};
 
     use super::*;
 
@@ -441,15 +441,7 @@ mod tests {
             ..Sample::empty()
         };
         let test = Test::of_blocks(Bytes::kibi(4));
-        let workload = Workload {
-            id: "w".to_owned(),
-            name: "W".to_owned(),
-            repeats: 1,
-            average: Average::Mean,
-            order: Order::Listed,
-            faults: Vec::new(),
-            tests: vec![test.clone()],
-        };
+        let workload = Workload::of_test("w", "W", test.clone());
         let tests = vec![TestResult::new(&workload, &test, vec![sample])];
         let columns = latency_rows(&tests);
         let column = |name: &str| {

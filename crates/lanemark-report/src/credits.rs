@@ -65,22 +65,14 @@ fn name(one: &CreditUse) -> &'static str {
 mod tests {
     use lanemark_schema::result::Sample;
     use lanemark_schema::units::Duration;
-    use lanemark_schema::workload::{Average, Order, Test, Workload};
+    use lanemark_schema::workload::{Test, Workload};
 
     use super::*;
 
     fn result(name: &str, credits: Vec<CreditUse>) -> TestResult {
         let built = Test::random_read("4 KiB").span("1 GiB").duration("60 s").build().unwrap();
         let test = Test { name: name.to_owned(), ..built.into_test() };
-        let workload = Workload {
-            id: "w".to_owned(),
-            name: "W".to_owned(),
-            repeats: 1,
-            average: Average::Mean,
-            order: Order::Listed,
-            faults: Vec::new(),
-            tests: vec![test.clone()],
-        };
+        let workload = Workload::of_test("w", "W", test.clone());
         TestResult::new(&workload, &test, vec![Sample { credits, ..Sample::empty() }])
     }
 

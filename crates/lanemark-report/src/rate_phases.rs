@@ -44,22 +44,14 @@ pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::Reserve;
-    use lanemark_schema::workload::{Average, Order, Workload};
+    use lanemark_schema::workload::Workload;
 
     use super::*;
 
     fn result(block: &str, phases: Vec<RatePhase>) -> TestResult {
         let test =
             Test::random_write(block).span("1 GiB").duration("60 s").build().unwrap().into_test();
-        let workload = Workload {
-            id: "w".to_owned(),
-            name: "W".to_owned(),
-            repeats: 1,
-            average: Average::Mean,
-            order: Order::Listed,
-            faults: Vec::new(),
-            tests: vec![test.clone()],
-        };
+        let workload = Workload::of_test("w", "W", test.clone());
         TestResult::new(&workload, &test, vec![Sample { phases, ..Sample::empty() }])
     }
 

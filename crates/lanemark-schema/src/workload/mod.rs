@@ -85,6 +85,19 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Creates a workload that runs one test once, without faults.
+    pub fn of_test(id: &str, name: &str, test: Test) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            repeats: 1,
+            average: Average::Mean,
+            order: Order::Listed,
+            faults: Vec::new(),
+            tests: vec![test],
+        }
+    }
+
     /// Returns the groups of tests that run in parallel, by their numbers, in order. A test that starts after the
     /// previous test begins a group. The first test always begins one.
     pub fn groups(&self) -> Vec<Range<usize>> {
