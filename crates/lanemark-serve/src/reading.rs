@@ -7,6 +7,11 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
+/// Maximum time in the evidence, in ns: three months.
+const TIME_MAX_NS: f64 = 8e15;
+/// Maximum time scale of a reading.
+const SCALE_MAX: f64 = 1e6;
+
 /// A served system with its counters, as its server reports them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServedReading {
@@ -78,6 +83,13 @@ pub struct UnreadSum {
     pub samples: u64,
     /// Their sum, in thousandths of an answer.
     pub thousandths: u64,
+}
+
+impl ServedReading {
+    /// Returns whether figures can be computed from the counters.
+    pub fn is_possible(&self) -> bool {
+        self.counters.time_scale > 0.0 && self.counters.time_scale <= SCALE_MAX
+    }
 }
 
 impl ThreadTime {
@@ -163,16 +175,19 @@ impl Counters {
         let unread_s = self.unread.mean() / rate.max(1e-9);
         let busiest = self.hops_busy_ns.iter().copied().fold(0.0, f64::max);
         DeliveryEvidence {
-            modelled_total: Duration::from_nanoseconds(
-                (self.modelled_total_ns * self.time_scale) as u64,
-            ),
+            modelled_total: bounded(self.modelled_total_ns * self.time_scale),
             outside: self.outside,
-            unread: Duration::from_nanoseconds((unread_s * 1e9) as u64),
+            unread: bounded(unread_s * 1e9),
             drive_busy: (busiest / active_ns.max(1e-3)).min(1.0),
             server_busy: self.intake.busy().max(self.engine.busy()),
             ..DeliveryEvidence::of_modelled(&self.modelled, self.time_scale)
         }
     }
+}
+
+/// Returns a time of `ns`, but no longer than [`TIME_MAX_NS`]. A server may report any number.
+fn bounded(ns: f64) -> Duration {
+    Duration::from_nanoseconds(ns.min(TIME_MAX_NS) as u64)
 }
 
 #[cfg(test)]
@@ -244,6 +259,25 @@ mod tests {
         let idle = counted(&[(5, 0)]);
         let nothing = idle.since(&idle).live();
         assert_eq!((nothing.deviation(), nothing.evidence.drive_busy), (None, 0.0));
+    }
+
+    #[test]
+    fn no_reported_number_ends_the_measurement() {
+        for extreme in [f64::MAX, f64::INFINITY, f64::NAN, -1.0, 0.0] {
+            let mut one = counted(&[(3, 0)]);
+            (one.modelled_total_ns, one.hops_busy_ns, one.processor_s) =
+                (extreme, vec![extreme], extreme);
+            one.unread = UnreadSum { samples: 1, thousandths: u64::MAX };
+            one.requests = 0;
+            for counters in [one.since(&counted(&[])), counted(&[]).since(&one), one.clone()] {
+                let live = counters.live();
+                live.verdict();
+                assert!(live.evidence.unread <= bounded(TIME_MAX_NS));
+            }
+            let counters = Counters { time_scale: extreme, ..one };
+            let (system, drive) = (String::new(), String::new());
+            assert!(!ServedReading { system, drive, faults: Vec::new(), counters }.is_possible());
+        }
     }
 
     #[test]

@@ -118,8 +118,13 @@ pub fn read(socket: &Path) -> io::Result<ServedReading> {
     })?;
     match answer.strip_prefix("error: ") {
         Some(error) => Err(io::Error::other(error.trim_end().to_owned())),
-        None => serde_json::from_str(&answer)
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
+        None => match serde_json::from_str(&answer) {
+            Ok(reading) if ServedReading::is_possible(&reading) => Ok(reading),
+            Ok(_) => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "its time scale is impossible"))
+            }
+            Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        },
     }
 }
 
