@@ -271,7 +271,8 @@ impl DeliveryEvidence {
     /// Returns the evidence from the modelled latencies of reads and writes on a clock that takes `time_scale` seconds
     /// for a simulated second, without any other evidence.
     pub fn of_modelled(latency: &LatencyHistogram, time_scale: f64) -> Self {
-        let scaled = |ns: f64| Duration::from_nanoseconds((ns * time_scale) as u64);
+        // Three months: a longer time does not fit a duration.
+        let scaled = |ns: f64| Duration::from_nanoseconds((ns * time_scale).min(8e15) as u64);
         let at = |percentile| scaled(latency.percentile_ns(percentile).unwrap_or(0) as f64);
         let modelled_mean = match latency.count() {
             0 => Duration::ZERO,
