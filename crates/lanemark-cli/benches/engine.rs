@@ -216,7 +216,7 @@ fn ratio(ours: &[f64], others: &[f64]) -> String {
     ratios.get(ratios.len() / 2).map_or("–".to_owned(), |middle| format!("{middle:.2}"))
 }
 
-/// The minimum and the median of some costs, in us.
+/// The minimum and the median of some costs, in µs.
 fn told(mut costs: Vec<f64>) -> String {
     costs.sort_by(f64::total_cmp);
     match costs.len() {

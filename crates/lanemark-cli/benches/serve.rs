@@ -98,7 +98,7 @@ enum At {
     File(PathBuf),
 }
 
-/// Requests a second and the percentiles 50 and 99 of their latency in us.
+/// Requests a second and the percentiles 50 and 99 of their latency in µs.
 #[derive(Clone, Copy)]
 struct Seen {
     iops: f64,

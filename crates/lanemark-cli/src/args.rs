@@ -197,7 +197,7 @@ pub(crate) struct SimArgs {
     pub(crate) workload: Option<String>,
     #[command(flatten)]
     pub(crate) host: HostOption,
-    /// Override a model value for this run, such as drive.flash.read="60 us" (repeatable)
+    /// Override a model value for this run, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Inject a fault into each test, such as "power-cut at=2s boot=5s" (repeatable)
@@ -288,7 +288,7 @@ pub(crate) struct ReplayArgs {
     /// Seed of random events inside the drives
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Override a model value for this run, such as drive.flash.read="60 us" (repeatable)
+    /// Override a model value for this run, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Inject a fault, such as "media-error range=1GiB..2GiB at=10s drive=0" (repeatable)
@@ -312,7 +312,7 @@ pub(crate) struct PathArgs {
     pub(crate) system: String,
     /// Test for which to calculate the ceilings, WORKLOAD:TEST [default: sequential reads of 128 KiB]
     pub(crate) workload: Option<String>,
-    /// Override a model value, such as platform.link.dmi.latency="1 us" (repeatable)
+    /// Override a model value, such as platform.link.dmi.latency="1 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Also draw the platform to this SVG file

@@ -44,7 +44,7 @@ fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
     // The reader of host files accepts the text before it is written.
     host::values(&Document::parse(&out.display().to_string(), &text)?)?;
     outlet.write(&text)?;
-    let micro = |ns: f64| format!("{:.2} us", ns / 1e3);
+    let micro = |ns: f64| format!("{:.2} µs", ns / 1e3);
     for (what, value) in [
         ("submit a request", figures.submit),
         ("complete a request", figures.complete),

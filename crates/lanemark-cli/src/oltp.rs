@@ -257,7 +257,7 @@ fn told(moment: &Moment) -> String {
         let us = |mean: Option<f64>| mean.map_or("–".to_owned(), |us| format!("{us:.0}"));
         let (read, write) = (us(device.read_us()), us(device.write_us()));
         let share = moment.device_share().map_or(0.0, |share| 100.0 * share);
-        line += &format!(" · device {share:.0}%, read {read}, write {write} us");
+        line += &format!(" · device {share:.0}%, read {read}, write {write} µs");
     }
     line
 }
@@ -412,7 +412,7 @@ mod tests {
             ..moment
         };
         let wanted =
-            "counted 3 of 30 s · 12000 tpm, 6000 NOPM · 1.234 ms · device 0%, read –, write 200 us";
+            "counted 3 of 30 s · 12000 tpm, 6000 NOPM · 1.234 ms · device 0%, read –, write 200 µs";
         assert_eq!(told(&moment), wanted);
     }
 }

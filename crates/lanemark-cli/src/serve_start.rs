@@ -67,16 +67,16 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     };
     let us = |time: Duration| time.as_microseconds();
     tell!(
-        "note: this machine serves up to {} requests/s of 4 KiB, and adds {:.0} us to one request at a time (at least {:.0} \
-         us)",
+        "note: this machine serves up to {} requests/s of 4 KiB, and adds {:.0} µs to one request at a time (at least {:.0} \
+         µs)",
         rounded(speed.rate),
-        us(speed.client) + us(speed.late),
-        us(speed.round_trip)
+        µs(speed.client) + us(speed.late),
+        µs(speed.round_trip)
     );
     let scale = speed.scale_for(&needs, DEVIATION_MAX);
     if f64::from(scale) > args.time_scale.factor() {
         tell!(
-            "note: this drive reaches {} requests/s, and one request takes {:.0} us with its host: use --time-scale {scale}",
+            "note: this drive reaches {} requests/s, and one request takes {:.0} µs with its host: use --time-scale {scale}",
             rounded(needs.rate),
             us(needs.latency) + us(needs.host)
         );

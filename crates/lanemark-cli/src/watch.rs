@@ -102,7 +102,7 @@ impl Watch {
         for (percentile, name) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")] {
             let told = moment.latency.as_ref().and_then(|one| one.percentile_ns(percentile));
             let told = told.map_or("–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
-            let _ = writeln!(page, "  {name:<10}  {told:>10} us");
+            let _ = writeln!(page, "  {name:<10}  {told:>10} µs");
         }
         if let Some(busy) = moment.busy {
             let _ = writeln!(page, "  device busy {:>10.0} %", busy * 100.0);

@@ -63,7 +63,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     said
 }
 
-/// A trace of random reads and some writes, 20 us apart.
+/// A trace of random reads and some writes, 20 µs apart.
 fn trace(folder: &TempDir, requests: u64) -> String {
     let path = folder.path().join("made.csv");
     let mut text = "time_us,operation,offset,length\n".to_owned();

@@ -50,7 +50,7 @@ fn only(test: &TestResult) -> &Sample {
     &test.samples[0]
 }
 
-/// Returns throughput in bytes a second, requests a second, and mean latency in us.
+/// Returns throughput in bytes a second, requests a second, and mean latency in µs.
 fn figures(test: &TestResult) -> (f64, f64, f64) {
     (test.throughput_bytes_per_second.value, test.iops.value, test.latency_mean_ns.value / 1e3)
 }

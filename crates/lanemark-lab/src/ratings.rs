@@ -129,7 +129,7 @@ impl Lab {
         let read = Test::random_read("4 KiB");
         ask(
             "one read at a time",
-            "us",
+            "µs",
             micro(rated.one_read),
             read,
             per_second(rated.one_read),
@@ -138,7 +138,7 @@ impl Lab {
         let write = Test::random_write("4 KiB");
         ask(
             "one write at a time",
-            "us",
+            "µs",
             micro(rated.one_write),
             write,
             per_second(rated.one_write),
@@ -171,7 +171,7 @@ fn simulated(spec: &CheckedSystem, unit: &str, test: &Test) -> Option<f64> {
     let sample = run_test(spec, &test.clone().checked().ok()?, key).ok()?;
     Some(match unit {
         "MB/s" => sample.throughput().as_megabytes(),
-        "us" => sample.latency_mean_ns() / 1e3,
+        "µs" => sample.latency_mean_ns() / 1e3,
         _ => sample.iops(),
     })
 }

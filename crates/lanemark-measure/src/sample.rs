@@ -205,7 +205,7 @@ impl Thread<'_> {
         {
             pin(processor).map_err(|source| start_error(job, "pin a thread", source))?;
         }
-        // Think times below the default slack of 50 us would be extended by it. If the kernel refuses, requests begin
+        // Think times below the default slack of 50 µs would be extended by it. If the kernel refuses, requests begin
         // late, but latencies do not include the delay.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         // The thread that uses the pages touches them first, so that they are in the memory of that thread's node.

@@ -14,7 +14,7 @@ use super::*;
 /// Bytes that the test requested and the device moved.
 const MOVED: u64 = 10_000 << 20;
 
-/// A sample of one second at 10,000 reads a second, 100 us each, one outstanding, that raises no warning.
+/// A sample of one second at 10,000 reads a second, 100 µs each, one outstanding, that raises no warning.
 struct Case {
     test: Test,
     engine: EngineKind,
@@ -192,7 +192,7 @@ fn processors_used_or_taken_by_others_are_reported() {
         (processors.kernel, processors.system) = (Some(cores), processors.system + cores);
     });
     // Wakes on a virtual machine raise a warning if there is one for every two requests or more, and requests take less
-    // than 200 us.
+    // than 200 µs.
     let asleep = |w: &Warning| matches!(w, Warning::Asleep { .. });
     bound("wakes", asleep, &[(4_999.0, false), (5_000.0, true)], |case, wakes| {
         case.evidence().processors.as_mut().unwrap().wakes = Some(wakes);

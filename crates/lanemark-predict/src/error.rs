@@ -67,7 +67,7 @@ pub enum PredictError {
     },
     /// Every read was too fast to come from flash.
     #[error(
-        "test `{test}`: reads took {read_us:.0} us, but flash takes at least {least_us:.0} us, and there is no other test of small random requests"
+        "test `{test}`: reads took {read_us:.0} µs, but flash takes at least {least_us:.0} µs, and there is no other test of small random requests"
     )]
     WithoutFlash {
         /// Name of the test.

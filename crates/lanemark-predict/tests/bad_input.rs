@@ -74,7 +74,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     let reads = |name: &str| name.ends_with("read");
     let (message, hint) = told(&[unwritten("generic-nvme", &reads)], None);
     assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
-    assert!(message.contains("but flash takes at least 28 us"), "{message}");
+    assert!(message.contains("but flash takes at least 28 µs"), "{message}");
     assert!(hint.contains("write the whole span"), "{hint}");
     // Writes are not affected.
     let fitted = outcome(&[unwritten("generic-nvme", &|_| true)], None).unwrap().drive;

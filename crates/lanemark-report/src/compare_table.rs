@@ -64,7 +64,7 @@ pub fn compare_table(
         sheet.paragraph("The runs have no tests with the same name.");
     } else {
         block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &rates);
-        block(&mut sheet, "Mean latency, us", Metric::Latency, &latencies);
+        block(&mut sheet, "Mean latency, µs", Metric::Latency, &latencies);
         if detail {
             percentiles(&mut sheet, &latencies);
         }
@@ -93,8 +93,8 @@ const OTHERS: [(&str, Metric); 6] = [
     ("Mean power of the drives, W", Metric::Power),
     ("Battery life, h", Metric::BatteryLife),
     ("Transactions a minute", Metric::Transactions),
-    ("Mean latency of reads, us", Metric::ReadLatency),
-    ("Mean latency of writes, us", Metric::WriteLatency),
+    ("Mean latency of reads, µs", Metric::ReadLatency),
+    ("Mean latency of writes, µs", Metric::WriteLatency),
     ("Busy processors of the server, %", Metric::ProcessorUse),
 ];
 
@@ -399,9 +399,9 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
     let mut table = Table::new(vec![
         Column::name("test"),
         Column::text(""),
-        Column::number("A", "us"),
+        Column::number("A", "µs"),
         Column::text("95% in").optional(1),
-        Column::number("B", "us"),
+        Column::number("B", "µs"),
         Column::text("95% in").optional(1),
         Column::number("B/A", ""),
         Column::number("from", "").optional(2),
@@ -435,12 +435,12 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
         return;
     }
     sheet.blank();
-    sheet.heading("Percentiles of latency, us: averaged over the repeats");
+    sheet.heading("Percentiles of latency, µs: averaged over the repeats");
     sheet.blank();
     sheet.table(&without_points(table));
 }
 
-/// Returns a percentile of the latency in us over the repeats; `None` if a repeat has too few requests for it.
+/// Returns a percentile of the latency in µs over the repeats; `None` if a repeat has too few requests for it.
 fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();

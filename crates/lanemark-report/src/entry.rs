@@ -1,5 +1,6 @@
 //! Entries of the library: a platform without drives, and the tests of a workload.
 
+use lanemark_schema::text::with_micro;
 use lanemark_schema::result::TopologyNode;
 
 use crate::Style;
@@ -19,7 +20,7 @@ pub struct PlatformLink {
     pub law: String,
     /// Rate of the link in one direction, in MB/s.
     pub megabytes_per_second: f64,
-    /// One-way time of a small message, in us.
+    /// One-way time of a small message, in µs.
     pub latency_us: f64,
 }
 
@@ -96,13 +97,13 @@ pub fn platform_text(
             Column::name("to"),
             Column::name("law"),
             Column::number("one way", "MB/s"),
-            Column::number("latency", "us"),
+            Column::number("latency", "µs"),
         ]);
         for link in links {
             table.push(vec![
                 Cell::plain(&link.name),
                 Cell::plain(&link.to),
-                Cell::inked(&link.law, Ink::Faint),
+                Cell::inked(with_micro(&link.law), Ink::Faint),
                 Cell::strong(significant(link.megabytes_per_second)),
                 Cell::plain(significant(link.latency_us)),
             ]);
@@ -120,7 +121,7 @@ pub fn platform_text(
     for port in ports {
         table.push(vec![
             Cell::strong(&port.name),
-            Cell::plain(&port.law),
+            Cell::plain(with_micro(&port.law)),
             Cell::plain(&port.controller),
             Cell::plain(significant(port.megabytes_per_second)),
             Cell::inked(&port.behind, Ink::Faint),

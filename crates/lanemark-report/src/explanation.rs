@@ -149,7 +149,7 @@ fn told(sign: &EvidenceItem) -> String {
             format!("{device} was busy {} of the time", percent_whole(*share))
         }
         EvidenceItem::DeviceTime { device_ns, request_ns } => format!(
-            "a request took {} us at the device, out of {} us for the program",
+            "a request took {} µs at the device, out of {} µs for the program",
             us(device_ns),
             us(request_ns)
         ),

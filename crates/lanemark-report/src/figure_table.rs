@@ -55,14 +55,14 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
     match metric {
         Metric::Throughput => "Throughput, MB/s = 10^6 bytes a second",
         Metric::Iops => "Requests a second",
-        Metric::Latency => "Mean latency, us",
+        Metric::Latency => "Mean latency, µs",
         Metric::ProcessorShare => "Share of the latency on the processor or controller, %",
         Metric::Gain => "Throughput relative to another system's, minus one, %",
         Metric::Power => "Mean power of the drives, W",
         Metric::BatteryLife => "Battery life, h",
         Metric::Transactions => "Transactions a minute",
-        Metric::ReadLatency => "Mean latency of reads, us",
-        Metric::WriteLatency => "Mean latency of writes, us",
+        Metric::ReadLatency => "Mean latency of reads, µs",
+        Metric::WriteLatency => "Mean latency of writes, µs",
         Metric::ProcessorUse => "Busy processors of the server, %",
     }
 }

@@ -165,7 +165,7 @@ fn limits(tests: &[TestResult]) -> Option<String> {
 /// Formats a time, `101 us` or `22.0 ms`.
 pub(crate) fn time(ns: f64) -> String {
     match ns {
-        ns if ns < 1e6 => format!("{} us", significant(ns / 1e3)),
+        ns if ns < 1e6 => format!("{} µs", significant(ns / 1e3)),
         ns => format!("{} ms", grouped(&significant(ns / 1e6))),
     }
 }

@@ -125,7 +125,7 @@ impl LatencyUnit {
     /// Returns the unit's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Microseconds => "us",
+            Self::Microseconds => "µs",
             Self::Milliseconds => "ms",
         }
     }

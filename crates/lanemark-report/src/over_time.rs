@@ -137,7 +137,7 @@ pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
         seconds if seconds >= 120.0 => ("min", 60.0),
         seconds if seconds >= 2.0 => ("s", 1.0),
         seconds if seconds >= 2e-3 => ("ms", 1e-3),
-        _ => ("us", 1e-6),
+        _ => ("µs", 1e-6),
     }
 }
 

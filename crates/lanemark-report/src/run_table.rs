@@ -30,7 +30,7 @@ const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
 
 /// Writes the answer of a run in a sentence, its tests as a table, and the warnings with their advice.
 ///
-/// Throughput is in MB/s (10^6 bytes a second). Latencies are in us or ms, depending on the values of the table.
+/// Throughput is in MB/s (10^6 bytes a second). Latencies are in µs or ms, depending on the values of the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.answer(&lead::run(run));
@@ -260,7 +260,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
         |(_, name, rank): &(f64, &str, u8)| Column::number(name, unit.name()).optional(*rank);
     columns.extend(SHOWN_PERCENTILES.iter().map(percentile));
     columns.push(Column::number("failed", "").optional(1));
-    columns.push(Column::number("CPU/IO", "us").optional(5));
+    columns.push(Column::number("CPU/IO", "µs").optional(5));
     columns.push(Column::text("limit").optional(6));
     columns
 }

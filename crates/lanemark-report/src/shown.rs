@@ -37,7 +37,7 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
         (count > 0).then(|| {
             let each = bytes / count as f64 / 1e3;
             let time = time.as_microseconds() / count as f64;
-            format!("{count} {what} of {} kB, {} us each", significant(each), significant(time))
+            format!("{count} {what} of {} kB, {} µs each", significant(each), significant(time))
         })
     };
     let parts = [
@@ -135,7 +135,7 @@ fn punctuality(kept: &[&Punctuality]) -> Option<String> {
         left => format!(" {left} more were due and never submitted, and no figure includes them."),
     };
     Some(format!(
-        "At the median, requests were submitted {} us after their due time; {held_back} of {} had \
+        "At the median, requests were submitted {} µs after their due time; {held_back} of {} had \
          to wait for others. Latencies count from the due time.{left}",
         significant(median),
         lateness.count(),

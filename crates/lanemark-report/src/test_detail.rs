@@ -204,7 +204,7 @@ fn figures(test: &TestResult) -> String {
         count => format!("{count} repeats"),
     };
     let cpu = cpu_ns(test).map_or(String::new(), |ns| {
-        format!(", {} us of processor time per request", significant(ns / 1e3))
+        format!(", {} µs of processor time per request", significant(ns / 1e3))
     });
     let sure = throughput.interval_95.filter(|(low, high)| low < high);
     let sure = sure.map_or(String::new(), |(low, high)| {
@@ -262,7 +262,7 @@ fn replayed(replay: &ReplayUse) -> String {
 fn served(live: &LiveUse) -> String {
     let us = |latency: &LatencyHistogram, percentile| {
         let ns = latency.percentile_ns(percentile);
-        ns.map_or("–".to_owned(), |ns| format!("{} us", significant(ns as f64 / 1e3)))
+        ns.map_or("–".to_owned(), |ns| format!("{} µs", significant(ns as f64 / 1e3)))
     };
     let late = &live.lateness;
     let mut told = format!(

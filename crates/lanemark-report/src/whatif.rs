@@ -34,8 +34,8 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         Column::text("unit"),
         Column::number("change", ""),
         Column::text("80% in").optional(1),
-        Column::number("mean now", "us"),
-        Column::number("then", "us"),
+        Column::number("mean now", "µs"),
+        Column::number("then", "µs"),
     ]);
     let mut table = Table::new(columns);
     for test in &whatif.tests {

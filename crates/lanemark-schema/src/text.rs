@@ -35,6 +35,23 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// Text that replaces an absent value.
 pub const ABSENT: &str = "–";
 
+/// Returns `text` with the times that it contains as they are shown, `2 µs` for `2 us`. Times in files and on the
+/// command line keep the notation that every keyboard has.
+pub fn with_micro(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(" us") {
+        let (before, after) = rest.split_at(at);
+        let after = &after[" us".len()..];
+        let is_time = before.ends_with(|letter: char| letter.is_ascii_digit())
+            && !after.starts_with(char::is_alphanumeric);
+        shown += before;
+        shown += if is_time { " µs" } else { " us" };
+        rest = after;
+    }
+    shown + rest
+}
+
 /// Formats `value` with three significant digits, all digits of the whole part, up to three decimals, and commas
 /// between thousands.
 pub fn significant(value: f64) -> String {
@@ -95,6 +112,19 @@ pub(crate) use saved_as_text;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_shown_with_their_sign() {
+        let shown = [
+            ("2 us to submit, 1.5 us", "2 µs to submit, 1.5 µs"),
+            ("5 usual days of us", "5 usual days of us"),
+            ("12 us", "12 µs"),
+            ("", ""),
+        ];
+        for (text, wanted) in shown {
+            assert_eq!(with_micro(text), wanted);
+        }
+    }
 
     #[test]
     fn what_a_terminal_obeys_or_hides_is_not_shown() {

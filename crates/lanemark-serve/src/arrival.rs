@@ -152,7 +152,7 @@ mod tests {
         arrivals.begin_wait();
         clock.turn_to(at(200));
         arrivals.end_wait(true, true);
-        // The thread handles the request for 60 us, and others arrive during that time.
+        // The thread handles the request for 60 µs, and others arrive during that time.
         clock.turn_to(at(260));
         arrivals.found(true);
         assert_eq!(arrivals.came(), at(230));

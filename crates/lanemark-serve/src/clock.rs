@@ -1,7 +1,7 @@
 //! Clocks to which simulated time is tied: the wall clock, slowed down by a time scale, and a clock that tests set.
 //!
-//! Sleeping is not exact. With the default timer slack of 50 us a sleep of 440 us ends some 76 us late at the median;
-//! with a slack of 1 ns it ends 26 us late, because an idle processor must wake. So a wait that must end at its instant
+//! Sleeping is not exact. With the default timer slack of 50 µs a sleep of 440 µs ends some 76 µs late at the median;
+//! with a slack of 1 ns it ends 26 µs late, because an idle processor must wake. So a wait that must end at its instant
 //! sleeps until `SPIN` before the instant and then polls the clock. A wait that may end late only sleeps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,7 +143,7 @@ impl Clock for WallClock {
     }
 }
 
-/// Makes the calling thread's timers end when they are due, instead of up to 50 us later.
+/// Makes the calling thread's timers end when they are due, instead of up to 50 µs later.
 pub fn without_timer_slack() {
     // If the kernel refuses, sleeps are longer, and the recorded lateness shows this.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));

@@ -107,7 +107,7 @@ pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
             (live.lateness.percentile_ns(50.0), live.lateness.percentile_ns(99.0))
     {
         let (p50, p99) = (p50 as f64 / 1e3, p99 as f64 / 1e3);
-        let _ = write!(line, ", late p50 {p50:.0} us, p99 {p99:.0} us");
+        let _ = write!(line, ", late p50 {p50:.0} µs, p99 {p99:.0} µs");
         if !live.holds() {
             let _ = write!(line, " (INVALID: {})", live.verdict().word());
         }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_quantiles_their_count_and_their_sum_in_seconds() {
-        // 98 requests of 500 us and two of 1,500 us: 520 us on average, 52 ms in total.
+        // 98 requests of 500 µs and two of 1,500 µs: 520 µs on average, 52 ms in total.
         let latency = LatencyHistogram::from_bins(
             [(500_000, 98), (1_500_000, 2)],
             520_000.0,

@@ -60,7 +60,7 @@ mod tests {
         spec.cpu.request_submit = Duration::from_microseconds(2);
         spec.cpu.request_complete = Duration::from_microseconds(3);
         let needs = DriveNeeds::of(&spec.checked().unwrap(), Bytes::mebi(64)).unwrap();
-        // The application takes 2 us and 3 us, and the driver 1 us, for a read.
+        // The application takes 2 µs and 3 µs, and the driver 1 µs, for a read.
         assert_eq!(needs.host, Duration::from_microseconds(6));
         let one_at_a_time = 1.0 / (needs.latency + needs.host).as_seconds();
         assert!(needs.rate > 2.0 * one_at_a_time && needs.rate < 32.0 * one_at_a_time, "{needs:?}");

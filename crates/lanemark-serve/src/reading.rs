@@ -199,7 +199,7 @@ mod tests {
         Duration::from_microseconds(us)
     }
 
-    /// Counters after `parts`, each a number of reads of 100 us and the us by which they were late.
+    /// Counters after `parts`, each a number of reads of 100 µs and the us by which they were late.
     fn counted(parts: &[(u64, u64)]) -> Counters {
         let (mut modelled, mut lateness) = (LatencyHistogram::new(), LatencyHistogram::new());
         let mut reads = DirectionResult::new();
@@ -252,7 +252,7 @@ mod tests {
         let evidence = counted(&[(3_000, 0)]).since(&counted(&[(1_000, 0)])).live().evidence;
         assert!((evidence.drive_busy - 0.5).abs() < 1e-9, "{evidence:?}");
         assert!((evidence.server_busy - 0.3).abs() < 1e-9, "{evidence:?}");
-        // Half an answer waits at a rate of one in 100 us.
+        // Half an answer waits at a rate of one in 100 µs.
         assert_eq!(evidence.unread, us(50));
         let total_ms = evidence.modelled_total.as_seconds() * 1e3;
         assert!((total_ms - 200.0).abs() < 1e-6, "{evidence:?}");

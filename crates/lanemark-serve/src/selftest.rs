@@ -297,7 +297,7 @@ mod tests {
         let needs = |rate, latency, host| DriveNeeds { rate, latency: us(latency), host: us(host) };
         assert_eq!(speed.scale_for(&needs(10_000.0, 1_000, 5), 0.1), 1);
         assert_eq!(speed.scale_for(&needs(400_000.0, 1_000, 5), 0.1), 5);
-        // 30 us at a scale of 5: 6 us, which the host's 5 us and a tenth of 15 us exceed.
+        // 30 µs at a scale of 5: 6 µs, which the host's 5 µs and a tenth of 15 µs exceed.
         assert_eq!(speed.scale_for(&needs(10_000.0, 10, 5), 0.1), 5);
     }
 }

@@ -12,7 +12,7 @@
 //! let test = Test::random_read("4 KiB").queue_depth(32).span("32 MiB").duration("20 ms").build()?;
 //! let sample = run_test(&system, &test, StreamKey::from_seed(1))?;
 //!
-//! // Four dies that sense for 50 us each carry less than 80,000 reads a second.
+//! // Four dies that sense for 50 µs each carry less than 80,000 reads a second.
 //! assert!((60_000.0..80_000.0).contains(&sample.iops()));
 //! assert!(sample.latency().percentile_ns(99.0) > Some(400_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -69,7 +69,7 @@ fn the_constellation_slows_down_inwards_as_its_internal_rates_do() {
 #[test]
 fn a_random_read_takes_the_published_access_time() {
     // Read access time, including controller overhead and half a revolution, in ms. More sectors are near the outer
-    // edge, so seeks are shorter than the mean over all cylinders; the host and the link add about 20 us.
+    // edge, so seeks are shorter than the mean over all cylinders; the host and the link add about 20 µs.
     for (name, access) in [(SATA, 7.7 + 4.17), (SAS, 3.4 + 0.2 + 2.0)] {
         let system = system(name);
         let rate = reads(&system, Pattern::Uniform, false).1;

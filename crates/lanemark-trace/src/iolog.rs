@@ -7,7 +7,7 @@
 //!
 //! Version 2 has `file wait time offset` instead, which the HOWTO defines as microseconds since the previous wait. A
 //! request's time is the sum of the waits above it, so requests have times from the first wait and no times before it.
-//! (fio 3.33 interprets the same number as milliseconds since its start.) fio's rule that waits below 100 us are
+//! (fio 3.33 interprets the same number as milliseconds since its start.) fio's rule that waits below 100 µs are
 //! discarded is not applied, since simulated time does not have that granularity. Version 3 does not have waits.
 //!
 //! A sync, datasync or sync_file_range is a flush. A file is a device, numbered in the order in which files are added;

@@ -96,7 +96,7 @@ fn disksim_is_in_blocks_and_milliseconds() {
 fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
     let whole = "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n";
     let lone = "0 0 29320 8 1\n";
-    // Requests 5 us apart if the times are ns, and 5 s apart if they are ms.
+    // Requests 5 µs apart if the times are ns, and 5 s apart if they are ms.
     let either: String = (0..600).map(|at| format!("{} 0 8 8 1\n", at * 5_000)).collect();
     for text in [whole, lone, &either] {
         let error = read(text).unwrap_err();
@@ -106,7 +106,7 @@ fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
     }
     let last = |format| read_as(format, whole).unwrap()[2].at.unwrap().picoseconds();
     assert_eq!((last(Format::Mqsim), last(Format::Disksim)), (17_000, 17_000_000_000));
-    // 100 us apart as ns, and 28 hours as ms.
+    // 100 µs apart as ns, and 28 hours as ms.
     let clear = either.replace("000 0 8", "00000 0 8");
     assert_eq!(open(clear.as_bytes(), &Options::default()).unwrap().format(), Format::Mqsim);
     assert_eq!(read(&clear).unwrap().len(), 600);

@@ -428,7 +428,7 @@ mod tests {
     fn each_figure_is_in_the_unit_of_its_row() {
         let mut sample = Sample::empty();
         sample.elapsed = Duration::from_seconds(2);
-        // There are 2,000 reads of 4 KiB, with 1 to 2,000 us, and 500 writes of 8 KiB.
+        // There are 2,000 reads of 4 KiB, with 1 to 2,000 µs, and 500 writes of 8 KiB.
         let mut reads = DirectionResult::new();
         (1..=2_000).for_each(|us| reads.record(Bytes(4_096), Duration::from_microseconds(us)));
         let mut writes = DirectionResult::new();

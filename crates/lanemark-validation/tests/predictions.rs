@@ -27,7 +27,7 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one}, {other}");
     // The link carries 90% of 600 MB/s, less than the rating of 560 MB/s.
     near(by_id["T01"].limits, 540.0);
-    // 120 us, and 4096 bytes over 540 MB/s.
+    // 120 µs, and 4096 bytes over 540 MB/s.
     near(by_id["T02"].rule, 1.0 / (120e-6 + 4096.0 / 540e6));
     near(by_id["T03"].rule, 120.0 + 4096.0 / 540.0);
     // Both latencies are below the rating of 500,000 IOPS.

@@ -38,7 +38,7 @@ pub(crate) struct ExactArgs {
     /// Seed of all random events
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Override a model value, such as drive.flash.read="60 us" (repeatable)
+    /// Override a model value, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Inject a fault, such as "power-cut at=20s boot=5s"; times count from the guest's start (repeatable)

@@ -40,7 +40,7 @@ pub(crate) struct SweepArgs {
     /// Report the queue depth that gives this share of the maximum, "90%" [default axis: queue_depth, 1 to 256]
     #[arg(long, value_name = "SHARE", value_parser = target, conflicts_with = "points")]
     pub(crate) target: Option<Ratio>,
-    /// Override a model value for all points, such as drive.flash.read="60 us" (repeatable)
+    /// Override a model value for all points, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// CSV file for the points, or, with the feature `full`, a .parquet file in addition to the CSV file

@@ -55,7 +55,7 @@ pub(crate) struct TrialArgs {
     /// Seed of all random events
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Override a model value of each system, such as drive.flash.read="60 us" (repeatable)
+    /// Override a model value of each system, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Inject a fault into each turn, and before each power cut, such as "latency extra=2ms share=1%" (repeatable)

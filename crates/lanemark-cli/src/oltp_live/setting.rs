@@ -77,8 +77,8 @@ impl Setting<'_> {
             cost = Cost::of(&took, cores()).ok_or_else(unknown)?;
             self.adjust(&mut set, &took, cost);
             progress.note(&format!(
-                "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} us of processor time ({:.1} us \
-                 without latency), and {:.1} us in the disk's server; users now pause {:.1} ms instead of {:.1} ms",
+                "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
+                 without latency), and {:.1} µs in the disk's server; users now pause {:.1} ms instead of {:.1} ms",
                 before.scale,
                 cost.database_us,
                 time,

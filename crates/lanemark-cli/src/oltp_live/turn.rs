@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_transaction_costs_its_own_time_and_the_others_without_the_disks_server() {
-        // 10,000 transactions in ten seconds on four processors use 4,000 us of processor time each.
+        // 10,000 transactions in ten seconds on four processors use 4,000 µs of processor time each.
         let sample = |count: u64, others: Option<f64>| {
             let time = ServerTime { server_s: Some(10.0), driver_s: Some(2.0), sessions: None };
             let transactions = Some(TransactionsUse {

@@ -51,7 +51,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A run of fio in a guest: the mean of its completion latencies, and the modelled mean, in us.
+/// A run of fio in a guest: the mean of its completion latencies, and the modelled mean, in µs.
 fn fio(kernel: &Path, depth: u32, requests: u32) -> (f64, f64) {
     let folder = tempfile::tempdir().unwrap();
     let (depth, requests) = (format!("--iodepth={depth}"), format!("--number_ios={requests}"));

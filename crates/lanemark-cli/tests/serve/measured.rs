@@ -55,7 +55,7 @@ fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
     assert!(target.get("faults").is_none());
     assert!(!result["warnings"].to_string().contains("holes"), "{}", result["warnings"]);
     let live = &result["tests"][0]["samples"][0]["live"];
-    // Reads of this sample only, and their modelled latency of some 80 us, four times slower.
+    // Reads of this sample only, and their modelled latency of some 80 µs, four times slower.
     let bytes = |reads: &Value| reads["bytes"].as_u64().unwrap();
     let own = bytes(&result["tests"][0]["samples"][0]["reads"]);
     assert!((1..=2 * own).contains(&bytes(&live["reads"])), "{live}");

@@ -58,7 +58,7 @@ const LOADS: [LoadRow; 8] = [
     row("write", "128k", 8, "empty"),
 ];
 
-/// Requests a second, and their median latency in us.
+/// Requests a second, and their median latency in µs.
 #[derive(Clone, Copy)]
 struct Figures {
     iops: f64,
@@ -220,7 +220,7 @@ fn a_run_is_invalid_exactly_if_fio_sees_other_figures() {
     let rows: Vec<(usize, usize)> = if full { all().collect() } else { SHORT.to_vec() };
     let seconds = if full { 2.0 } else { 0.5 };
     println!(
-        "drive, load | requests/s simulated, fio | p50 us simulated, fio | difference, verdict"
+        "drive, load | requests/s simulated, fio | p50 µs simulated, fio | difference, verdict"
     );
     let (mut agrees, mut close, mut differs) = (0, 0, 0);
     for (system, load) in rows {
@@ -256,7 +256,7 @@ fn a_served_drive_starts_as_a_simulated_one() {
     let simulated = LOADS[0].simulated(system, 0.05).p50;
     let (written, rested) = (p50("just-written"), p50("rested"));
     assert!((written / simulated - 1.0).abs() < 0.03, "{written} us, simulated {simulated}");
-    // Its pseudo-SLC cache is read in 25 us, and its flash of three bits per cell in 45 us.
+    // Its pseudo-SLC cache is read in 25 µs, and its flash of three bits per cell in 45 µs.
     assert!((rested - written - 20.0).abs() < 2.0, "{written} us, rested {rested} us");
 }
 

@@ -147,7 +147,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         "not all options are known, so the test is described by only a few of them",
     );
     let begun = "latencies begin when a request is submitted; submission took up to";
-    submitted.note(&mut notes, &format!("{begun} {:.1} us more on average", submission_ns / 1e3));
+    submitted.note(&mut notes, &format!("{begun} {:.1} µs more on average", submission_ns / 1e3));
     let of_size = match span {
         Some(_) => format!("assumed to be {size}, as --span states"),
         None => format!(

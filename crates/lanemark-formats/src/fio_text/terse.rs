@@ -1,7 +1,7 @@
 //! fio's terse output: a line of values between semicolons for each job.
 //!
 //! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also contain the trims. Version 5
-//! also contains the requests a second and the number of bandwidth samples. Sizes are in KiB, times of requests in us.
+//! also contains the requests a second and the number of bandwidth samples. Sizes are in KiB, times of requests in µs.
 //!
 //! The number of requests is not printed. It follows from the requests a second, which are truncated to a whole number,
 //! and from the time. If the range that the truncation permits contains a power of two, it is taken as the request
@@ -142,7 +142,7 @@ impl Job<'_> {
         }
         // The percentiles describe the completion, unless only the whole latency was measured.
         let mut known = if completion.are_measured() { completion } else { whole };
-        // A percentile of 0 us is shorter than the unit and not known.
+        // A percentile of 0 µs is shorter than the unit and not known.
         percentiles.retain(|(percent, latency): &(f64, f64)| *percent > 0.0 && *latency > 0.0);
         known.percentiles = percentiles;
         let count = requests(bytes, iops, elapsed);

@@ -62,7 +62,7 @@ fn clones_of_a_job_are_one_test_with_all_their_figures_added() {
         assert_eq!(result.tests.len(), 1);
         let [sample] = &result.tests[0].samples[..] else { panic!("one sample") };
         let us = |us: u64| Some(1000 * us);
-        // Means are weighted by requests: (100 x 50 + 300 x 90) / 400 us.
+        // Means are weighted by requests: (100 x 50 + 300 x 90) / 400 µs.
         let reads = Some((4096 * 400, 400, us(40), 80_000.0, us(110)));
         let writes = Some((4096 * 200, 200, us(30), 50_000.0, us(100)));
         let trims = Some((4096 * 8, 8, us(20), 60_000.0, us(90)));

@@ -25,7 +25,7 @@ fn every_key_that_is_written_has_its_value() {
     };
     let depths = ["0", "4", "8", "16", "32", "64", ">=64"];
     let nothing = json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
-    // Latencies of 42 reads and 8 writes: 2 of 512 ns, 34 of 1.024 us, 8 of 2.048 us, 6 of 1.5 ms.
+    // Latencies of 42 reads and 8 writes: 2 of 512 ns, 34 of 1.024 µs, 8 of 2.048 µs, 6 of 1.5 ms.
     let classes = |names: &[&str], shares: &[(&str, f64)]| -> Value {
         let share = |name: &str| shares.iter().find(|(of, _)| *of == name).map_or(0.0, |one| one.1);
         names

@@ -53,8 +53,8 @@ impl std::str::FromStr for EngineKind {
 ///
 /// If all requests are submitted at once, a fast drive runs out of work meanwhile, and drive and program take turns;
 /// one by one costs a call each. 4 KiB random reads at queue depth 32 on a virtio disk: 74,000 to 84,000 a second in
-/// batches of up to 8, 64,000 to 74,000 in batches of 32; 4.4 us of processor time each one by one, 3.3 to 4.0 in
-/// batches of 4. At queue depth 128 on a loop device: 1.17 us of processor time each in batches of 8, 1.06 of 16, 1.01
+/// batches of up to 8, 64,000 to 74,000 in batches of 32; 4.4 µs of processor time each one by one, 3.3 to 4.0 in
+/// batches of 4. At queue depth 128 on a loop device: 1.17 µs of processor time each in batches of 8, 1.06 of 16, 1.01
 /// of 32 and more.
 pub(crate) fn batch(queue_depth: u32) -> usize {
     (queue_depth / 4).clamp(4, 32) as usize

@@ -143,7 +143,7 @@ impl HostFigures {
             (
                 "wake            ",
                 &self.wake,
-                "from an interrupt of a timer to the thread that slept for 80 us",
+                "from an interrupt of a timer to the thread that slept for 80 µs",
             ),
         ];
         for (key, value, what) in lines {

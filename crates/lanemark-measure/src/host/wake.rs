@@ -12,7 +12,7 @@ const RAMP: usize = 50;
 
 /// Returns the delays of wakes in nanoseconds, sorted, or `None` if the measurement was stopped.
 pub(super) fn samples(duration: Duration, stop: &AtomicBool) -> Option<Vec<f64>> {
-    // The kernel may delay the timers of a thread by its slack, 50 us by default.
+    // The kernel may delay the timers of a thread by its slack, 50 µs by default.
     // SAFETY: the call changes a number of this thread only.
     let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
     let set = |slack: libc::c_ulong| {

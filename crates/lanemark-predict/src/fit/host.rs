@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn all_times_of_a_request_scale_alike() {
         let ns = Duration::from_nanoseconds;
-        // The platform's read takes 2 + 1 + 1 = 4 us of the processor.
+        // The platform's read takes 2 + 1 + 1 = 4 µs of the processor.
         for (deep_us, scale) in [(8.0, 2), (4.0, 1), (2.0, 0)] {
             let mut scaled = system();
             let set = measured(&mut scaled, seen(None, Some(1e3 * deep_us)), &[]);

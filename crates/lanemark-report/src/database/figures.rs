@@ -46,7 +46,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
     },
     Figure {
         name: "device read",
-        unit: "us",
+        unit: "µs",
         of: |sample| us(sample.mean_latency_ns(Operation::Read)),
         compared: true,
         drawn: true,
@@ -54,7 +54,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
     },
     Figure {
         name: "device write",
-        unit: "us",
+        unit: "µs",
         of: |sample| us(sample.mean_latency_ns(Operation::Write)),
         compared: true,
         drawn: true,
@@ -62,7 +62,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
     },
     Figure {
         name: "device overall",
-        unit: "us",
+        unit: "µs",
         of: |sample| us(Some(sample.latency_mean_ns()).filter(|&ns| ns > 0.0)),
         compared: true,
         ..PLAIN
@@ -77,7 +77,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
     },
     Figure {
         name: "database CPU",
-        unit: "us each",
+        unit: "µs each",
         of: |sample| {
             let all = transactions(sample)?;
             all.each(1e6 * all.processor_time.as_ref()?.server_s?)
@@ -87,7 +87,7 @@ pub(crate) const FIGURES: [Figure; 18] = [
     },
     Figure {
         name: "all CPU",
-        unit: "us each",
+        unit: "µs each",
         of: |sample| transactions(sample)?.processor_us(),
         ..PLAIN
     },

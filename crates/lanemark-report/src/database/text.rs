@@ -151,11 +151,11 @@ fn figures(test: &TestResult) -> String {
     let write = size(device(&|device| kib(device.written_bytes, device.writes)));
     let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
     figure("device reads a second", rate(|rates| rates.reads), 0, &read);
-    figure("device read, mean, us", device(&|one| us(one.mean_read_ns())), 0, "");
+    figure("device read, mean, µs", device(&|one| us(one.mean_read_ns())), 0, "");
     figure("device writes a second", rate(|rates| rates.writes), 0, &write);
-    figure("device write, mean, us", device(&|one| us(one.mean_write_ns())), 0, "");
+    figure("device write, mean, µs", device(&|one| us(one.mean_write_ns())), 0, "");
     figure("device flushes a second", rate(|rates| rates.flushes), 0, "");
-    figure("device, overall mean, us", device(&|one| us(one.mean_ns())), 0, "");
+    figure("device, overall mean, µs", device(&|one| us(one.mean_ns())), 0, "");
     let busy = of(|all| all.processor_busy.map(|share| 100.0 * share));
     figure("processors busy, %", busy, 1, "all of the machine");
     let others = of(|all| all.processor_others.map(|share| 100.0 * share));
@@ -164,8 +164,8 @@ fn figures(test: &TestResult) -> String {
         test.of_transactions(|all| all.each(1e6 * of(all.processor_time.as_ref()?)?))
     };
     let server = time(|time| time.server_s);
-    let driver = if server.is_some() { "driver CPU, us each" } else { "CPU, us each" };
-    figure("database CPU, us each", server, 0, "of a transaction, all processes of the server");
+    let driver = if server.is_some() { "driver CPU, µs each" } else { "CPU, µs each" };
+    figure("database CPU, µs each", server, 0, "of a transaction, all processes of the server");
     figure(driver, time(|time| time.driver_s), 0, "of a transaction");
     let each =
         |counter: Counter| test.of_transactions(|all| all.each(all.counters.get(counter)? as f64));

@@ -38,10 +38,7 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
 
 /// Replaces plain signs with typographic ones that terminals may lack; for the crate's own text, not for names.
 pub(crate) fn typeset(text: &str) -> String {
-    match text {
-        "us" => "µs".to_owned(),
-        _ => text.replace("10^6", "10⁶").replace(", us", ", µs"),
-    }
+    text.replace("10^6", "10⁶")
 }
 
 fn header(column: &Column) -> Markup {

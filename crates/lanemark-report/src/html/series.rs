@@ -244,7 +244,7 @@ fn whole(one: &Shown<'_>, size: Size) -> Markup {
             figcaption { (one.caption) }
             (draw(one, size).0)
             @for sentence in over_time::sentences(one.sample) {
-                p class="soft" { (sentence.replace(" us ", " µs ")) }
+                p class="soft" { (sentence) }
             }
         }
         @if let Some(table) = over_time::table(one.sample) {

@@ -10,6 +10,7 @@ mod layout;
 mod scale;
 pub(crate) mod tree;
 
+use lanemark_schema::text::with_micro;
 use lanemark_schema::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
@@ -247,7 +248,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
         let narrow = least.contains(&hop.id);
         let ink = if narrow { Ink::Strong } else { Ink::Plain };
         let law = if hop.law.trim().is_empty() { ABSENT } else { &hop.law };
-        for (line, law) in wrap(&plain(law), law_width).into_iter().enumerate() {
+        for (line, law) in wrap(&with_micro(&plain(law)), law_width).into_iter().enumerate() {
             let first = |text: &str| Cell::inked(if line == 0 { text } else { "" }, ink);
             let mut cells = vec![
                 first(&names[index]),

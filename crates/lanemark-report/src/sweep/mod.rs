@@ -149,7 +149,7 @@ fn told(curves: &Curves, curve: &Curve) -> String {
             let knee = &curve.points[place];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
-                "the knee is at {} {}, {} ({} of the maximum) in {} us; {most}",
+                "the knee is at {} {}, {} ({} of the maximum) in {} µs; {most}",
                 curves.x,
                 knee.text,
                 rate(curves, knee),
@@ -166,7 +166,7 @@ fn told(curves: &Curves, curve: &Curve) -> String {
 }
 
 /// Returns the text `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second (91%) in
-/// 81.4 us on average, p99 103 us; 12 gives 82%`.
+/// 81.4 µs on average, p99 103 µs; 12 gives 82%`.
 fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     let of = |place: &curve::CurvePoint| place.figures.bytes_per_second / curve.most();
     let Some(at) = curve.points.iter().position(|place| of(place) >= share) else {
@@ -174,13 +174,13 @@ fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     };
     let place = &curve.points[at];
     let p99 = place.figures.latency_percentiles_us[1];
-    let p99 = p99.map_or(String::new(), |us| format!(", p99 {} us", significant(us)));
+    let p99 = p99.map_or(String::new(), |us| format!(", p99 {} µs", significant(us)));
     let before = at.checked_sub(1).map(|before| &curve.points[before]);
     let before = before.map_or(String::new(), |before| {
         format!("; {} gives {}", before.text, percent_whole(of(before)))
     });
     format!(
-        "{} {} is the minimum that gives {} of the maximum: {} ({}) in {} us on average{p99}{before}.",
+        "{} {} is the minimum that gives {} of the maximum: {} ({}) in {} µs on average{p99}{before}.",
         curves.x,
         place.text,
         percent_whole(share),

@@ -344,7 +344,7 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             // 3,000 reads and 1,000 writes in a minute, by the device's count and by the requests.
             ("device reads, 1/s", "50.0", "50.0"),
             ("device writes, 1/s", "16.7", "16.7"),
-            // 3 x 440 + 290 us, and 3 x 100 + 50 us, out of 2 ms.
+            // 3 x 440 + 290 µs, and 3 x 100 + 50 µs, out of 2 ms.
             ("device share of time, %", "80.5", "17.5"),
             ("log, KiB each", "4.00", "4.00"),
         ] {

@@ -24,7 +24,7 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
     run.tests[0].samples = walls_ms
         .iter()
         .map(|&wall| {
-            // Each read takes 100 us of simulated time.
+            // Each read takes 100 µs of simulated time.
             let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
             let mut reads = DirectionResult::new();
             for _ in 0..1_000 {

@@ -224,7 +224,7 @@ impl fmt::Display for FitWarning {
             Self::LeftOut { test, reason } => write!(f, "{test}: skipped, because {reason}"),
             Self::WithoutFlash { test, read_ns, least_ns, left_out } => write!(
                 f,
-                "{test}: reads took {:.0} us, but flash takes at least {:.0} us; {left_out} tests that read there are skipped",
+                "{test}: reads took {:.0} µs, but flash takes at least {:.0} µs; {left_out} tests that read there are skipped",
                 read_ns / 1e3,
                 least_ns / 1e3
             ),

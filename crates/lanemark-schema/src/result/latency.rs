@@ -427,7 +427,7 @@ mod tests {
         let mean_ns = histogram.mean_ns();
         let again = LatencyHistogram::from_bins(histogram.bins(), mean_ns, min_ns, max_ns);
         assert_eq!(again, histogram);
-        // For 1 to 1,000 us: the square root of (1,000^2 - 1) / 12.
+        // For 1 to 1,000 µs: the square root of (1,000^2 - 1) / 12.
         assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
         // The divisor is the number of requests, not one less. The cases are no request, and two requests that are 512
         // ns from their mean.

@@ -67,7 +67,7 @@ mod tests {
                 ..Sample::empty()
             }
         };
-        // 1,000 answers are late by 40 us each, 40 ms in total, and the writes take 20 ms.
+        // 1,000 answers are late by 40 µs each, 40 ms in total, and the writes take 20 ms.
         assert!(!sample(0, 1.0).is_served_in_time());
         assert!(!sample(379, 1.0).is_served_in_time());
         assert!(sample(381, 1.0).is_served_in_time());

@@ -215,7 +215,7 @@ impl Metric {
         match self {
             Self::Throughput => "MB/s",
             Self::Iops => "IOPS",
-            Self::Latency | Self::ReadLatency | Self::WriteLatency => "us",
+            Self::Latency | Self::ReadLatency | Self::WriteLatency => "µs",
             Self::ProcessorShare | Self::Gain | Self::ProcessorUse => "%",
             Self::Power => "W",
             Self::BatteryLife => "h",

@@ -5,7 +5,7 @@ use crate::result::{DirectionResult, LatencyHistogram, MeasuredTarget, Predictio
 use crate::units::{Bytes, Duration};
 use crate::workload::{Average, Order, Test, Workload};
 
-/// A test of 1,000 reads of 4 KiB in one second, 100 us each, with an interval from half to one and a half of its rate.
+/// A test of 1,000 reads of 4 KiB in one second, 100 µs each, with an interval from half to one and a half of its rate.
 fn result() -> (Workload, TestResult) {
     let test = Test::of_blocks(Bytes::kibi(4));
     let workload = Workload {

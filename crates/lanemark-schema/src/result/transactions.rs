@@ -169,7 +169,7 @@ impl TransactionsUse {
         (self.response.count() > 0).then(|| self.response.mean_ns() / 1e6)
     }
 
-    /// Returns the processor time of server and driver for each transaction, in us.
+    /// Returns the processor time of server and driver for each transaction, in µs.
     pub fn processor_us(&self) -> Option<f64> {
         let time = self.processor_time.as_ref()?;
         let known = time.server_s.is_some() || time.driver_s.is_some();

@@ -8,7 +8,7 @@
 //! no other frame waits. A Register frame that arrives during a burst begins at the next boundary of full Data frames,
 //! counted from the last idle instant of the link, and its time is appended to the bookings: the link carries as much
 //! in the same time, but bursts that were booked before still end at their booked instants, earlier by the time of that
-//! frame (1.3 us at 6 Gb/s).
+//! frame (1.3 µs at 6 Gb/s).
 //!
 //! Not modelled: the drive's precedence if both ends request the link at once, and alternating Data frames of two
 //! commands.
@@ -65,7 +65,7 @@ mod tests {
         Instant::ZERO + us(microseconds)
     }
 
-    /// Busy from 100 to 200 us with frames of 10 us.
+    /// Busy from 100 to 200 µs with frames of 10 µs.
     fn busy() -> FrameTurns {
         let mut turns = FrameTurns::default();
         turns.booked(Instant::ZERO, ServiceSpan { start: at(100), end: at(150) });

@@ -9,7 +9,7 @@ use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 impl DriveSpec {
-    /// Returns a drive of 64 MiB on four dies of MLC NAND, read in 50 us and programmed in 600 us.
+    /// Returns a drive of 64 MiB on four dies of MLC NAND, read in 50 µs and programmed in 600 µs.
     pub fn example() -> Self {
         Self {
             capacity: Bytes::mebi(64),

@@ -185,7 +185,7 @@ pub const BURST_MAX: u32 = 128;
 pub const WEIGHT_MAX: u32 = 256;
 /// The largest aggregation threshold: an eight-bit field that counts from zero.
 pub const THRESHOLD_MAX: u32 = 256;
-/// The longest aggregation time: 255 units of 100 us.
+/// The longest aggregation time: 255 units of 100 µs.
 pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
 
 impl Default for ArbitrationSpec {
@@ -244,7 +244,7 @@ impl ProtocolKind {
     /// Returns the shortest time in which NAND flash can answer a single read over such a protocol. A faster answer
     /// came from a cache, or from addresses without data.
     ///
-    /// The fastest cells, SLC and others used as such, take 20 to 25 us (tR, data sheets of Micron and others). The
+    /// The fastest cells, SLC and others used as such, take 20 to 25 µs (tR, data sheets of Micron and others). The
     /// rest is the minimum time of a host, frames and firmware.
     pub fn flash_read_least(self) -> Duration {
         Duration::from_microseconds(match self {

@@ -361,7 +361,7 @@ fn a_reset_within_another_does_not_let_commands_through() {
     let alone = alone(&base, BLOCK);
     let long = "stuck timeout=1ms reset=50ms at=0s";
     let short = "stuck timeout=2ms reset=1ms at=100us";
-    // The second command is stuck from 200 us; its reset begins and ends during the first reset.
+    // The second command is stuck from 200 µs; its reset begins and ends during the first reset.
     let asks = [read(us(0), 0), read(us(200), 1), read(ms(10), 2), read(ms(51), 3)];
     let (seen, uses) = outcomes(&with(&base, &[long, short]), &asks);
     let over = HALF + ms(1) + ms(50);

@@ -94,7 +94,7 @@ fn a_drive_that_does_nothing_takes_its_idle_power() {
     close(energy(&sample).power_mean_watts, 0.5);
 }
 
-/// 2,048 reads of 16 KiB. Each read senses for 50 us, and occupies its channel for 200 ns of commands and 40.96 us of
+/// 2,048 reads of 16 KiB. Each read senses for 50 µs, and occupies its channel for 200 ns of commands and 40.96 µs of
 /// data.
 #[test]
 fn saturated_reads_take_what_their_operations_take() {
@@ -128,7 +128,7 @@ fn counting_from_the_end_of_a_ramp_covers_the_duration_and_no_more() {
     let seen = energy(&sample);
     assert_eq!(seen.elapsed, us(20_000));
     assert_eq!(time(seen, "working"), us(20_000));
-    // Up to four dies sense all the time, and the channel of a die is busy for 40.96 of 91 us.
+    // Up to four dies sense all the time, and the channel of a die is busy for 40.96 of 91 µs.
     let read = part(seen, "flash read") / (0.080 * 0.020);
     assert!((1.5..4.0).contains(&read), "{read} dies");
 }

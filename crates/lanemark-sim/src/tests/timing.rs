@@ -110,7 +110,7 @@ fn the_arbiter_serves_queues_in_turn() {
     let mut system = nvme(unlimited());
     system.attachments[0].drive.front_end.read_time = us(10);
     let alone = last(&system, &[read(us(0), 0, 0)]);
-    // Four commands of one queue, and a command of another queue that arrives 5 us later and waits for one of them or
+    // Four commands of one queue, and a command of another queue that arrives 5 µs later and waits for one of them or
     // for all of them.
     let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
     asks.push(read(us(5), 1, 9));

@@ -19,7 +19,7 @@ fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
     PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }
 }
 
-/// Transactions of 100 us at the processor and 400 us elsewhere, without storage accesses.
+/// Transactions of 100 µs at the processor and 400 µs elsewhere, without storage accesses.
 pub(crate) fn plain() -> Transactions {
     Transactions {
         elsewhere: us(400),

@@ -25,7 +25,7 @@ const WRITE_SAS: f64 = 0.3e-6;
 /// some dies happen to be busy.
 const MARGIN: f64 = 1.25;
 /// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. It is between
-/// flash made for this purpose (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, which apply to
+/// flash made for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets, which apply to
 /// whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read in addition to its command if the data was read ahead, in seconds.
@@ -327,7 +327,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     let sense = usual.value.min(longest).min((one - fixed).max(2e-6));
     match sense < usual.value {
         true => {
-            let why = format!("the rated reads; {} take {:.0} us", nand.name, usual.value * 1e6);
+            let why = format!("the rated reads; {} take {:.0} µs", nand.name, usual.value * 1e6);
             out.derived(place, Unit::Time.text(sense), why);
         }
         false => out.prior(place, Unit::Time, usual, 1.0),
@@ -447,7 +447,7 @@ fn further_time(
     let rest = (rate(rating, prior) - known).max(0.0);
     match rating {
         Some(one) => {
-            let why = format!("{:.0} us for one {what} at a time", one * 1e6);
+            let why = format!("{:.0} µs for one {what} at a time", one * 1e6);
             out.derived(place, Unit::Time.text(rest), why);
         }
         None => {

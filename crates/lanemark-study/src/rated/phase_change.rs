@@ -35,7 +35,7 @@ pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Com
         ("front_end.read_latency", rated.one_read.unwrap_or(usual)),
         ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
     ] {
-        let why = format!("{:.0} us for one request at a time", one * 1e6);
+        let why = format!("{:.0} µs for one request at a time", one * 1e6);
         out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
     }
 }

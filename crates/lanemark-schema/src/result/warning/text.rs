@@ -200,7 +200,7 @@ impl fmt::Display for Warning {
             }
             Self::WithoutFlash { test, read_ns, least_ns } => write!(
                 f,
-                "{test}: reads took {:.0} us, but flash takes at least {:.0} us",
+                "{test}: reads took {:.0} µs, but flash takes at least {:.0} µs",
                 read_ns / 1e3,
                 least_ns / 1e3
             ),

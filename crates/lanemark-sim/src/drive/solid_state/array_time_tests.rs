@@ -1,6 +1,6 @@
 //! Compares the busy time of a die's array, read at any instant, with the sum of the spans in which the array works.
 //!
-//! Times are as in `flash_tests.rs`: commands take 1 us, tR 50 us, a program 600 us, an erase 3,000 us, data 10 us.
+//! Times are as in `flash_tests.rs`: commands take 1 µs, tR 50 µs, a program 600 µs, an erase 3,000 µs, data 10 µs.
 
 use super::flash::Flash;
 use super::operation::{FlashTask, Site};
@@ -18,7 +18,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// Returns the times in us at which the array of a die has read, programmed and erased until `at`, with the channel's
+/// Returns the times in µs at which the array of a die has read, programmed and erased until `at`, with the channel's
 /// time. Each task begins at the given microsecond, and a read is repeated `retries` times.
 fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u64; 4] {
     let small = small_drive();

@@ -1,8 +1,8 @@
 //! Each timing rule of a die in isolation: an operation is not complete a picosecond before its time, and is complete
 //! at its time.
 //!
-//! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one
-//! operation 10 us on the channel, so that the expected times can be added up by hand.
+//! Commands take 1 µs, a page 50 µs in the array (tR), a program 600 µs, an erase 3,000 µs, and the data of one
+//! operation 10 µs on the channel, so that the expected times can be added up by hand.
 
 use super::flash::Flash;
 use super::operation::{FlashTask, Site};
@@ -184,7 +184,7 @@ fn reads_go_first_so_many_in_a_row_and_no_more() {
 
 #[test]
 fn a_program_or_erase_is_suspended_and_resumed() {
-    // The program is in the array from 11 us on; 500 us remain at 111 us.
+    // The program is in the array from 11 µs on; 500 µs remain at 111 µs.
     done_at(suspending(), &[(0.0, Program), (111.0, READ)], &[191.0 + 10.0 + 500.0, 191.0]);
     done_at(suspending(), &[(0.0, Erase), (1_001.0, READ)], &[1_081.0 + 10.0 + 2_000.0, 1_081.0]);
     // Two reads in one suspension: the die is already suspended, so the second read does not wait for a suspension.
@@ -200,7 +200,7 @@ fn a_program_or_erase_is_suspended_and_resumed() {
 
 #[test]
 fn what_is_nearly_done_is_not_suspended() {
-    // Suspending and resuming take 30 us, which is the remaining time at 581 us.
+    // Suspending and resuming take 30 µs, which is the remaining time at 581 µs.
     done_at(suspending(), &[(0.0, Program), (581.0, READ)], &[611.0, 672.0]);
     let just = 580.999_999;
     done_at(
@@ -212,7 +212,7 @@ fn what_is_nearly_done_is_not_suspended() {
 
 #[test]
 fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
-    // The array begins at 11 us. If a read is already waiting at that time, no part of the program has been executed.
+    // The array begins at 11 µs. If a read is already waiting at that time, no part of the program has been executed.
     for at in [0.5, 5.0, 10.999_999, 11.0] {
         done_at(suspending(), &[(0.0, Program), (at, READ)], &[91.0 + 10.0 + 600.0, 91.0]);
     }
@@ -222,7 +222,7 @@ fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
 fn no_more_reads_suspend_than_may_go_first() {
     let die = DieSpec { reads_first: 2, ..suspending() };
     let asks = [(0.0, Program), (111.0, READ), (301.0, READ), (501.0, READ)];
-    // The third read waits for the program, which has 400 us left when it continues at 391 us.
+    // The third read waits for the program, which has 400 µs left when it continues at 391 µs.
     done_at(die, &asks, &[791.0, 191.0, 381.0, 852.0]);
 }
 
@@ -256,7 +256,7 @@ fn a_cache_register_takes_the_data_of_the_next_program() {
 #[test]
 fn the_next_program_is_not_loaded_while_one_is_suspended() {
     let die = DieSpec { cache_program: true, ..suspending() };
-    // The read's data is transferred from 181 us on, and would wait for the data of the program that arrived at 175 us.
+    // The read's data is transferred from 181 µs on, and would wait for the data of the program that arrived at 175 µs.
     let asks = [(0.0, Program), (111.0, READ), (175.0, Program)];
     done_at(die, &asks, &[701.0, 191.0, 1_301.0]);
     // The data is loaded when the suspended program continues, and not again after its second suspension.

@@ -29,7 +29,7 @@ fn drain(medium: &mut SolidState, events: &mut Schedule) {
     }
 }
 
-/// A drive in steady state that, after 100 us without commands, collects until `erased_idle` superblocks are erased.
+/// A drive in steady state that, after 100 µs without commands, collects until `erased_idle` superblocks are erased.
 fn collecting(erased_idle: u32) -> SolidState {
     medium(|drive| {
         let flash = drive.flash_mut();

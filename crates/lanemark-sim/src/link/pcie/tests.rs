@@ -232,7 +232,7 @@ fn a_window_that_binds_carries_what_is_under_way_in_each_round_trip() {
     let round_trip = Duration::from_microseconds(10);
     let block = Bytes::mebi(1);
     let tagged = bounded(Some(32), None, round_trip);
-    // 16 KiB in 10 us.
+    // 16 KiB in 10 µs.
     assert!((rate(block, tagged.fetch_time(block)) - 1_638.4).abs() < 0.001);
     assert_eq!(tagged.post_time(block), tagged.write_time(block));
     let credited = bounded(None, Some(Bytes::kibi(8)), round_trip);

@@ -300,7 +300,7 @@ mod tests {
         assert!((278_500.0..279_500.0).contains(&seen), "{seen} IOPS");
     }
 
-    /// Another 14 dwords and three turn-arounds, a total of 0.42 us at 12 Gb/s.
+    /// Another 14 dwords and three turn-arounds, a total of 0.42 µs at 12 Gb/s.
     #[test]
     fn a_connection_for_each_read_of_4k_takes_a_tenth_of_them() {
         let sas = Sas::new(SasRate::Gen3, 1);

@@ -2,8 +2,8 @@
 //!
 //! Model (Serial ATA Revision 3.0, chapters 9 and 10). The line code is 8b/10b, so a dword takes 40 bit times. A frame
 //! consists of start, its dwords, CRC and end, that is, 3 dwords more than its content; X_RDY and R_RDY precede it and
-//! WTRM and R_OK follow it, counted as one *turn-around*. The turn-around is a fixed number of bit times: 1.0 us at 3
-//! Gb/s and 0.5 us at 6 Gb/s, from the published 286.6 MB/s of long reads at 3 Gb/s. Two dwords in 256 are ALIGN. A
+//! WTRM and R_OK follow it, counted as one *turn-around*. The turn-around is a fixed number of bit times: 1.0 µs at 3
+//! Gb/s and 0.5 µs at 6 Gb/s, from the published 286.6 MB/s of long reads at 3 Gb/s. Two dwords in 256 are ALIGN. A
 //! Data frame contains one dword of header and up to 2048 of data.
 //!
 //! Queued commands (NCQ): Register Host-to-Device and the drive's release to issue; DMA Setup before the data; Set
@@ -40,7 +40,7 @@ use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 const DWORD_BITS: u64 = 40;
 /// The dwords of a frame in addition to its content: start, CRC, end.
 const FRAME_DWORDS: u64 = 3;
-/// Bit times of a turn-around: 0.5 us at 6 Gb/s.
+/// Bit times of a turn-around: 0.5 µs at 6 Gb/s.
 const TURN_AROUND_BITS: u64 = 3_000;
 /// Maximum data of one Data frame.
 const DATA_FRAME: u64 = 8192;

@@ -17,14 +17,14 @@
 //!
 //! USB 2.0 (revision 2.0) at 480 Mb/s has one pair of wires for both directions. A bulk transaction carries up to 512
 //! B of data and 55 B of overhead: token, data and handshake packets, and the gaps between them (table 5-10). A
-//! microframe of 125 us has room for 7,500 B, and 13 such transactions use 7,371 B.
+//! microframe of 125 µs has room for 7,500 B, and 13 such transactions use 7,371 B.
 //!
 //! Commands. Bulk-only transport (USB Mass Storage Class, Bulk-Only Transport 1.0): a wrapper of 31 B, the data, a
 //! status wrapper of 13 B. USB Attached SCSI (UAS-2): a command unit of 32 B, the data, a sense unit of 16 B.
 //!
 //! [`Bridge`] is the chip that connects USB on one side with SATA or PCI Express on the other.
 //!
-//! Not modelled: isochronous timestamps (20 symbols in 125 us) and other devices on the bus, hubs, NRDY and retries
+//! Not modelled: isochronous timestamps (20 symbols in 125 µs) and other devices on the bus, hubs, NRDY and retries
 //! except for bit errors, the host controller's time to answer ERDY, TRBs that it fetches late, data packets shorter
 //! than 1,024 B inside a transfer, link power states, and for USB 2.0 PING and NAK, with which a device that is not
 //! ready is polled.

@@ -46,7 +46,7 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
     }
 }
 
-/// Thirteen transactions of 512 B in a microframe of 125 us are 53.248 MB/s (USB 2.0, table 5-10), in either direction
+/// Thirteen transactions of 512 B in a microframe of 125 µs are 53.248 MB/s (USB 2.0, table 5-10), in either direction
 /// or in both together.
 #[test]
 fn usb_2_carries_thirteen_transactions_in_a_microframe() {
