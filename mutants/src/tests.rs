@@ -13,12 +13,12 @@ use crate::tree::Tree;
 
 /// Tests that take longer than this are skipped.
 const LIMIT: Duration = Duration::from_secs(20);
-/// The same for whole studies and for files of Python tests.
+/// The limit for whole studies and for files of Python tests.
 const SLOW_LIMIT: Duration = Duration::from_secs(90);
 /// Test programs that are skipped: they compare the source with its rules, or take too long.
 const LEFT_OUT: [&str; 2] = ["tidy", "ladders"];
-/// The test program that compares whole studies with their digits. It is tried last, and what it alone notices is
-/// counted separately, because digits tell that something changed and not what is right.
+/// The test program that compares whole studies with their digits. It is tried last, and changes that no other test
+/// notices are counted separately, because a changed digit does not show which value is correct.
 const GOLDEN: &str = "golden";
 
 /// A program of tests.

@@ -12,7 +12,7 @@ const TOGETHER_MOST: usize = 40;
 /// The maximum time of the tests of one change, without the change.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How the tests react to a change.
+/// The reaction of the tests to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Noticed,
