@@ -42,7 +42,7 @@ pub enum Kind {
 
 impl Site {
     /// The change in a line, `a < b -> a <= b`.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let short = |text: &str| -> String {
             let words: Vec<&str> = text.split_whitespace().collect();
             words.join(" ").chars().take(100).collect()

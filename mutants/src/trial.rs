@@ -19,7 +19,12 @@ pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<usize> {
         if !is_noticed(suite, number + 1) {
             // An interrupted run has printed its results.
             let site = &tree.sites[number];
-            println!("  not noticed: {}:{}  {}", site.file.display(), site.line, site.told());
+            println!(
+                "  not noticed: {}:{}  {}",
+                site.file.display(),
+                site.line,
+                site.description()
+            );
             survivors.lock().unwrap_or_else(|error| error.into_inner()).push(number);
         }
     });

@@ -217,7 +217,7 @@ fn ratio(ours: &[f64], others: &[f64]) -> String {
 }
 
 /// The minimum and the median of some costs, in µs.
-fn told(mut costs: Vec<f64>) -> String {
+fn least_and_median(mut costs: Vec<f64>) -> String {
     costs.sort_by(f64::total_cmp);
     match costs.len() {
         0 => "–".to_owned(),
@@ -272,9 +272,9 @@ fn main() {
         println!(
             "{:<26}{:>17}{:>17}{:>17}{beside_fio:>8}{beside_raw:>8}   {}",
             case.name,
-            told(ours),
-            told(theirs),
-            told(bare),
+            least_and_median(ours),
+            least_and_median(theirs),
+            least_and_median(bare),
             case.target
         );
     }

@@ -85,7 +85,7 @@ struct SimulationCounts {
 
 impl SimulationCounts {
     /// Describes the event as text; `None` if the line does not change.
-    fn told(&mut self, event: &Event<'_>, drawing: Duration) -> Option<String> {
+    fn description(&mut self, event: &Event<'_>, drawing: Duration) -> Option<String> {
         let at = match event {
             Event::Sampled(..) => {
                 self.ended += 1;
@@ -138,7 +138,7 @@ impl LabLine {
             self.drawing.get_or_insert_with(Instant::now);
         }
         let drawing = self.drawing.map_or(Duration::ZERO, |began| began.elapsed());
-        if let Some(line) = self.counted.told(event, drawing) {
+        if let Some(line) = self.counted.description(event, drawing) {
             self.progress.show(&line);
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn simulations_are_counted_by_their_repeats_and_points_by_theirs() {
         let mut counted = SimulationCounts { ended: 0, total: 6, each: 3 };
-        let mut told = |event: &Event<'_>| counted.told(event, Duration::from_secs(2));
+        let mut told = |event: &Event<'_>| counted.description(event, Duration::from_secs(2));
         let at = TestPosition { run: 0, test: 1, repeat: 0 };
         assert_eq!(told(&Event::Begun(at)), None);
         let now = SimulatedInstant::from_picoseconds(1_500_000_000_000);

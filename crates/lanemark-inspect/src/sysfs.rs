@@ -180,7 +180,7 @@ impl Sysfs {
 
     /// Returns the position to which `path` leads, if it exists.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<DevicePosition> {
-        self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
+        self.ok_or_note(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
     /// Returns the position to which `path` leads from `at`, if it exists.
@@ -189,7 +189,7 @@ impl Sysfs {
         at: &DevicePosition,
         path: impl AsRef<Path>,
     ) -> Option<DevicePosition> {
-        self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
+        self.ok_or_note(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
     }
 
     /// Returns the text of a file without surrounding white space; `None` if no text remains.
@@ -352,7 +352,7 @@ impl Sysfs {
         Ok(Some(DevicePosition(at)))
     }
 
-    fn told(
+    fn ok_or_note(
         &self,
         path: &Path,
         found: Result<Option<DevicePosition>, UnreadReason>,

@@ -163,7 +163,7 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
         }
         let swap = |line: &str| {
             let node = line.split_whitespace().next().map(Path::new);
-            node.and_then(number_of).map(told) == Some(number.clone())
+            node.and_then(number_of).map(device_number_text) == Some(number.clone())
         };
         if swaps.lines().skip(1).any(swap) {
             found.push(format!("{} is swapped on", part.name));
@@ -191,7 +191,7 @@ fn loops(parts: &[Device]) -> Vec<String> {
         let name = other.file_name().to_string_lossy().into_owned();
         let Some((device, inode, number, kind)) = medium(&other.path()) else { continue };
         if kind.is_block_device() {
-            let under = parts.iter().find(|part| part.number() == told(number));
+            let under = parts.iter().find(|part| part.number() == device_number_text(number));
             found.extend(under.map(|part| format!("{} is the medium of {name}", part.name)));
         }
         let twins = own
@@ -246,7 +246,7 @@ fn number_of(path: &Path) -> Option<Dev> {
     FileType::from_raw_mode(stat.st_mode).is_block_device().then_some(stat.st_rdev)
 }
 
-fn told(number: Dev) -> String {
+fn device_number_text(number: Dev) -> String {
     format!("{}:{}", major(number), minor(number))
 }
 

@@ -19,7 +19,7 @@ use workloads::{read, run, timed, workload, write};
 const BLOCK: usize = 4096;
 
 /// Returns the accesses of each thread's stream when `test` counts `requests` in all.
-fn asked(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
+fn expected_accesses(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
     let threads = u64::from(test.threads);
     let stream = |thread: u64| {
         let key = StreamKey { seed: 42, test: index, repeat, thread: thread as u32 };
@@ -93,7 +93,7 @@ fn writes_change_the_blocks_of_the_stream_and_no_others() {
         let runs = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let expected: BTreeSet<u64> = runs
             .iter()
-            .flat_map(|&(index, repeat)| asked(&test, index, repeat, 300))
+            .flat_map(|&(index, repeat)| expected_accesses(&test, index, repeat, 300))
             .map(|access| access.offset.get())
             .collect();
         assert_eq!(changed_blocks(&before, &after), expected, "{pattern:?}");
@@ -140,7 +140,7 @@ fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
     let outcome = run(folder.path(), &workload([test.clone()]), None).unwrap();
     let sample = &outcome.tests[0].samples[0];
     let mut expected = BTreeMap::from([(true, 0), (false, 0)]);
-    for access in asked(&test, 0, 0, 256) {
+    for access in expected_accesses(&test, 0, 0, 256) {
         *expected.entry(access.operation == Operation::Read).or_default() += 1;
     }
     let counted = |direction: &Option<lanemark_schema::result::DirectionResult>| {

@@ -51,7 +51,7 @@ fn load_into(
 }
 
 /// Panics unless `error` names the full file system and a remedy.
-fn assert_told(error: &OltpError, path: &Path) {
+fn assert_full_reported(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
     let told = error.to_string();
     for part in ["no space is left", "MiB are free below", path.to_str().unwrap()] {
@@ -97,7 +97,7 @@ fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
     assert_refused(&database, 5_000);
     assert!(!small.path().join("oltp.db").exists());
     let error = load_into(&database, 12, &filling(small.path())).unwrap_err();
-    assert_told(&error, small.path());
+    assert_full_reported(&error, small.path());
     std::fs::remove_file(small.path().join("filler")).unwrap();
     let report = load_into(&database, 12, &|_, _| ()).unwrap();
     assert!((1..12).contains(&report.kept), "{} were kept", report.kept);
@@ -128,7 +128,7 @@ fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
     let server = ManagedServer::start(&folder, &ServerOptions::default()).unwrap();
     assert_refused(&server.database(), 5_000);
     let error = load_into(&server.database(), 60, &filling(small.path())).unwrap_err();
-    assert_told(&error, small.path());
+    assert_full_reported(&error, small.path());
     drop(server);
     std::fs::remove_file(small.path().join("filler")).unwrap();
     let server = ManagedServer::start(&folder, &ServerOptions::default()).unwrap();

@@ -122,7 +122,7 @@ fn within(
 }
 
 /// Formats a number in a formula: whole numbers unchanged, others with six digits, the precision of an input.
-fn told(value: f64) -> String {
+fn number_text(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value:.0}");
     }
@@ -150,7 +150,7 @@ mod tests {
             (-2.5, "-2.5"),
             (0.0, "0"),
         ] {
-            assert_eq!(told(value), shown);
+            assert_eq!(number_text(value), shown);
         }
     }
 }

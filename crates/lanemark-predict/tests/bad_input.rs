@@ -31,7 +31,7 @@ fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::F
 }
 
 /// Returns the error, and the hint.
-fn told(runs: &[RunResult], like: Option<&str>) -> (String, String) {
+fn refusal(runs: &[RunResult], like: Option<&str>) -> (String, String) {
     let error = outcome(runs, like).unwrap_err();
     (error.to_string(), error.hint().unwrap_or_default())
 }
@@ -39,10 +39,10 @@ fn told(runs: &[RunResult], like: Option<&str>) -> (String, String) {
 #[test]
 fn missing_tests_are_named_with_the_workload_that_has_them() {
     let run = measured("generic-nvme", |name| name.starts_with("SEQ"));
-    let (message, hint) = told(&[run], None);
+    let (message, hint) = refusal(&[run], None);
     assert_eq!(message, "the results lack small random requests (RND4K Q1T1 to Q32T1 read)");
     assert!(hint.contains("--workload fit"), "{hint}");
-    let (message, hint) = told(&[], None);
+    let (message, hint) = refusal(&[], None);
     assert_eq!(message, "no result was given");
     assert!(hint.contains("--workload fit"), "{hint}");
 }
@@ -72,7 +72,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
         run(&system(&library, drive, &place(), &purged).unwrap(), &workload, 3)
     };
     let reads = |name: &str| name.ends_with("read");
-    let (message, hint) = told(&[unwritten("generic-nvme", &reads)], None);
+    let (message, hint) = refusal(&[unwritten("generic-nvme", &reads)], None);
     assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
     assert!(message.contains("but flash takes at least 28 µs"), "{message}");
     assert!(hint.contains("write the whole span"), "{hint}");
@@ -94,7 +94,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
 fn several_drives_are_not_mixed() {
     let one = measured("generic-nvme", |name| name.contains("read"));
     let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
-    let (message, hint) = told(&[one, other], None);
+    let (message, hint) = refusal(&[one, other], None);
     let both = "1.json is a result of Generic NVMe SSD (template) in m2, and 2.json of Samsung";
     assert!(message.starts_with(both), "{message}");
     assert_eq!(hint, "fit each drive to its own results");
@@ -104,11 +104,11 @@ fn several_drives_are_not_mixed() {
 fn a_run_that_was_cut_short_is_refused() {
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.complete = false;
-    let (message, _) = told(std::slice::from_ref(&run), None);
+    let (message, _) = refusal(std::slice::from_ref(&run), None);
     assert!(message.starts_with("1.json: the run was cut short after 14 of 14"), "{message}");
     run.complete = true;
     run.tests[2].samples[0].complete = false;
-    assert!(told(&[run], None).0.contains("cut short"));
+    assert!(refusal(&[run], None).0.contains("cut short"));
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn figures_of_nought_are_refused_with_their_test() {
     let mut samples = run.tests[4].samples.clone();
     samples[0].reads = Some(DirectionResult::new());
     run.tests[4] = TestResult::new(&run.workload, &run.tests[4].test, samples);
-    let (message, _) = told(std::slice::from_ref(&run), None);
+    let (message, _) = refusal(std::slice::from_ref(&run), None);
     assert_eq!(message, "1.json: test `RND4K Q16T1 read`: a throughput is 0");
     run.tests[4].samples.clear();
-    assert!(told(&[run], None).0.contains("count of repeats is 0"));
+    assert!(refusal(&[run], None).0.contains("count of repeats is 0"));
     // Bytes without a latency, or with an empty time, are not figures either.
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].elapsed = Duration::ZERO;
@@ -134,7 +134,7 @@ fn figures_of_nought_are_refused_with_their_test() {
 #[test]
 fn templates_that_cannot_be_are_named() {
     let run = measured("generic-nvme", |name| name.contains("read"));
-    let (message, hint) = told(std::slice::from_ref(&run), Some("samsung-980-pr-1tb"));
+    let (message, hint) = refusal(std::slice::from_ref(&run), Some("samsung-980-pr-1tb"));
     assert!(message.contains("unknown drive `samsung-980-pr-1tb`"), "{message}");
     assert!(hint.contains("samsung-980-pro-1tb"), "{hint}");
     assert!(outcome(&[run], Some("seagate-constellation-2-1tb")).is_err());

@@ -69,7 +69,7 @@ impl Progress {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    fn told(&self) -> (usize, usize) {
+    fn counts(&self) -> (usize, usize) {
         (self.ended.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 }
@@ -102,7 +102,7 @@ impl<'l> SignalWatch<'l> {
             self.last = Some(Instant::now());
         } else if !early && self.raised.is_none() {
             self.last = Some(Instant::now());
-            let now = self.progress.told();
+            let now = self.progress.counts();
             let news = self.on_progress.filter(|_| self.told != Some(now));
             self.told = Some(now);
             let look = |py: Python<'_>| {
@@ -119,7 +119,7 @@ impl<'l> SignalWatch<'l> {
     /// Returns the outcome of the finished work, or the exception that was raised during it, after a last progress
     /// report.
     pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
-        let now = self.progress.told();
+        let now = self.progress.counts();
         match (self.raised, self.on_progress.filter(|_| self.told != Some(now))) {
             (Some(raised), _) => Err(raised),
             (None, Some(on)) => Python::attach(|py| on.call1(py, now)).map(|_| outcome),

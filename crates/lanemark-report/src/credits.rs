@@ -3,7 +3,7 @@
 use lanemark_schema::result::{CreditUse, Reserve, TestResult};
 
 use crate::number::{fixed, grouped, significant};
-use crate::over_time::time_told;
+use crate::over_time::time_text;
 
 /// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
 pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
@@ -48,7 +48,7 @@ fn of_credits(one: &CreditUse, load: &str) -> String {
     match one.end {
         _ if one.at_start == 0 => format!("The volume starts without {kind} credits, at {rate}."),
         Some(end) => {
-            format!("The {kind} credits end after {} {load}; then {rate}.", time_told(end))
+            format!("The {kind} credits end after {} {load}; then {rate}.", time_text(end))
         }
         None => format!("The {kind} credits do not end {load}."),
     }

@@ -85,7 +85,7 @@ pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
     sheet.blank();
     sheet.paragraph(&verdict(explanation));
     for sign in &explanation.evidence {
-        sheet.item("- ", &told(sign), crate::table::Ink::Faint);
+        sheet.item("- ", &evidence_text(sign), crate::table::Ink::Faint);
     }
 }
 
@@ -111,7 +111,7 @@ fn verdict(explanation: &Explanation) -> String {
     format!("Verdict: {}; {why}.", explanation.verdict.words())
 }
 
-fn told(sign: &EvidenceItem) -> String {
+fn evidence_text(sign: &EvidenceItem) -> String {
     let us = |ns: &f64| significant(ns / 1e3);
     match sign {
         EvidenceItem::CeilingShare { link, share, share_most } => {

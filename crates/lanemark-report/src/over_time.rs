@@ -46,7 +46,7 @@ pub(crate) fn brief(sample: &Sample) -> Option<String> {
     Some(match phases.steady_from {
         Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
         Some(from) => {
-            format!("Steady from {} on: {} requests a second", time_told(from), mean(window.mean))
+            format!("Steady from {} on: {} requests a second", time_text(from), mean(window.mean))
         }
         None => "Not steady at the end".to_owned(),
     })
@@ -101,11 +101,11 @@ fn phases(series: &Series) -> Option<String> {
     let unmoved = match phases.nothing_moved.filter(|_| is_written(series)) {
         Some(time) if time >= series.elapsed() => "Collection moved nothing. ".to_owned(),
         Some(time) if time > Duration::ZERO => {
-            format!("Garbage collection moved nothing in the first {}. ", time_told(time))
+            format!("Garbage collection moved nothing in the first {}. ", time_text(time))
         }
         _ => String::new(),
     };
-    let rounds = format!("By SNIA's rule in rounds of {}", time_told(phases.round));
+    let rounds = format!("By SNIA's rule in rounds of {}", time_text(phases.round));
     let amplification = phases.write_amplification.map_or(String::new(), |value| {
         format!(", at a write amplification of {}", significant(value))
     });
@@ -113,7 +113,7 @@ fn phases(series: &Series) -> Option<String> {
         Some(from) => {
             let from = match from {
                 Duration::ZERO => "the start".to_owned(),
-                from => time_told(from),
+                from => time_text(from),
             };
             let mean = mean(window.mean);
             format!(
@@ -142,7 +142,7 @@ pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
 }
 
 /// Formats a time, `3.06 h`.
-pub(crate) fn time_told(time: Duration) -> String {
+pub(crate) fn time_text(time: Duration) -> String {
     let (unit, seconds) = time_unit(time);
     format!("{} {unit}", significant(time.as_seconds() / seconds))
 }

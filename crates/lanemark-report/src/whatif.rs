@@ -44,7 +44,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.table(&table);
     sheet.blank();
     for test in &whatif.tests {
-        sheet.item("- ", &told(test), Ink::Plain);
+        sheet.item("- ", &description(test), Ink::Plain);
     }
     let intervals = whatif.tests.iter().filter_map(|test| test.interval.as_ref());
     if let Some(wide) = wide_of(intervals) {
@@ -237,7 +237,7 @@ fn gain(test: &WhatIfTest) -> String {
 
 /// Returns a text such as `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share:
 /// …`.
-fn told(test: &WhatIfTest) -> String {
+fn description(test: &WhatIfTest) -> String {
     let answer = gain(test);
     let mut text = format!("{}: {answer}.", test.test);
     if let Some(assumed) = &test.other.assumed {

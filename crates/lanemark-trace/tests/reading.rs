@@ -32,7 +32,7 @@ fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
 /// A request: its line, its time in ns, its device and its kind.
 type Told = (u64, Option<u64>, u32, Operation, u64, u64);
 
-fn told(arrivals: &[Arrival]) -> Vec<Told> {
+fn fields_of(arrivals: &[Arrival]) -> Vec<Told> {
     let tell = |one: &Arrival| {
         let Access { operation, offset, length } = one.access;
         let at = one.at.map(|at| at.picoseconds() / 1_000);
@@ -46,12 +46,12 @@ fn expect(text: &str, format: Format, expected: &[Told]) {
     let reader = open(text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(reader.format(), format);
     let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();
-    assert_eq!(told(&arrivals), expected);
+    assert_eq!(fields_of(&arrivals), expected);
     // With different line ends, an empty line and no line end at the end of the text, the result is the same.
     let windows = format!("{}\r\n", text.trim_end().replace('\n', "\r\n"));
-    assert_eq!(told(&read(&windows).unwrap()), expected);
-    assert_eq!(told(&read(&format!("{text}\n  \n")).unwrap()), expected);
-    assert_eq!(told(&read(text.trim_end()).unwrap()), expected);
+    assert_eq!(fields_of(&read(&windows).unwrap()), expected);
+    assert_eq!(fields_of(&read(&format!("{text}\n  \n")).unwrap()), expected);
+    assert_eq!(fields_of(&read(text.trim_end()).unwrap()), expected);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn blkparse_gives_another_step_where_asked() {
         let options = Options { action: letter.parse().unwrap(), ..Options::default() };
         let arrivals: Vec<Arrival> =
             open(BLKPARSE.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
-        assert_eq!(told(&arrivals), [(line, Some(0), 0, Write, 223_490 * 512, 4096)]);
+        assert_eq!(fields_of(&arrivals), [(line, Some(0), 0, Write, 223_490 * 512, 4096)]);
     }
     assert!("X".parse::<lanemark_trace::Action>().is_err());
 }
@@ -193,9 +193,9 @@ fn columns_are_found_by_their_names() {
         (6, Some(1_500), 0, Trim, 8192, 8192),
     ];
     expect(&text, Format::Csv, &expected);
-    assert_eq!(told(&read(COLUMNS).unwrap()), expected, "a flush needs no place");
+    assert_eq!(fields_of(&read(COLUMNS).unwrap()), expected, "a flush needs no place");
     let quoted = "\"op\",\"offset\",\"size\"\n\"r\",\"1\",\"2\"\n";
-    assert_eq!(told(&read(quoted).unwrap()), [(2, None, 0, Read, 1, 2)]);
+    assert_eq!(fields_of(&read(quoted).unwrap()), [(2, None, 0, Read, 1, 2)]);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn chosen_devices_are_numbered_as_they_were_chosen() {
     let options = Options { devices: vec!["8,16".to_owned()], ..Options::default() };
     let mut reader = open(BLKPARSE.as_bytes(), &options).unwrap();
     let arrivals: Vec<Arrival> = reader.by_ref().map(Result::unwrap).collect();
-    assert_eq!(told(&arrivals), [(13, Some(0), 0, Write, 4096, 4096)]);
+    assert_eq!(fields_of(&arrivals), [(13, Some(0), 0, Write, 4096, 4096)]);
     assert_eq!((reader.notes().skipped, reader.other_devices()), (5, vec!["8,0".to_owned()]));
 }
 

@@ -60,10 +60,10 @@ pub fn add_machine(index: &mut Index, file: &Document) -> Result<(), LabError> {
 /// Answers a search box.
 pub fn find(index: &Index, library: &Library, asked: &FindAsked) -> FindTold {
     let result = index.find(library, &asked.text, asked.present.as_deref(), FOUND_MAX);
-    FindTold { advice: advice(&result), found: result.found.into_iter().map(told).collect() }
+    FindTold { advice: advice(&result), found: result.found.into_iter().map(to_json).collect() }
 }
 
-fn told(found: FoundSystem) -> FoundSystemJson {
+fn to_json(found: FoundSystem) -> FoundSystemJson {
     let behind = match found.behind.as_slice() {
         [] => "at the processor".to_owned(),
         links => format!("behind {}", links.join(", ")),

@@ -102,15 +102,21 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
         }
     };
     let all: usize = runs.iter().map(|(_, run)| run.tests.len()).sum();
-    let tests: Vec<TestTold> =
-        runs.iter().flat_map(|(label, run)| told(label.as_deref(), run)).take(TESTS_MAX).collect();
+    let tests: Vec<TestTold> = runs
+        .iter()
+        .flat_map(|(label, run)| test_rows(label.as_deref(), run))
+        .take(TESTS_MAX)
+        .collect();
     if tests.is_empty() {
         return Err(LabError::input(format!("{NAME}: contains no test that ended")));
     }
     Ok(FileTold { title, left_out: all - tests.len(), tests })
 }
 
-fn told<'r>(label: Option<&'r str>, run: &'r RunResult) -> impl Iterator<Item = TestTold> + 'r {
+fn test_rows<'r>(
+    label: Option<&'r str>,
+    run: &'r RunResult,
+) -> impl Iterator<Item = TestTold> + 'r {
     let (own, how) = match &run.target {
         Target::Simulated(target) => (&target.system, "simulated"),
         Target::Measured(target) => (&target.path, "measured"),

@@ -126,7 +126,7 @@ impl Simulation {
             let time = if self.repeats == 1 { whole_time } else { repeat_time };
             self.time = Some(time(&self.test, sample.iops()).max(self.asked.faults_end()));
             let figures = Figures::of(&self.asked, &self.test, &[sample], true)?;
-            return Ok(Some(self.told(figures)));
+            return Ok(Some(self.figures_step(figures)));
         };
         if self.is_over() {
             return Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) }));
@@ -144,13 +144,13 @@ impl Simulation {
                 self.time = longer;
                 self.samples.clear();
             }
-            return Ok(Some(self.told(figures)));
+            return Ok(Some(self.figures_step(figures)));
         }
         let interval = self.interval(library, pool)?;
         match (interval, self.figures.clone()) {
             _ if self.cancel.is_cancelled() => Ok(None),
             (Some(interval), Some(figures)) => {
-                Ok(Some(self.told(Figures { interval: Some(interval), ..figures })))
+                Ok(Some(self.figures_step(Figures { interval: Some(interval), ..figures })))
             }
             _ => Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) })),
         }
@@ -161,7 +161,7 @@ impl Simulation {
         run(&self.asked, &self.test, end, repeat, &self.cancel)
     }
 
-    fn told(&mut self, figures: Figures) -> StepReport {
+    fn figures_step(&mut self, figures: Figures) -> StepReport {
         self.figures = Some(figures.clone());
         let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
         StepReport::Figures { index: 0, figures: Box::new(figures), elapsed_ms }

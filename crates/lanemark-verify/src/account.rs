@@ -91,7 +91,7 @@ impl<'a> VerdictCounts<'a> {
                 kind: range.wrong.kind,
                 offset_bytes: Bytes(history.header.from + u64::from(range.first) * unit),
                 length_bytes: Bytes(u64::from(range.count) * unit),
-                expected: range.wrong.expected.map(|change| history.told(change)),
+                expected: range.wrong.expected.map(|change| history.acknowledged(change)),
                 found: range.wrong.found,
             }
         };

@@ -193,7 +193,7 @@ impl History {
     }
 
     /// Returns the change in the form of a result.
-    pub(super) fn told(&self, number: u32) -> Acknowledged {
+    pub(super) fn acknowledged(&self, number: u32) -> Acknowledged {
         let change = self.change(number);
         Acknowledged {
             generation: change.generation,

@@ -61,7 +61,7 @@ impl StudyParts {
             study.systems().nth(at).ok_or_else(|| fail("has no systems"))?;
         let of_database =
             || fail("its tests do not use a database").hint("give a study with transactions");
-        let (test, transactions) = asked(workload).ok_or_else(of_database)?;
+        let (test, transactions) = transaction_test(workload).ok_or_else(of_database)?;
         let in_use: f64 = transactions.pages.iter().map(|class| class.size.get() as f64).sum();
         let in_use = (in_use * transactions.in_use.get()).max(1.0);
         Ok(Self {
@@ -120,7 +120,7 @@ impl StudyParts {
 }
 
 /// Returns the first test of simulated transactions.
-fn asked(workload: &Workload) -> Option<(&Test, &Transactions)> {
+fn transaction_test(workload: &Workload) -> Option<(&Test, &Transactions)> {
     workload.tests.iter().find_map(|test| match &test.asks {
         LoadKind::Transactions(transactions) => Some((test, &**transactions)),
         _ => None,

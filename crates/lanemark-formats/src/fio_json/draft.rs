@@ -167,7 +167,12 @@ impl Draft {
 
     /// Returns the job's test, as far as its options describe it; `size` is the size of the target if the options do
     /// not state it.
-    pub(super) fn told(&self, file: &str, size: Bytes, supplied: &SuppliedSettings) -> DraftTest {
+    pub(super) fn described_test(
+        &self,
+        file: &str,
+        size: Bytes,
+        supplied: &SuppliedSettings,
+    ) -> DraftTest {
         if self.silent {
             return self.counted(size, supplied, None);
         }

@@ -117,7 +117,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
             submitted.add(&name);
             submission_ns = submission_ns.max(ns);
         }
-        let told = draft.told(file, size, supplied);
+        let told = draft.described_test(file, size, supplied);
         if let Some(what) = &told.contradiction {
             let (test, what) = (name.clone(), what.clone());
             warnings.push(Warning::OptionsContradict { test, what });

@@ -36,7 +36,7 @@ pub fn database_text(run: &RunResult) -> Option<String> {
     let settings = database.settings.iter();
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
     line(&mut text, &settings.join(", "));
-    line(&mut text, &asked(test, users));
+    line(&mut text, &settings_sentence(test, users));
     text.push('\n');
     text += &figures(test);
     if let Some(found) = time_of_a_transaction(test) {
@@ -86,7 +86,7 @@ pub(super) fn title(database: &DatabaseTarget) -> String {
 }
 
 /// Describes the test's settings in a sentence.
-pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
+pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> String {
     let part = match users.divisor {
         1 => String::new(),
         divisor => format!(" (scale 1/{divisor})"),

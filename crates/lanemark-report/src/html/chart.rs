@@ -399,11 +399,11 @@ fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
             }
         }
     };
-    image(WIDTH, top + AXIS, &told(title, groups, unit), content)
+    image(WIDTH, top + AXIS, &alt_text(title, groups, unit), content)
 }
 
 /// Describes a panel, or a part of it, as text.
-fn told(title: &str, groups: &[Group], unit: &str) -> String {
+fn alt_text(title: &str, groups: &[Group], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {
             ChartKind::Measured => format!("{} {unit}", bar.text),

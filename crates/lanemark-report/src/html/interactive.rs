@@ -111,7 +111,7 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
         .into_iter()
         .chain(family_chart::load_charts(&all))
         .chain(latency::charts(&all));
-    let lines = lines.map(|chart| data(&chart.told(), &chart));
+    let lines = lines.map(|chart| data(&chart.alt_text(), &chart));
     let rates = series::charts(&all);
     let bars = pointed(study, &runs).into_iter().map(|one| {
         let bars: Vec<Value> = one.bars.iter().map(|(top, told)| json!([top, told])).collect();

@@ -288,11 +288,11 @@ impl Chart {
                 @for line in &self.lines { (line.draw(&x, &y)) }
             }
         };
-        image(WIDTH, bottom + BOTTOM, &self.told(), drawn)
+        image(WIDTH, bottom + BOTTOM, &self.alt_text(), drawn)
     }
 
     /// Describes the panel as text: the first and the last point of each line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn alt_text(&self) -> String {
         let label = |value: f64| match self.up.logarithmic {
             true => time_label(value),
             false => crate::number::significant(value),

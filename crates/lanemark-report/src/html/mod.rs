@@ -214,7 +214,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
     page.add("Where the time goes", budget::budgets(&all));
     page.add("What would help", sensitivity::gains(&all));
     page.add("Throughput and latency", tested.then(|| latencies(&named)));
-    page.add("Transactions", study.and_then(|_| asked(&named)));
+    page.add("Transactions", study.and_then(|_| transactions_section(&named)));
     page.add("Power", power(&named));
     page.add("Calibrations", study.and_then(evidence::calibrations));
     page.add("Model values", evidence::models(&all));
@@ -276,7 +276,7 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
 }
 
 /// Writes the table of simulated transactions, if there are any.
-fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
+fn transactions_section(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
         p class="soft" {

@@ -212,8 +212,8 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             marks: marks.collect(),
         };
         let (label, (_, rest)) = match size.is_small() {
-            true => (small::told(one, &plots), small::draw(one, size)),
-            false => (told(&one.caption, &plots, one.series), draw(one, size)),
+            true => (small::alt_text(one, &plots), small::draw(one, size)),
+            false => (alt_text(&one.caption, &plots, one.series), draw(one, size)),
         };
         Rate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
     };
@@ -301,7 +301,7 @@ fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
         }
     };
     let has_rest = plots.len() > 1 || heat.is_some();
-    let drawn = image(size.width, top + AXIS, &told(caption, &plots, series), content);
+    let drawn = image(size.width, top + AXIS, &alt_text(caption, &plots, series), content);
     (drawn, has_rest.then_some(rest + BELOW))
 }
 
@@ -494,7 +494,7 @@ impl Plot {
 }
 
 /// Describes the picture as text.
-fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
+fn alt_text(caption: &str, plots: &[Plot], series: &Series) -> String {
     let lines = plots.iter().map(|plot| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let first = known.first().copied().unwrap_or(f64::NAN);
@@ -502,7 +502,7 @@ fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
         format!("{}: {} at first, {} at last", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
-    format!("{caption} over {}. {lines}", over_time::time_told(series.elapsed()))
+    format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ mod layout;
 mod scale;
 pub(crate) mod tree;
 
-use lanemark_schema::text::with_micro;
 use lanemark_schema::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
+use lanemark_schema::text::with_micro;
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
@@ -65,7 +65,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
 /// bottleneck is SATA 6 Gb/s`.
 fn answer(view: &PathView) -> String {
     let PathView { system, test, .. } = view;
-    let carried = view.simulated.map(|carried| told(view, carried));
+    let carried = view.simulated.map(|carried| throughput_text(view, carried));
     let names = names(&view.hops);
     let least = bottleneck(&view.hops);
     let hops = view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
@@ -84,7 +84,10 @@ fn answer(view: &PathView) -> String {
         Some(carried) => format!("{system} carries {carried} of {test}{hop}."),
         None => match view.hops.iter().find(|hop| least.contains(&hop.id)) {
             Some(PathHop { ceiling: Some(ceiling), .. }) => {
-                format!("{system} carries at most {} of {test}{hop}.", told(view, *ceiling))
+                format!(
+                    "{system} carries at most {} of {test}{hop}.",
+                    throughput_text(view, *ceiling)
+                )
             }
             _ => format!("No hop of {system} has a ceiling for {test}."),
         },
@@ -92,7 +95,7 @@ fn answer(view: &PathView) -> String {
 }
 
 /// Formats a throughput with its unit, and in requests a second if offsets are random.
-fn told(view: &PathView, carried: BytesPerSecond) -> String {
+fn throughput_text(view: &PathView, carried: BytesPerSecond) -> String {
     match view.random_block_bytes {
         Some(block) => {
             format!("{} ({} IOPS)", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))

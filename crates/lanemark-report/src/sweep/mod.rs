@@ -43,7 +43,7 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     }
     // The answer about a single curve is the knee, unless a target is requested.
     if !is_alone || target.is_some() {
-        let told: Vec<String> = sentences(&curves, |curve| told(&curves, curve));
+        let told: Vec<String> = sentences(&curves, |curve| curve_sentence(&curves, curve));
         for sentence in told.iter().take(CURVES) {
             sheet.item("- ", sentence, Ink::Plain);
         }
@@ -70,7 +70,7 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
     if let [(_, curve)] = all.as_slice() {
         let sentence = match target.filter(|_| curves.over_load()) {
             Some(share) => reached(&curves, curve, share),
-            None => told(&curves, curve),
+            None => curve_sentence(&curves, curve),
         };
         return format!("{subject}: {sentence}");
     }
@@ -139,7 +139,7 @@ fn most(curves: &Curves, curve: &Curve) -> String {
     })
 }
 
-fn told(curves: &Curves, curve: &Curve) -> String {
+fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
     let most = most(curves, curve);
     if !curves.over_load() || curve.points.is_empty() {
         return most;

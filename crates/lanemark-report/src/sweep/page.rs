@@ -7,7 +7,7 @@ use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
 use super::curve::{Curve, CurvePoint, Curves, Knee, Panel};
-use super::{counted, curves, errors, sentences, table, title, told};
+use super::{counted, curve_sentence, curves, errors, sentences, table, title};
 use crate::html::axis::step;
 use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
 use crate::html::provenance::provenances;
@@ -160,7 +160,7 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
 
 /// Writes the knees, or the best points if there are no knees.
 fn answer(curves: &Curves) -> Markup {
-    let sentences = sentences(curves, |curve| told(curves, curve));
+    let sentences = sentences(curves, |curve| curve_sentence(curves, curve));
     html! {
         @if sentences.len() <= 8 {
             div class="answer" { @for sentence in &sentences { p { (sentence) } } }
@@ -259,8 +259,10 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
             (legend(curves, panel, across.width + 16.0))
         }
     };
-    let told =
-        panel.curves.iter().map(|curve| format!("{} {}", curve.name, super::told(curves, curve)));
+    let told = panel
+        .curves
+        .iter()
+        .map(|curve| format!("{} {}", curve.name, super::curve_sentence(curves, curve)));
     let told = format!("{}. {}", panel.name, told.collect::<Vec<_>>().join(" "));
     html! {
         figure class="time" {

@@ -33,7 +33,7 @@ impl RunResult {
         some(&at.key("target.served"), self.target.served(), |at, served| {
             within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
         })?;
-        each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
+        each(&at.key("workload.tests"), &self.workload.tests, requested_test)?;
         each(&at.key("tests"), &self.tests, test_result)
     }
 }
@@ -77,7 +77,7 @@ fn direction_figures(at: &ValuePath, one: &DirectionFigures) -> RangeCheck {
     others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))
 }
 
-fn test_asked(at: &ValuePath, test: &Test) -> RangeCheck {
+fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     let depth = test.queue_depth();
     if !QUEUE_DEPTH.contains(&depth) {
         return at.key("queue_depth").fail(depth, QUEUE_DEPTH);
@@ -108,7 +108,7 @@ fn test_asked(at: &ValuePath, test: &Test) -> RangeCheck {
 }
 
 fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
-    test_asked(&at.key("test"), &test.test)?;
+    requested_test(&at.key("test"), &test.test)?;
     if test.samples.is_empty() {
         return at.key("samples").fail("empty", "at least one sample");
     }

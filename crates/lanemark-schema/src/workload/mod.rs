@@ -367,7 +367,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn asked(test: &mut Test) -> &mut Requests {
+    fn requests_of(test: &mut Test) -> &mut Requests {
         test.requests_mut().unwrap()
     }
 
@@ -381,14 +381,14 @@ pub(crate) mod tests {
         let cases: [(&str, fn(&mut Test)); 9] = [
             ("block", |t| t.block = Bytes(1000)),
             ("block", |t| t.block = Bytes::mebi(65)),
-            ("alignment", |t| asked(t).alignment = Bytes::ZERO),
-            ("queue_depth", |t| asked(t).queue_depth = 0),
+            ("alignment", |t| requests_of(t).alignment = Bytes::ZERO),
+            ("queue_depth", |t| requests_of(t).queue_depth = 0),
             ("threads", |t| t.threads = 5000),
             ("volume", |t| t.volume = None),
             ("span", |t| t.span = Bytes(512)),
-            ("theta", |t| asked(t).pattern = Pattern::Zipf { theta: 0.0 }),
+            ("theta", |t| requests_of(t).pattern = Pattern::Zipf { theta: 0.0 }),
             ("hot_span", |t| {
-                asked(t).pattern =
+                requests_of(t).pattern =
                     Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
             }),
         ];

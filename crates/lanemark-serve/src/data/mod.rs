@@ -251,7 +251,7 @@ impl Data {
 impl DataOwner for std::sync::Arc<Data> {
     fn power_cut(&self) -> String {
         let line = match self.lose() {
-            Ok(loss) => told(&loss),
+            Ok(loss) => loss_line(&loss),
             Err(error) => format!("power cut: unflushed data could not be removed: {error}"),
         };
         if let Some(journal) = &self.journal {
@@ -263,7 +263,7 @@ impl DataOwner for std::sync::Arc<Data> {
 }
 
 /// Describes a loss in a line.
-fn told(loss: &Loss) -> String {
+fn loss_line(loss: &Loss) -> String {
     if loss.writes == 0 {
         return "power cut: no unflushed data, so no data is lost".to_owned();
     }

@@ -226,7 +226,7 @@ impl<'e> Negotiation<'e> {
     }
 
     fn go(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> Step {
-        let Some((name, asked)) = asked(data) else {
+        let Some((name, requested)) = go_request(data) else {
             invalid(answer, option);
             return Step::Next;
         };
@@ -244,7 +244,7 @@ impl<'e> Negotiation<'e> {
         reply(answer, option, INFORMATION, &told);
         let Export { name: own, description, .. } = self.export;
         for (kind, text) in [(OF_NAME, own), (OF_DESCRIPTION, description)] {
-            if asked.contains(&kind) {
+            if requested.contains(&kind) {
                 let mut told = kind.to_be_bytes().to_vec();
                 told.extend_from_slice(text.as_bytes());
                 reply(answer, option, INFORMATION, &told);
@@ -259,7 +259,7 @@ impl<'e> Negotiation<'e> {
         reply(answer, option, ACK, &[]);
         match option {
             GO => {
-                self.agreed.knows_blocks = asked.contains(&OF_BLOCK_SIZE);
+                self.agreed.knows_blocks = requested.contains(&OF_BLOCK_SIZE);
                 Step::Transmit(self.agreed_for(name))
             }
             _ => Step::Next,
@@ -318,15 +318,15 @@ impl<'e> Negotiation<'e> {
 }
 
 /// Reads the name and the requested pieces of information of `NBD_OPT_GO`.
-fn asked(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
+fn go_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let mut fields = Fields(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
     let count = fields.u16()?;
     if fields.0.len() != usize::from(count) * 2 {
         return None;
     }
-    let asked: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
-    Some((name, asked?))
+    let requested: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
+    Some((name, requested?))
 }
 
 /// Reads the name and the queries of an option about metadata contexts.

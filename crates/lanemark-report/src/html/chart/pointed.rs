@@ -4,7 +4,9 @@ use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 
 use super::super::grid::typeset;
 use super::super::{database, family_chart};
-use super::{BAR, Bar, ChartKind, Group, Panel, bar_top, places, runs_panels, study_panels, told};
+use super::{
+    BAR, Bar, ChartKind, Group, Panel, alt_text, bar_top, places, runs_panels, study_panels,
+};
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
@@ -47,12 +49,12 @@ impl Panel {
         let part = |(title, groups): &(String, &[Group])| {
             let mut bars = Vec::new();
             for (group, top) in groups.iter().zip(places(groups).0) {
-                let told = |(index, bar): (usize, &Bar)| {
-                    (bar_top(top, index), format!("{}\n{}", group.label, bar.told(unit)))
+                let tooltip = |(index, bar): (usize, &Bar)| {
+                    (bar_top(top, index), format!("{}\n{}", group.label, bar.tooltip(unit)))
                 };
-                bars.extend(group.bars.iter().enumerate().map(told));
+                bars.extend(group.bars.iter().enumerate().map(tooltip));
             }
-            Pointed { label: told(title, groups, unit), height: BAR, bars }
+            Pointed { label: alt_text(title, groups, unit), height: BAR, bars }
         };
         self.parts().iter().map(part).collect()
     }
@@ -60,7 +62,7 @@ impl Panel {
 
 impl Bar {
     /// Returns the bar's values, one per line.
-    fn told(&self, unit: &str) -> String {
+    fn tooltip(&self, unit: &str) -> String {
         let unit = typeset(unit);
         let kind = match self.kind {
             ChartKind::Measured => String::new(),
@@ -102,7 +104,7 @@ mod tests {
         let [low, high] = ["12000", "13000"].map(grouped);
         let range = |what: &str| format!("\n{what}: from {low} to {high} MB/s");
         let wide = Some((12_000.0, 13_000.0));
-        for (bar, told) in [
+        for (bar, wanted) in [
             (bar(ChartKind::Measured, None, false, ""), format!("{value} MB/s")),
             (
                 bar(ChartKind::Measured, wide, false, ""),
@@ -126,7 +128,7 @@ mod tests {
                 format!("{} {value} MB/s\ncalibrated", ChartKind::Published.name()),
             ),
         ] {
-            assert_eq!(bar.told("MB/s"), told);
+            assert_eq!(bar.tooltip("MB/s"), wanted);
         }
     }
 }

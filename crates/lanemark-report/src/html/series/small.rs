@@ -84,7 +84,7 @@ pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
 }
 
 /// Describes the drawing as text, with the name of its group for the first plot.
-pub(super) fn told(one: &Shown<'_>, plots: &[Plot]) -> String {
+pub(super) fn alt_text(one: &Shown<'_>, plots: &[Plot]) -> String {
     let ends = plots.iter().enumerate().map(|(index, plot)| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let [first, last] = [known.first(), known.last()]
@@ -134,7 +134,7 @@ pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
         }
     };
     let has_rest = plots.len() > 1 || heat.is_some();
-    let drawn = image(size.width, top + AXIS, &told(one, &plots), content);
+    let drawn = image(size.width, top + AXIS, &alt_text(one, &plots), content);
     (drawn.from(LEFT), has_rest.then_some(TOP + size.rate + BELOW))
 }
 

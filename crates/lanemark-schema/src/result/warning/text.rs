@@ -41,7 +41,7 @@ impl fmt::Display for Warning {
                 write!(f, "port {port} fails after {after}, and {other} takes its commands")
             }
             Self::NotSteady { test, rounds, reason, range, slope_range } => {
-                write!(f, "{test}: not steady after {}", rounds_told(*rounds))?;
+                write!(f, "{test}: not steady after {}", rounds_text(*rounds))?;
                 match reason {
                     Reason::FewRounds => write!(f, ", and five are needed"),
                     Reason::NoFigures => write!(f, ", in which nothing was done"),
@@ -260,7 +260,7 @@ fn megabytes(bytes: Bytes) -> String {
     format!("{:.0}", bytes.get() as f64 / 1e6)
 }
 
-fn rounds_told(rounds: u32) -> String {
+fn rounds_text(rounds: u32) -> String {
     match rounds {
         1 => "one round".to_owned(),
         rounds => format!("{rounds} rounds"),
