@@ -4,23 +4,23 @@
 
 use lanemark_study::Study;
 use lanemark_study::library::Library;
-use lanemark_ui::asked::{End, SystemAsked, TestAsked, ending};
+use lanemark_ui::request::{End, SystemRequest, TestRequest, ending};
 use lanemark_ui::{result_file, saved};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|question: &[u8]| {
-    if let Ok(system) = serde_json::from_slice::<SystemAsked>(question)
+    if let Ok(system) = serde_json::from_slice::<SystemRequest>(question)
         && let Ok(asked) = system.assemble(&Library::built_in())
     {
         asked.system.spec.check().unwrap();
-        let test: TestAsked =
+        let test: TestRequest =
             serde_json::from_str(include_str!("../../crates/lanemark-ui/tests/questions/test.json")).unwrap();
         let text = saved::study(&Library::built_in(), &[system], &test, &test.read().unwrap()).unwrap();
         let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
         std::fs::write(&file, text).unwrap();
         Study::open(&Library::built_in(), file.path()).unwrap();
     }
-    if let Ok(test) = serde_json::from_slice::<TestAsked>(question)
+    if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
         && let Ok(test) = test.read()
     {
         let _ = ending(&test, End::Requests(1));

@@ -42,7 +42,7 @@ pub struct Suite {
 
 /// The end of a run of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum Outcome {
     Passed,
     Failed,
     TimedOut,
@@ -102,7 +102,7 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let took = began.elapsed();
         let text = fs::read_to_string(&met).unwrap_or_default();
         let meets: BTreeSet<usize> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        if ended == Ended::Passed && !meets.is_empty() {
+        if ended == Outcome::Passed && !meets.is_empty() {
             let test = Test { program: *program, name: name.clone(), took, meets };
             tests.lock().unwrap_or_else(|error| error.into_inner()).push(test);
         }
@@ -137,7 +137,7 @@ pub fn run(
     names: &[&str],
     limit: Duration,
     set: impl FnOnce(&mut Command),
-) -> Ended {
+) -> Outcome {
     let mut command = Command::new(&program.path);
     command
         .arg("--exact")
@@ -150,18 +150,18 @@ pub fn run(
         .stderr(Stdio::null())
         .process_group(0);
     set(&mut command);
-    let Ok(mut child) = command.spawn() else { return Ended::Failed };
+    let Ok(mut child) = command.spawn() else { return Outcome::Failed };
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ended::Passed,
-            Ok(Some(_)) | Err(_) => return Ended::Failed,
+            Ok(Some(status)) if status.success() => return Outcome::Passed,
+            Ok(Some(_)) | Err(_) => return Outcome::Failed,
             Ok(None) if began.elapsed() > limit => {
                 let group = format!("-{}", child.id());
                 let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
                 let _ = child.wait();
-                return Ended::TimedOut;
+                return Outcome::TimedOut;
             }
             Ok(None) => std::thread::sleep(pause),
         }

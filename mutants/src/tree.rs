@@ -149,7 +149,7 @@ impl Tree {
     }
 
     /// Returns the locations of code that the compiler rejects.
-    fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, Place)>, String> {
+    fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, ByteRange)>, String> {
         let mut errors = BTreeSet::new();
         let mut arguments =
             vec!["check", "--workspace", "--all-features", "--lib", "--bins", "--keep-going"];
@@ -165,7 +165,7 @@ impl Tree {
                 if span["is_primary"] == true {
                     let file = span["file_name"].as_str().unwrap_or_default();
                     let end = |key: &str| span[key].as_u64().unwrap_or(0) as usize;
-                    let place = Place { start: end("byte_start"), end: end("byte_end") };
+                    let place = ByteRange { start: end("byte_start"), end: end("byte_end") };
                     errors.insert((PathBuf::from(file), place));
                 }
             }
@@ -198,7 +198,7 @@ impl Tree {
 
 /// A part of a file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct ByteRange {
     start: usize,
     end: usize,
 }

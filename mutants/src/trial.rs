@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::tests::{Ended, Suite, Test, in_parallel, run};
+use crate::tests::{Outcome, Suite, Test, in_parallel, run};
 use crate::tree::Tree;
 
 /// Time of tests that run in one process, and their number.
@@ -63,10 +63,10 @@ fn is_noticed(suite: &Suite, switch: usize) -> bool {
         };
         // A flaky test that also fails without the change is not counted.
         match once() {
-            Ended::Passed => {}
-            Ended::TimedOut => return true,
-            Ended::Failed if once() != Ended::Passed => return true,
-            Ended::Failed => {}
+            Outcome::Passed => {}
+            Outcome::TimedOut => return true,
+            Outcome::Failed if once() != Outcome::Passed => return true,
+            Outcome::Failed => {}
         }
     }
     false

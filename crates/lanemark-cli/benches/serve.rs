@@ -100,13 +100,13 @@ enum At {
 
 /// Requests a second and the percentiles 50 and 99 of their latency in µs.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Figures {
     iops: f64,
     p50: f64,
     p99: f64,
 }
 
-fn fio(at: &At, way: &str, block: &str, depth: u32, more: &[&str]) -> Seen {
+fn fio(at: &At, way: &str, block: &str, depth: u32, more: &[&str]) -> Figures {
     let mut words = match at {
         At::Socket(path) => {
             vec!["--ioengine=nbd".into(), format!("--uri=nbd+unix:///?socket={}", path.display())]
@@ -127,7 +127,7 @@ fn fio(at: &At, way: &str, block: &str, depth: u32, more: &[&str]) -> Seen {
     let side = if way.contains("read") { "read" } else { "write" };
     let side = &told["jobs"][0][side];
     let at = |key: &str| side["clat_ns"]["percentile"][key].as_f64().unwrap_or(0.0) / 1e3;
-    Seen { iops: side["iops"].as_f64().unwrap(), p50: at("50.000000"), p99: at("99.000000") }
+    Figures { iops: side["iops"].as_f64().unwrap(), p50: at("50.000000"), p99: at("99.000000") }
 }
 
 fn middle(mut values: Vec<f64>) -> f64 {
@@ -152,7 +152,7 @@ fn without_latency(rounds: usize, runtime: &str) {
     let head = ["lanemark", "nbdkit", "ratio", "p50 us", "p50 us", "FUSE", "QEMU null"];
     println!("{:<24}{}", "", head.map(|name| format!("{name:>11}")).concat());
     for (name, way, block, depth) in CASES {
-        let mut seen: [Vec<Seen>; 4] = Default::default();
+        let mut seen: [Vec<Figures>; 4] = Default::default();
         for _ in 0..rounds {
             for (at, seen) in ways.iter().zip(&mut seen) {
                 seen.push(fio(at, way, block, depth, &["--time_based", runtime]));
@@ -195,7 +195,7 @@ fn delivered(depths: &[u32], runtime: &str) {
         let ([model_50, model_99], [own_50, own_99]) =
             (us(&sample["reads"]), us(&sample["live"]["reads"]));
         let live = saved.tests[0].samples[0].live.as_ref().unwrap();
-        let Seen { iops, p50, p99 } = seen;
+        let Figures { iops, p50, p99 } = seen;
         println!(
             "{depth:<10}{iops:>10.0}{model_50:>10.1}{model_99:>10.1}{own_50:>10.1}{own_99:>10.1}{p50:>10.1}{p99:>10.1}{:>10}",
             live.verdict().word()

@@ -22,9 +22,9 @@ type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + 
 
 /// The outputs of a result.
 #[derive(Clone)]
-pub(crate) struct Delivery(Arc<Places>);
+pub(crate) struct Delivery(Arc<Outputs>);
 
-struct Places {
+struct Outputs {
     saving: Saving,
     page: Option<Outlet>,
     series: Option<Outlet>,
@@ -49,7 +49,7 @@ impl Delivery {
         let saving = Saving::open(out, what, started_at)?;
         let (shown, so_far): (ResultPrinter, _) = (Box::new(shown), Mutex::new(None));
         let told = AtomicBool::new(false);
-        let delivery = Self(Arc::new(Places { saving, page, series, shown, so_far, told }));
+        let delivery = Self(Arc::new(Outputs { saving, page, series, shown, so_far, told }));
         let last = delivery.clone();
         stop::at_end(move || last.deliver_so_far());
         Ok(delivery)
@@ -85,7 +85,7 @@ impl Delivery {
 
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
         let saved = self.save(result);
-        let Places { saving, page, series, shown, .. } = &*self.0;
+        let Outputs { saving, page, series, shown, .. } = &*self.0;
         let write = |outlet: &Option<Outlet>, text: &dyn Fn() -> String| match outlet {
             Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! `lanemark library`: lists and shows the entries of the library; finds the library for every command.
 
 mod entry;
-mod shown;
+mod show;
 mod value;
 
 pub(crate) use entry::PlatformEntry;
@@ -35,7 +35,7 @@ pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
 pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
     let library = open(&args.library)?;
     match &args.name {
-        Some(name) => shown::show(&library, name, &kinds(args), args.json)?,
+        Some(name) => show::show(&library, name, &kinds(args), args.json)?,
         None => list(&library, args)?,
     }
     Ok(Outcome::Done)

@@ -3,7 +3,7 @@
 //! Values that the study sets from its first system are also set from that system here (`setting`); the command
 //! measures all others. The systems take turns, each on a disk with the same contents.
 
-mod asked;
+mod study_parts;
 mod setting;
 mod table;
 mod turn;
@@ -31,7 +31,7 @@ use crate::progress::Progress;
 use crate::saving::{Destination, Saving};
 use crate::warden::Warden;
 use crate::{library, output, provenance, served_disk, stop};
-use asked::StudyParts;
+use study_parts::StudyParts;
 use setting::{Setting, TurnValues, cores};
 use table::{SystemTurns, TableInputs};
 use turn::{Bench, Cost, Turn, TurnOutcome, TurnTimes, processor_us};

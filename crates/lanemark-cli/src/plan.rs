@@ -12,7 +12,7 @@ use crate::output;
 
 /// A plan as JSON.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct PlanJson<'a> {
     #[serde(flatten)]
     plan: &'a Plan,
     #[serde(skip_serializing_if = "<[Carrier]>::is_empty")]
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
         PlanCommand::Fleet(args) => (fleet(args)?, Vec::new()),
     };
     if args.json {
-        output::print_json(&Shown { plan: &plan, interfaces: &interfaces })?;
+        output::print_json(&PlanJson { plan: &plan, interfaces: &interfaces })?;
     } else {
         output::print(&lanemark_report::plan_text(&plan, &interfaces, &output::style()))?;
     }

@@ -142,7 +142,7 @@ struct SweepOutputs {
 
 /// A sweep as JSON.
 #[derive(Serialize)]
-struct Shown<'s> {
+struct SweepJson<'s> {
     schema_version: u32,
     answer: String,
     #[serde(flatten)]
@@ -177,7 +177,7 @@ impl SweepOutputs {
         match json {
             true => {
                 let answer = lanemark_report::sweep_answer(sweep, target);
-                output::print_json(&Shown { schema_version: SCHEMA_VERSION, answer, sweep })?;
+                output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
             }
             false => {
                 output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use lanemark_lab::Lab;
 use lanemark_study::Library;
-use lanemark_ui::asked::{Places, SystemAsked, TestAsked};
+use lanemark_ui::request::{OffsetOrder, SystemRequest, TestRequest};
 use lanemark_ui::{result_file, saved};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
 #[test]
 fn a_page_that_is_saved_is_run_by_study() {
     let library = Library::built_in();
-    let system = |name: &str, set: &[(&str, &str)]| SystemAsked {
+    let system = |name: &str, set: &[(&str, &str)]| SystemRequest {
         system: name.to_owned(),
         set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         faults: Vec::new(),
@@ -27,9 +27,9 @@ fn a_page_that_is_saved_is_run_by_study() {
         system("samsung-950-pro-512gb@workstation-z170:m2", &[("drive.flash.read", "90 us")]),
         system("samsung-850-pro-1tb@workstation-z170:sata", &[]),
     ];
-    let asked = TestAsked {
+    let asked = TestRequest {
         block: "4 KiB".to_owned(),
-        pattern: Places::Random,
+        pattern: OffsetOrder::Random,
         read_percent: 100.0,
         queue_depth: 2,
         threads: 1,

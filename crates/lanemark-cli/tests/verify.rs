@@ -41,9 +41,9 @@ queue_depth = 1
 "#;
 
 /// A folder with a workload, on the disk of the checkout, where direct I/O works.
-struct Place(TempDir);
+struct WorkFolder(TempDir);
 
-impl Place {
+impl WorkFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
@@ -94,7 +94,7 @@ fn kinds(verified: &Value) -> Vec<&str> {
 
 #[test]
 fn what_was_written_is_intact_and_is_kept() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let (written, _) = place.ends(&[&WRITE[..], &["--json"]].concat(), 0);
     let written: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(written["complete"], true);
@@ -118,7 +118,7 @@ fn what_was_written_is_intact_and_is_kept() {
 
 #[test]
 fn one_at_a_time_with_a_synced_journal_and_without_filling() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let extra = ["--engine", "sync", "--journal-sync", "--no-fill", "--duration", "200ms"];
     place.ends(&[&WRITE[..], &extra].concat(), 0);
     let verified = place.check(&[], 0);
@@ -127,7 +127,7 @@ fn one_at_a_time_with_a_synced_journal_and_without_filling() {
 
 #[test]
 fn nothing_of_anybody_is_written_over() {
-    let place = Place::written();
+    let place = WorkFolder::written();
     // Neither the journal nor the target, which now exists, is overwritten.
     let (_, refused) = place.ends(&[&WRITE[..], &["--overwrite", "target"]].concat(), 3);
     assert!(refused.contains("hint: give another --journal"), "{refused}");
@@ -150,7 +150,7 @@ fn nothing_of_anybody_is_written_over() {
 
 #[test]
 fn wrong_input_is_told_from_damage() {
-    let place = Place::written();
+    let place = WorkFolder::written();
     place.ends(&["check", "target", "--journal", "missing"], 2);
     place.ends(&["check", "missing", "--journal", "journal"], 2);
     assert!(!place.path("missing").exists());
@@ -173,7 +173,7 @@ fn wrong_input_is_told_from_damage() {
 #[test]
 fn a_file_that_was_cut_off_has_lost_data() {
     for length in [2 << 20, 4096 * 3 + 100, 0] {
-        let place = Place::written();
+        let place = WorkFolder::written();
         let target = File::options().write(true).open(place.path("target")).unwrap();
         target.set_len(length).unwrap();
         let verified = place.check(&[], 1);
@@ -199,7 +199,7 @@ fn a_file_that_was_cut_off_has_lost_data() {
 
 #[test]
 fn bytes_changed_by_hand_are_found_where_they_are() {
-    let place = Place::written();
+    let place = WorkFolder::written();
     let target = place.path("target");
     let dd = |extra: &[&str]| {
         let of = format!("of={}", target.display());
@@ -239,7 +239,7 @@ fn bytes_changed_by_hand_are_found_where_they_are() {
 
 #[test]
 fn a_target_that_went_back_in_time_is_found_out() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let mut child = spawn(&place, &[]);
     std::thread::sleep(Duration::from_millis(250));
     let former = fs::read(place.path("target")).unwrap();
@@ -258,7 +258,7 @@ fn a_target_that_went_back_in_time_is_found_out() {
 }
 
 /// A run that has begun to write.
-fn spawn(place: &Place, extra: &[&str]) -> Child {
+fn spawn(place: &WorkFolder, extra: &[&str]) -> Child {
     let arguments = [&WRITE[..], extra].concat();
     let mut command = place.command(&arguments);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -275,7 +275,7 @@ fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
     let mut rng = Rng::new(StreamKey::from_seed(20));
     let mut open = 0;
     for number in 0..20 {
-        let place = Place::new();
+        let place = WorkFolder::new();
         let engine = if number % 4 == 3 { "sync" } else { "io_uring" };
         let sync: &[&str] = if number % 5 == 4 { &["--journal-sync"] } else { &[] };
         let extra = [&["--engine", engine, "--duration", "20s"], sync].concat();
@@ -295,7 +295,7 @@ fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
 
 #[test]
 fn a_run_that_is_interrupted_can_be_checked() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let child = spawn(&place, &["--duration", "20s"]);
     std::thread::sleep(Duration::from_millis(100));
     let kill = ["-INT", &child.id().to_string()];
@@ -331,7 +331,7 @@ impl Drop for LoopDevice {
 
 #[test]
 fn a_block_device_is_written_where_it_is_offered_and_then_judged() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     fs::write(place.path("medium"), vec![7; 8 << 20]).unwrap();
     let Some(device) = LoopDevice::over(&place.path("medium")) else { return };
     let node = device.node.as_str();

@@ -12,7 +12,7 @@
 //! | `option` | every option with its treatment |
 //! | `job` | a job's own options over the global ones |
 //! | `direction`, `block`, `order` | kinds, lengths and offsets of requests |
-//! | `place` | files as parts of one target |
+//! | `range` | files as parts of one target |
 //! | `pace` | rates and limits |
 //! | `settings` | the result of reading a job file |
 //! | `surroundings` | the environment in which a job file is read |
@@ -32,7 +32,7 @@ mod number;
 mod option;
 mod order;
 mod pace;
-mod place;
+mod range;
 mod settings;
 mod surroundings;
 
@@ -50,7 +50,7 @@ use job::{Findings, Job};
 use number::Unit;
 pub use option::{Support, options};
 pub(crate) use order::normal_for;
-use place::{JobRange, RequestedRange};
+use range::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 pub use surroundings::JobEnvironment;
 
@@ -159,7 +159,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         }
         all.verify = all.verify.take().or(checked.map(str::to_owned));
         let folder = PathBuf::from(job.text("directory").unwrap_or(""));
-        for name in place::names_of(job.text("filename").unwrap_or("")) {
+        for name in range::names_of(job.text("filename").unwrap_or("")) {
             let path = folder.join(name);
             if !all.targets.contains(&path) {
                 all.targets.push(path);
@@ -209,9 +209,9 @@ fn tests(
 ) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<RequestedRange>)> =
         jobs.iter().map(|job| (job, RequestedRange::of(job, found))).collect();
-    let places = place::place(&wanted, around.target_size, found);
+    let ranges = range::job_ranges(&wanted, around.target_size, found);
     let mut tests: Vec<Test> = Vec::new();
-    for (index, (job, placed)) in jobs.iter().zip(places).enumerate() {
+    for (index, (job, placed)) in jobs.iter().zip(ranges).enumerate() {
         let waits = waits(job, &jobs[..index], found);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
         // A job without a valid range is also read, so that all its errors are reported.

@@ -13,7 +13,7 @@ use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{
     chosen, flag, is_decimal, is_numbered, kibibytes, natural, node, number, sectors,
 };
-use crate::{nvme, way};
+use crate::{nvme, path};
 
 /// A block device found in the tree.
 #[derive(Clone, Debug)]
@@ -184,13 +184,13 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
                 // The walk ends before the last step, which is the controller itself in this case.
                 let inner = sysfs.place_in(&path.controller, "state");
                 let end = inner.or_else(|| sysfs.place_in(&path.controller, "transport"));
-                let mut hops = way::walk(sysfs, functions, &end?).hops;
+                let mut hops = path::walk(sysfs, functions, &end?).hops;
                 tell_node(&mut hops, path.numa_node);
                 Some(InspectedPath { name: path.name, state: path.state, hops })
             })
             .collect();
     }
-    let mut way = way::walk(sysfs, functions, &block.place);
+    let mut way = path::walk(sysfs, functions, &block.place);
     tell_node(&mut way.hops, sysfs.value(&block.place, "numa_node", node).flatten());
     if way.hops.is_empty() { Vec::new() } else { vec![way] }
 }

@@ -24,7 +24,7 @@
 //! times are omitted by default, and money is in cents. Its figures can be compared with each other, not with figures
 //! of other programs.
 
-mod asked;
+mod derived;
 mod backend;
 pub mod check;
 pub mod contents;
@@ -62,7 +62,7 @@ mod transactions;
 mod user;
 mod value;
 
-pub use asked::{WORKLOAD_MARK, workload};
+pub use derived::{WORKLOAD_MARK, workload};
 pub use database::Database;
 pub use error::OltpError;
 pub use nurand::{Constants, nurand};

@@ -14,9 +14,9 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
 use lanemark_schema::result::Counter;
 
-mod asked;
+mod common;
 mod damage;
-use asked::{STOP, assert_consistent, load_into};
+use common::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 
@@ -35,7 +35,7 @@ fn running(users: u32) -> RunOptions {
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
         clock: Clock::Wall,
-        ..asked::running(users)
+        ..common::running(users)
     }
 }
 

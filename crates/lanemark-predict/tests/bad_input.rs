@@ -2,7 +2,7 @@
 
 mod laboratory;
 
-use laboratory::{Place, library, run, short_workload, system};
+use laboratory::{PlatformPort, library, run, short_workload, system};
 use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
 use lanemark_schema::result::{
@@ -10,7 +10,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration};
 
-fn place() -> Place {
+fn place() -> PlatformPort {
     ("workstation-x570".to_owned(), "m2".to_owned())
 }
 

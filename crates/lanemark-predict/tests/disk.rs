@@ -2,7 +2,7 @@
 
 mod laboratory;
 
-use laboratory::{Place, fitted, library, noisy, number, outcome, run, short_workload, system};
+use laboratory::{PlatformPort, fitted, library, noisy, number, outcome, run, short_workload, system};
 use lanemark_predict::PredictError;
 use lanemark_schema::result::{FittedParameter, RunResult};
 use lanemark_schema::units::Duration;
@@ -11,7 +11,7 @@ use lanemark_study::Library;
 
 const TEMPLATE: &str = "seagate-barracuda-1tb";
 
-fn place() -> Place {
+fn place() -> PlatformPort {
     ("workstation-z170".to_owned(), "sata".to_owned())
 }
 

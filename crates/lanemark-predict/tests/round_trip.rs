@@ -4,7 +4,7 @@
 mod laboratory;
 
 use laboratory::{
-    Place, Truth, fitted, library, middle_p90_most, noisy, run, short_workload, system,
+    PlatformPort, Truth, fitted, library, middle_p90_most, noisy, run, short_workload, system,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::Library;
@@ -71,7 +71,7 @@ fn plain(section: &Section<'_>, key: &str) -> String {
 }
 
 /// Returns every port of a platform that accepts `truth`.
-fn places(library: &Library, truth: &Truth) -> Vec<Place> {
+fn places(library: &Library, truth: &Truth) -> Vec<PlatformPort> {
     let mut places = Vec::new();
     for platform in library.names(LibraryKind::Platform) {
         if NO_HOSTS.iter().any(|out| platform.starts_with(out)) {
@@ -127,7 +127,7 @@ fn errors(seed: u64, requests: u64) -> Vec<f64> {
         }
     };
     let workload = short_workload(&library, 50);
-    let in_port = |place: &Place| system(&library, &truth.base, place, &truth.settings).unwrap();
+    let in_port = |place: &PlatformPort| system(&library, &truth.base, place, &truth.settings).unwrap();
     let measured = noisy(&run(&in_port(&here), &workload, seed + 1000), 0.03, seed + 2000);
     let (like, plug) = plug(&library, &truth.base);
     let fit = fitted(&library, &measured, &here, Some(like), &plug, requests);

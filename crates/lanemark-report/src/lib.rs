@@ -39,7 +39,7 @@ mod results_answer;
 mod run_table;
 mod sensitivity;
 mod series_csv;
-mod shown;
+mod readings;
 mod study_table;
 mod summary;
 mod sweep;

@@ -22,7 +22,7 @@ use crate::number::{
 use crate::over_time;
 use crate::run_table::{cpu_ns, warnings};
 use crate::sensitivity;
-use crate::shown;
+use crate::readings;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
@@ -101,7 +101,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
                 (None, None) => {}
             }
         }
-        None => match shown::sentences(test) {
+        None => match readings::sentences(test) {
             told if told.is_empty() => {
                 sheet.paragraph("No time budget: only a simulated path has one.");
             }

@@ -9,12 +9,12 @@ use lanemark_sim::SystemSpec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A task that sends its outcome to the test.
-struct Told(Sender<(Status, DueCompletion)>, bool);
+struct ReportingTask(Sender<(Status, DueCompletion)>, bool);
 
-impl Work for Told {
+impl Work for ReportingTask {
     fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
         if self.1 {
-            return Step::Flush(Box::new(Told(self.0, false)));
+            return Step::Flush(Box::new(ReportingTask(self.0, false)));
         }
         self.0.send((status, *due)).unwrap();
         Step::Answered(None)
@@ -63,7 +63,7 @@ fn bench(faults: &[Fault]) -> Bench {
 
 impl Bench {
     fn submit(&mut self, access: Access, flushed: bool) {
-        let (came, work) = (self.clock.now(), Box::new(Told(self.tell.clone(), flushed)));
+        let (came, work) = (self.clock.now(), Box::new(ReportingTask(self.tell.clone(), flushed)));
         self.core.submit(Request { access, thread: 0, came, work });
     }
 
@@ -154,7 +154,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     let core = Core::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
     let (engine, thread) = Engine::start(core).unwrap();
     for page in 0..50 {
-        let work = Box::new(Told(tell.clone(), false));
+        let work = Box::new(ReportingTask(tell.clone(), false));
         let access = access(Operation::Read, page * 31);
         engine.submit(Request { access, thread: 0, came: clock.now(), work });
         let (status, due) = told.recv().unwrap();
@@ -171,7 +171,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
 
 /// Submits a request for a distant page. The outcome is sent to `tell`.
 fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
-    let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
+    let (came, work) = (engine.clock().now(), Box::new(ReportingTask(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
 }
 

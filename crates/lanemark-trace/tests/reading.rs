@@ -30,9 +30,9 @@ fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
 }
 
 /// A request: its line, its time in ns, its device and its kind.
-type Told = (u64, Option<u64>, u32, Operation, u64, u64);
+type ArrivalFields = (u64, Option<u64>, u32, Operation, u64, u64);
 
-fn fields_of(arrivals: &[Arrival]) -> Vec<Told> {
+fn fields_of(arrivals: &[Arrival]) -> Vec<ArrivalFields> {
     let tell = |one: &Arrival| {
         let Access { operation, offset, length } = one.access;
         let at = one.at.map(|at| at.picoseconds() / 1_000);
@@ -42,7 +42,7 @@ fn fields_of(arrivals: &[Arrival]) -> Vec<Told> {
 }
 
 #[track_caller]
-fn expect(text: &str, format: Format, expected: &[Told]) {
+fn expect(text: &str, format: Format, expected: &[ArrivalFields]) {
     let reader = open(text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(reader.format(), format);
     let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();

@@ -20,7 +20,7 @@ const NAME_MAX: usize = 200;
 /// A request for the sentence: the systems of a page with their figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AnswerAsked {
+pub struct AnswerRequest {
     /// The systems in the order of the page.
     pub systems: Vec<Named>,
 }
@@ -45,7 +45,7 @@ pub struct Answer {
 }
 
 /// Returns the answer, or `None` if no system has figures.
-pub fn answer(asked: &AnswerAsked) -> Option<Answer> {
+pub fn answer(asked: &AnswerRequest) -> Option<Answer> {
     let mut systems: Vec<(String, &Figures)> = asked
         .systems
         .iter()

@@ -2,17 +2,17 @@
 
 use lanemark_schema::workload::Test;
 
-use crate::asked::{Places, SystemAsked, TestAsked};
+use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 use crate::machine;
 
 /// The file to which the command writes the test.
 const FILE: &str = "lanemark-test.toml";
 
 /// Returns a workload file with the one test.
-pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
+pub fn workload_file(asked: &TestRequest, test: &Test) -> String {
     let pattern = match asked.pattern {
-        Places::Sequential => "sequential",
-        Places::Random => "random",
+        OffsetOrder::Sequential => "sequential",
+        OffsetOrder::Random => "random",
     };
     format!(
         "[workload]\nname    = \"{name}\"\nrepeats = 5\naverage = \"mean\"\n\n[[test]]\nname        = \"{name}\"\n\
@@ -28,7 +28,7 @@ pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
 }
 
 /// Returns shell lines that write the test to a file and simulate it.
-pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
+pub fn shell(system: &SystemRequest, asked: &TestRequest, test: &Test) -> String {
     let file = workload_file(asked, test);
     let options = options(system);
     let (before, name) = named(system);
@@ -36,14 +36,14 @@ pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
 }
 
 /// Returns the command that simulates a workload of the library.
-pub fn shell_workload(system: &SystemAsked, workload: &str) -> String {
+pub fn shell_workload(system: &SystemRequest, workload: &str) -> String {
     let (before, name) = named(system);
     format!("{before}lanemark sim {name} {}{}\n", quoted(workload), options(system))
 }
 
 /// Returns a system's name for a shell and, before it, the line that writes this machine to a file if the system uses
 /// it.
-fn named(system: &SystemAsked) -> (String, String) {
+fn named(system: &SystemRequest) -> (String, String) {
     match machine::by_file(&system.system) {
         Some(name) => (
             format!("lanemark inspect --as-platform {} >/dev/null\n", machine::FILE),
@@ -53,7 +53,7 @@ fn named(system: &SystemAsked) -> (String, String) {
     }
 }
 
-fn options(system: &SystemAsked) -> String {
+fn options(system: &SystemRequest) -> String {
     let set = system.set.iter().map(|(parameter, value)| ("--set", format!("{parameter}={value}")));
     let faults = system.faults.iter().map(|fault| ("--fault", fault.clone()));
     set.chain(faults).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn the_workload_file_reads_as_the_test_that_was_asked() {
-        for (pattern, read_percent) in [(Places::Random, 70.0), (Places::Sequential, 33.5)] {
-            let asked = TestAsked {
+        for (pattern, read_percent) in [(OffsetOrder::Random, 70.0), (OffsetOrder::Sequential, 33.5)] {
+            let asked = TestRequest {
                 block: "16 KiB".to_owned(),
                 pattern,
                 read_percent,
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(quoted("a|b c"), "'a|b c'");
         assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
         assert_eq!(quoted("-x"), "'-x'");
-        let system = SystemAsked {
+        let system = SystemRequest {
             system: "a@b:c|d".to_owned(),
             set: vec![("drive.flash.read".to_owned(), "60 us".to_owned())],
             faults: vec!["power-cut at=2s".to_owned()],
@@ -111,7 +111,7 @@ mod tests {
             shell_workload(&system, "quick"),
             "lanemark sim 'a@b:c|d' quick --set 'drive.flash.read=60 us' --fault 'power-cut at=2s'\n"
         );
-        let here = SystemAsked {
+        let here = SystemRequest {
             system: "a@this-machine:sda".to_owned(),
             set: Vec::new(),
             faults: Vec::new(),

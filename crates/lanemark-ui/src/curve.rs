@@ -5,7 +5,7 @@ use std::time::Instant;
 use lanemark_lab::{Cancel, LabError};
 use lanemark_schema::workload::Test;
 
-use crate::asked::{AssembledSystem, is_quick};
+use crate::request::{AssembledSystem, is_quick};
 use crate::figures::Point;
 use crate::simulation::StepReport;
 use crate::suite::settled;

@@ -10,7 +10,7 @@ use lanemark_schema::workload::{Average, Test};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
-use crate::asked::AssembledSystem;
+use crate::request::AssembledSystem;
 use crate::fault_report::{FaultReport, reports};
 
 /// Utilisation at or above which a hop is the limit.
@@ -221,13 +221,13 @@ mod tests {
     use lanemark_study::Library;
 
     use super::*;
-    use crate::asked::SystemAsked;
+    use crate::request::SystemRequest;
 
     #[test]
     fn every_hop_has_the_formula_of_its_own_identity() {
         let library = Library::built_in();
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
-        let asked = SystemAsked { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
+        let asked = SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
         let asked = asked.assemble(&library).unwrap();
         let system = &asked.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();

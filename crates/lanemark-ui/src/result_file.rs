@@ -24,18 +24,18 @@ const NAME: &str = "the file";
 
 /// The tests of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FileTold {
+pub struct FileJson {
     /// The study's title, or the workload's name.
     title: String,
     /// The tests, grouped by system.
-    tests: Vec<TestTold>,
+    tests: Vec<TestJson>,
     /// Number of tests that are omitted because there are too many.
     left_out: usize,
 }
 
 /// One test with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TestTold {
+pub struct TestJson {
     /// The test's name.
     test: String,
     /// The target of the test.
@@ -53,29 +53,29 @@ pub struct TestTold {
     /// Whether the run was cut short.
     is_cut_short: bool,
     /// Throughput in MB/s, 10^6 bytes a second.
-    megabytes_per_second: Option<FigureTold>,
+    megabytes_per_second: Option<FigureJson>,
     /// Requests a second.
-    iops: Option<FigureTold>,
+    iops: Option<FigureJson>,
     /// Transactions a minute, if a database submitted the requests.
-    transactions_per_minute: Option<FigureTold>,
+    transactions_per_minute: Option<FigureJson>,
     /// Mean latency of the requests, or of the transactions if there are any.
-    latency_mean_us: Option<FigureTold>,
+    latency_mean_us: Option<FigureJson>,
     /// Percentiles for which there are enough requests, each with its latency.
     latency_us: Vec<(f64, f64)>,
 }
 
 /// A figure with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct FigureTold {
+pub struct FigureJson {
     /// The figure.
     value: f64,
     /// The interval, if there is one.
-    interval: Option<IntervalTold>,
+    interval: Option<IntervalJson>,
 }
 
 /// An interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct IntervalTold {
+pub struct IntervalJson {
     /// Lower end.
     low: f64,
     /// Upper end.
@@ -88,7 +88,7 @@ pub struct IntervalTold {
 ///
 /// # Errors
 /// Returns an error if the bytes are not text, or not a result that this program can read.
-pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
+pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     let text = input::decoded(bytes).map_err(|message| {
         LabError::input(format!("{NAME}: {message}"))
             .hint("drop a result of Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer")
@@ -102,7 +102,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
         }
     };
     let all: usize = runs.iter().map(|(_, run)| run.tests.len()).sum();
-    let tests: Vec<TestTold> = runs
+    let tests: Vec<TestJson> = runs
         .iter()
         .flat_map(|(label, run)| test_rows(label.as_deref(), run))
         .take(TESTS_MAX)
@@ -110,20 +110,20 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     if tests.is_empty() {
         return Err(LabError::input(format!("{NAME}: contains no test that ended")));
     }
-    Ok(FileTold { title, left_out: all - tests.len(), tests })
+    Ok(FileJson { title, left_out: all - tests.len(), tests })
 }
 
 fn test_rows<'r>(
     label: Option<&'r str>,
     run: &'r RunResult,
-) -> impl Iterator<Item = TestTold> + 'r {
+) -> impl Iterator<Item = TestJson> + 'r {
     let (own, how) = match &run.target {
         Target::Simulated(target) => (&target.system, "simulated"),
         Target::Measured(target) => (&target.path, "measured"),
         Target::Database(target) => (&target.name, "measured"),
     };
     let target = label.unwrap_or(own);
-    let row = move |name: String, test: &TestResult| TestTold {
+    let row = move |name: String, test: &TestResult| TestJson {
         test: name,
         target: target.to_owned(),
         how,
@@ -154,7 +154,7 @@ fn test_rows<'r>(
 }
 
 /// Returns the figures of a test, without its name and target.
-fn figures(result: &TestResult) -> TestTold {
+fn figures(result: &TestResult) -> TestJson {
     let transactions = result.transactions_per_minute();
     // Only the device counts the requests of a real database.
     let are_counted = transactions.is_none() || result.iops.value > 0.0;
@@ -172,7 +172,7 @@ fn figures(result: &TestResult) -> TestTold {
         true => result.of_transactions(|all| Some(all.response.mean_ns())),
         false => Some(result.latency_mean_ns),
     };
-    TestTold {
+    TestJson {
         test: String::new(),
         target: String::new(),
         how: "",
@@ -209,21 +209,21 @@ enum Sense {
 }
 
 /// Converts a statistic to a unit, with the interval of the prediction or else of the repeats.
-fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureTold {
+fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureJson {
     let value = statistic.value / unit;
     let of_repeats = || {
         let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
         let told = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
-        told.map(|(low, high, of)| IntervalTold { low: low / unit, high: high / unit, of })
+        told.map(|(low, high, of)| IntervalJson { low: low / unit, high: high / unit, of })
     };
     let predicted = result.interval.as_ref().map(|one| {
         let (low, high) = match sense {
             Sense::Rate => (value * one.low_ratio, value * one.high_ratio),
             Sense::Time => (value / one.high_ratio, value / one.low_ratio),
         };
-        IntervalTold { low, high, of: "80%" }
+        IntervalJson { low, high, of: "80%" }
     });
-    FigureTold { value, interval: predicted.or_else(of_repeats) }
+    FigureJson { value, interval: predicted.or_else(of_repeats) }
 }
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
         lab.run(&system, &workload, &Default::default(), &mut |_| {}).unwrap()
     }
 
-    fn told_of(run: &RunResult) -> TestTold {
+    fn told_of(run: &RunResult) -> TestJson {
         let told = read(serde_json::to_vec(run).unwrap()).unwrap();
         assert_eq!((told.tests.len(), told.left_out), (1, 0));
         told.tests.into_iter().next().unwrap()
@@ -272,7 +272,7 @@ mod tests {
 
         run.tests[0].iops = Statistic::of(&[100.0, 110.0], Average::Mean);
         let interval = told_of(&run).iops.unwrap().interval.unwrap();
-        assert_eq!(interval, IntervalTold { low: 100.0, high: 110.0, of: "all" });
+        assert_eq!(interval, IntervalJson { low: 100.0, high: 110.0, of: "all" });
         run.tests[0].iops = Statistic::of(&[100.0], Average::Mean);
         assert_eq!(told_of(&run).iops.unwrap().interval, None);
     }

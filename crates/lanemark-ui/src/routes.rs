@@ -22,10 +22,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use crate::answer::{self, AnswerAsked};
-use crate::asked::{SLOTS, SystemAsked, TestAsked};
+use crate::answer::{self, AnswerRequest};
+use crate::request::{SLOTS, SystemRequest, TestRequest};
 use crate::curve::Curve;
-use crate::find::{self, FindAsked};
+use crate::find::{self, FindRequest};
 use crate::guard::Guard;
 use crate::jobs::Jobs;
 use crate::machine::{self, Machine};
@@ -64,8 +64,8 @@ pub struct Server {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AboutSystem {
-    system: SystemAsked,
-    test: TestAsked,
+    system: SystemRequest,
+    test: TestRequest,
 }
 
 /// A request for a simulation.
@@ -74,8 +74,8 @@ struct AboutSystem {
 struct Simulate {
     page: String,
     slot: u8,
-    system: SystemAsked,
-    test: TestAsked,
+    system: SystemRequest,
+    test: TestRequest,
 }
 
 /// A request for the tests of a workload.
@@ -84,7 +84,7 @@ struct Simulate {
 struct SimulateAll {
     page: String,
     slot: u8,
-    system: SystemAsked,
+    system: SystemRequest,
     /// A workload of the library.
     #[serde(default)]
     workload: Option<String>,
@@ -97,19 +97,19 @@ struct SimulateAll {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SaveStudy {
-    systems: Vec<SystemAsked>,
-    test: TestAsked,
+    systems: Vec<SystemRequest>,
+    test: TestRequest,
 }
 
 /// A study file in an answer.
 #[derive(Serialize)]
-struct StudyTold {
+struct StudyJson {
     text: String,
 }
 
 /// A system in an answer.
 #[derive(Serialize)]
-struct SystemTold {
+struct SystemJson {
     system: String,
     drive: String,
     platform: String,
@@ -124,7 +124,7 @@ struct SystemTold {
 
 /// An error in an answer.
 #[derive(Serialize)]
-struct ErrorTold<'e> {
+struct ErrorJson<'e> {
     message: &'e str,
     hint: Option<&'e str>,
 }
@@ -142,7 +142,7 @@ impl From<LabError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self(status, error) = self;
-        let told = ErrorTold { message: &error.message, hint: error.hint.as_deref() };
+        let told = ErrorJson { message: &error.message, hint: error.hint.as_deref() };
         let json = serde_json::to_vec(&told).unwrap_or_default();
         (status, [(header::CONTENT_TYPE, "application/json")], json).into_response()
     }
@@ -352,7 +352,7 @@ async fn study(
     let made = made.await;
     drop(permit);
     let broke = |_| Problem::from(LabError::run("the study could not be created"));
-    Ok(json(&StudyTold { text: made.map_err(broke)?? }))
+    Ok(json(&StudyJson { text: made.map_err(broke)?? }))
 }
 
 /// Answers a search box. The running machine is read if the text names it and it was not read before.
@@ -361,7 +361,7 @@ async fn find_systems(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: FindAsked = question(&headers, body).await?;
+    let asked: FindRequest = question(&headers, body).await?;
     let has_machine =
         server.library().names(LibraryKind::Platform).iter().any(|one| one == machine::NAME);
     if find::names_machine(&asked.text) && !has_machine {
@@ -376,7 +376,7 @@ async fn find_systems(
 }
 
 async fn answer(headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let asked: AnswerAsked = question(&headers, body).await?;
+    let asked: AnswerRequest = question(&headers, body).await?;
     if asked.systems.len() > usize::from(SLOTS) {
         let text = format!("an answer has up to {SLOTS} systems");
         return Err(wrong(StatusCode::BAD_REQUEST, &text));
@@ -416,7 +416,7 @@ async fn system(
         let own = asked.system.assemble(&library)?;
         let view = path::view(&own.system, &test, None);
         let target = &own.system.target;
-        Ok::<_, LabError>(SystemTold {
+        Ok::<_, LabError>(SystemJson {
             system: target.system.clone(),
             drive: target.drive.clone(),
             platform: target.platform.clone(),

@@ -8,7 +8,7 @@ use lanemark_study::rated::FileValue;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, catalogue};
 
-use crate::asked::{SystemAsked, TestAsked};
+use crate::request::{SystemRequest, TestRequest};
 use crate::{command, machine};
 
 /// Returns the study of `systems` with one test.
@@ -17,11 +17,11 @@ use crate::{command, machine};
 /// Returns an error if a system does not assemble.
 pub fn study(
     library: &Library,
-    systems: &[SystemAsked],
-    asked: &TestAsked,
+    systems: &[SystemRequest],
+    asked: &TestRequest,
     test: &Test,
 ) -> Result<String, LabError> {
-    let named = |system: &SystemAsked| {
+    let named = |system: &SystemRequest| {
         system.assemble(library)?;
         let file = machine::by_file(&system.system);
         Ok((SystemName::parse(file.as_ref().unwrap_or(&system.system))?, file.is_some()))
@@ -50,7 +50,7 @@ fn write_system(
     text: &mut String,
     library: &Library,
     number: usize,
-    system: &SystemAsked,
+    system: &SystemRequest,
     name: &SystemName,
 ) {
     let drive = catalogue::drive(library, &name.drive).map(|entry| entry.name);
@@ -103,13 +103,13 @@ mod tests {
     use lanemark_study::Study;
 
     use super::*;
-    use crate::asked::Places;
+    use crate::request::OffsetOrder;
     use crate::simulation::{Simulation, StepReport};
 
-    fn test() -> TestAsked {
-        TestAsked {
+    fn test() -> TestRequest {
+        TestRequest {
             block: "4 KiB".to_owned(),
-            pattern: Places::Random,
+            pattern: OffsetOrder::Random,
             read_percent: 100.0,
             queue_depth: 4,
             threads: 1,
@@ -117,8 +117,8 @@ mod tests {
         }
     }
 
-    fn system(name: &str, set: &[(&str, &str)], faults: &[&str]) -> SystemAsked {
-        SystemAsked {
+    fn system(name: &str, set: &[(&str, &str)], faults: &[&str]) -> SystemRequest {
+        SystemRequest {
             system: name.to_owned(),
             set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             faults: faults.iter().map(|&fault| fault.to_owned()).collect(),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     /// Saves the study of `systems` and opens the file again.
-    fn opened(library: &Library, systems: &[SystemAsked]) -> Study {
+    fn opened(library: &Library, systems: &[SystemRequest]) -> Study {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.toml");
         let asked = test();

@@ -16,7 +16,7 @@ use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watch
 use lanemark_study::Library;
 use serde::Serialize;
 
-use crate::asked::{AssembledSystem, End, ending};
+use crate::request::{AssembledSystem, End, ending};
 use crate::figures::{Figures, Point};
 
 /// The seed of all simulations, the same as on the command line.
@@ -256,16 +256,16 @@ mod tests {
     use lanemark_schema::units::Bytes;
 
     use super::*;
-    use crate::asked::{Places, SystemAsked, TestAsked};
+    use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 
     #[test]
     fn a_repeat_that_fills_a_buffer_is_made_longer_where_that_is_no_trouble() {
         let name = "samsung-950-pro-512gb@workstation-z170:m2".to_owned();
-        let system = SystemAsked { system: name, set: Vec::new(), faults: Vec::new() };
+        let system = SystemRequest { system: name, set: Vec::new(), faults: Vec::new() };
         let asked = system.assemble(&Library::built_in()).unwrap();
-        let test = TestAsked {
+        let test = TestRequest {
             block: "4 KiB".to_owned(),
-            pattern: Places::Random,
+            pattern: OffsetOrder::Random,
             read_percent: 0.0,
             queue_depth: 1,
             threads: 1,

@@ -9,7 +9,7 @@ use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
-use crate::asked::{AssembledSystem, End, ending, is_quick};
+use crate::request::{AssembledSystem, End, ending, is_quick};
 use crate::figures::Figures;
 use crate::simulation::{
     StepReport, converges, first_requests, longer, repeat_time, run, whole_time,

@@ -8,7 +8,7 @@ use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Study};
-use lanemark_ui::asked::{AssembledSystem, Places, SystemAsked, TestAsked};
+use lanemark_ui::request::{AssembledSystem, OffsetOrder, SystemRequest, TestRequest};
 use lanemark_ui::simulation::Simulation;
 use lanemark_ui::{listing, saved, suite};
 
@@ -58,7 +58,7 @@ fn any_question_has_an_answer() {
     };
     let plain = |name: &str| {
         let (set, faults) = (Vec::new(), Vec::new());
-        SystemAsked { system: name.to_owned(), set, faults }
+        SystemRequest { system: name.to_owned(), set, faults }
     };
     let mut rng = Rng::new(StreamKey { seed: 17, test: 0, repeat: 0, thread: 0 });
     let (mut figures, mut errors) = (0, 0);
@@ -92,15 +92,15 @@ fn any_question_has_an_answer() {
         let some_fault = rng.unit() < 0.2;
         let faults =
             some_fault.then(|| (*pick(&mut rng, &FAULTS)).to_owned()).into_iter().collect();
-        let system = SystemAsked { system: name, set, faults };
+        let system = SystemRequest { system: name, set, faults };
         let is_odd = rng.unit() < 0.3;
         let mut of = |usual: usize, all: usize| {
             let end = if is_odd { all } else { usual };
             (rng.unit() * end as f64) as usize % end
         };
-        let test = TestAsked {
+        let test = TestRequest {
             block: BLOCKS[of(5, 8)].to_owned(),
-            pattern: [Places::Sequential, Places::Random][of(2, 2)],
+            pattern: [OffsetOrder::Sequential, OffsetOrder::Random][of(2, 2)],
             read_percent: [0.0, 33.3, 100.0, -1.0, f64::NAN][of(3, 5)],
             queue_depth: [1, 2, 32, 1024, 0, u32::MAX][of(3, 6)],
             threads: [1, 4, 0, 4096][of(2, 4)],
@@ -115,7 +115,7 @@ fn any_question_has_an_answer() {
 }
 
 /// Saves a question as a study with the same system.
-fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &AssembledSystem, library: &Library) {
+fn can_be_saved(system: &SystemRequest, test: &TestRequest, own: &AssembledSystem, library: &Library) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
     let (file, text) =
         (tempfile::Builder::new().suffix(".toml").tempfile().unwrap(), text.unwrap());
@@ -127,7 +127,7 @@ fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &AssembledSystem, l
 }
 
 /// Whether a question has figures, and no error.
-fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
+fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool {
     let (Ok(read), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
     can_be_saved(system, test, &own, library);
     let test = read;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use lanemark_schema::result::StudyOutcome;
 
-use super::asked::StudyParts;
+use super::study_parts::StudyParts;
 use super::turn::{Bench, Cost, LoadedContents, Turn, TurnOutcome, TurnTimes, processor_us};
 use crate::failure::Failure;
 use crate::progress::Progress;

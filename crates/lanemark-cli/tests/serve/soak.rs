@@ -17,14 +17,14 @@ const PART: u64 = 16 << 20;
 const THREADS: u64 = 4;
 
 /// An interface to the drive.
-trait Way {
+trait BlockInterface {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8>;
     fn write(&mut self, offset: u64, bytes: &[u8], stored: bool);
     fn zero(&mut self, offset: u64, length: u64, hole: bool);
     fn flush(&mut self);
 }
 
-impl Way for NbdClient {
+impl BlockInterface for NbdClient {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8> {
         self.read(offset, length as u32).unwrap().unwrap()
     }
@@ -42,7 +42,7 @@ impl Way for NbdClient {
     }
 }
 
-impl Way for fs::File {
+impl BlockInterface for fs::File {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8> {
         let mut bytes = vec![0; length as usize];
         self.read_exact_at(&mut bytes, offset).unwrap();
@@ -76,7 +76,7 @@ fn sector(part: u64, at: u64, write: u64) -> [u8; 512] {
 }
 
 /// Runs random operations in a part of the drive. The data of each read is compared with the last write.
-fn operations(way: &mut dyn Way, part: u64, number: u64) -> u64 {
+fn operations(way: &mut dyn BlockInterface, part: u64, number: u64) -> u64 {
     let mut random = Rng::new(StreamKey::from_seed(part));
     // The number of the last write of each sector; 0 for zeroes.
     let mut model = vec![0u64; (PART / 512) as usize];
@@ -123,7 +123,7 @@ fn random_operations_by_all_ways_find_what_was_written() {
     let compared: u64 = std::thread::scope(|scope| {
         let parts: Vec<_> = (0..THREADS)
             .map(|part| {
-                let mut way: Box<dyn Way + Send> = match part % 2 {
+                let mut way: Box<dyn BlockInterface + Send> = match part % 2 {
                     0 => Box::new(server.client()),
                     _ => Box::new(open(&server.path("disk"))),
                 };

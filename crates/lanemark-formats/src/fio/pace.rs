@@ -6,7 +6,7 @@ use lanemark_schema::workload::{Interval, Load, Process, Requests, Rounds, Test,
 use super::direction::Direction;
 use super::job::{Findings, Job};
 use super::number::{self, Size, Unit};
-use super::place::JobRange;
+use super::range::JobRange;
 use crate::error::SupportLevel;
 
 /// Rounds of the window in which a test must be steady.

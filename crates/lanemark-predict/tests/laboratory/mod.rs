@@ -24,7 +24,7 @@ pub(crate) struct Truth {
 }
 
 /// A port of a platform.
-pub(crate) type Place = (String, String);
+pub(crate) type PlatformPort = (String, String);
 
 pub(crate) fn library() -> Library {
     Library::in_folder(&project().join("library")).unwrap()
@@ -55,7 +55,7 @@ pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(Calibration, L
 pub(crate) fn system(
     library: &Library,
     drive: &str,
-    place: &Place,
+    place: &PlatformPort,
     settings: &[(String, String)],
 ) -> Option<System> {
     let (platform, port) = place;
@@ -131,7 +131,7 @@ fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
 pub(crate) fn fitted(
     library: &Library,
     run: &RunResult,
-    place: &Place,
+    place: &PlatformPort,
     like: Option<&str>,
     settings: &[(String, String)],
     requests: u64,
@@ -143,7 +143,7 @@ pub(crate) fn fitted(
 pub(crate) fn outcome(
     library: &Library,
     runs: &[RunResult],
-    place: &Place,
+    place: &PlatformPort,
     like: Option<&str>,
     settings: &[(String, String)],
     requests: u64,

@@ -116,7 +116,7 @@ struct Plot {
 }
 
 /// A test over time, ready to draw.
-struct Shown<'r> {
+struct TestSeries<'r> {
     label: &'r str,
     caption: String,
     test: &'r Test,
@@ -124,14 +124,14 @@ struct Shown<'r> {
     series: &'r Series,
 }
 
-impl Shown<'_> {
+impl TestSeries<'_> {
     fn has_latencies(&self) -> bool {
         self.series.points.iter().any(|point| !point.latency_steps.is_empty())
     }
 }
 
 /// Returns the tests that have a series, each by its first sample with a series.
-fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
+fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
     let several = runs.len() > 1;
     let mut all = Vec::new();
     for (label, run) in runs {
@@ -143,7 +143,7 @@ fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
             let Some(series) = &sample.series else { continue };
             let name = &result.test.name;
             let caption = if several { format!("{name}: {label}") } else { name.clone() };
-            all.push(Shown { label, caption, test: &result.test, sample, series });
+            all.push(TestSeries { label, caption, test: &result.test, sample, series });
         }
     }
     all
@@ -151,10 +151,10 @@ fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
 
 /// Draws all tests over time.
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
-    let all = shown(runs);
-    let heat = all.iter().any(Shown::has_latencies);
+    let all = test_series(runs);
+    let heat = all.iter().any(TestSeries::has_latencies);
     let drawing =
-        |one: &Shown<'_>| Drawing { title: one.caption.clone(), image: draw(one, Size::WHOLE).0 };
+        |one: &TestSeries<'_>| Drawing { title: one.caption.clone(), image: draw(one, Size::WHOLE).0 };
     Picture {
         entries: if heat { heat::entries() } else { Vec::new() },
         figures: all.iter().map(drawing).collect(),
@@ -174,9 +174,9 @@ pub(super) struct Rate {
 
 /// Returns the rate of each test over time as a chart.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
-    let all = shown(runs);
+    let all = test_series(runs);
     let size = Size::of(all.len());
-    let chart = |one: &Shown<'_>| {
+    let chart = |one: &TestSeries<'_>| {
         let series = one.series.condensed(size.steps);
         let (unit, seconds) = over_time::time_unit(one.series.elapsed());
         let plots = plots(one.test, &series, size);
@@ -222,10 +222,10 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
 
 /// Returns the section's content, or `None` if no run has a series.
 pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
-    let all = shown(runs);
+    let all = test_series(runs);
     (!all.is_empty()).then(|| {
         html! {
-            @if all.iter().any(Shown::has_latencies) { (picture::legend(&heat::entries())) }
+            @if all.iter().any(TestSeries::has_latencies) { (picture::legend(&heat::entries())) }
             @match Size::of(all.len()) {
                 size if size.is_small() => (small::section(&all, size)),
                 size => {
@@ -238,7 +238,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// Draws a test over time as wide as the page, with its numbers below.
-fn whole(one: &Shown<'_>, size: Size) -> Markup {
+fn whole(one: &TestSeries<'_>, size: Size) -> Markup {
     html! {
         figure class="time" {
             figcaption { (one.caption) }
@@ -257,8 +257,8 @@ fn whole(one: &Shown<'_>, size: Size) -> Markup {
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
-fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
-    let Shown { ref caption, test, sample, series, .. } = *one;
+fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
+    let TestSeries { ref caption, test, sample, series, .. } = *one;
     let shown = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;

@@ -3,7 +3,7 @@
 //! A thread's stream depends only on (seed, test, repeat, thread) and not on events during the test, so a faster target
 //! receives the same offsets in the same order.
 
-use super::places::{Field, Places};
+use super::addresses::{Field, AddressRule};
 use super::{Mix, Requests, Test};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
@@ -45,7 +45,7 @@ pub struct Access {
 #[derive(Clone, Debug)]
 pub struct Accesses {
     rng: Rng,
-    places: Places,
+    rule: AddressRule,
     read_share: f64,
     trim_share: f64,
     block: Bytes,
@@ -69,10 +69,10 @@ impl Accesses {
 
     /// Creates the stream of thread `key.thread` for the `requests` of `test`.
     pub fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
-        let Field { start, step, places } = Field::of(test, requests, key);
+        let Field { start, step, rule } = Field::of(test, requests, key);
         Self {
             rng: Rng::new(key),
-            places,
+            rule,
             read_share: requests.read_share.get(),
             trim_share: requests.mix.trim_share.get(),
             block: test.block,
@@ -96,7 +96,7 @@ impl Accesses {
             };
         }
         let length = self.length();
-        let place = self.places.next(&mut self.rng, length.get());
+        let place = self.rule.next(&mut self.rng, length.get());
         let operation = self.operation();
         self.written += u32::from(operation == Operation::Write && self.flush_every.is_some());
         Access { operation, offset: Bytes(self.start + place * self.step), length }

@@ -26,7 +26,7 @@ mod load;
 mod mix;
 mod paged;
 mod pattern;
-mod places;
+mod addresses;
 mod requests;
 mod rounds;
 mod saved;

@@ -9,7 +9,7 @@
 //! has marked as dead.
 
 mod file;
-mod place;
+mod mount_point;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::attach::{Disk, FreeLoopDevice};
 use crate::connection::Shared;
 use crate::undo;
 use file::ServedFile;
-pub use place::{DISKS, MountError};
-use place::{MountPoint, SOURCE};
+pub use mount_point::{DISKS, MountError};
+use mount_point::{MountPoint, SOURCE};
 
 /// A mounted file. It is unmounted when it is dropped.
 pub struct Mount {
@@ -61,7 +61,7 @@ impl Mount {
         let session = mounted.map_err(|error| MountError::of_mount(path, error))?;
         let own = place.path().to_owned();
         let undone = undo::later(move || {
-            let _ = place::unmount(&own);
+            let _ = mount_point::unmount(&own);
         });
         Ok((Self { session: Some(session), place, ended, undone }, told))
     }
@@ -84,7 +84,7 @@ impl Mount {
 
     fn close(&mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
-        let is_open = self.undone.cancel() && place::unmount(self.path()).unwrap_or(true);
+        let is_open = self.undone.cancel() && mount_point::unmount(self.path()).unwrap_or(true);
         self.ended.store(true, Ordering::SeqCst);
         // The threads end with the last program that has the file open, or with this process.
         drop(session);
@@ -131,7 +131,7 @@ impl Mounts {
         let free = FreeLoopDevice::find().map_err(of_loop)?;
         let (path, cleared) = match path {
             Some(path) => (path.to_owned(), None),
-            None => place::of_disk().map_err(of_loop)?,
+            None => mount_point::of_disk().map_err(of_loop)?,
         };
         let told = self.mount(&path)?.or(cleared);
         let file = self.file.as_ref().map(Mount::open).transpose().map_err(of_loop)?;

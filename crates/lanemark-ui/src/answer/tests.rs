@@ -46,7 +46,7 @@ fn system(name: &str, hops: Vec<HopFigures>) -> Named {
 }
 
 fn answer_of(systems: Vec<Named>) -> Answer {
-    answer(&AnswerAsked { systems }).unwrap()
+    answer(&AnswerRequest { systems }).unwrap()
 }
 
 #[test]
@@ -133,12 +133,12 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
 
 #[test]
 fn systems_without_figures_have_no_answer() {
-    assert_eq!(answer(&AnswerAsked { systems: Vec::new() }), None);
+    assert_eq!(answer(&AnswerRequest { systems: Vec::new() }), None);
     let mut empty = system("A", Vec::new());
     empty.figures.iops = 0.0;
-    assert_eq!(answer(&AnswerAsked { systems: vec![empty.clone()] }), None);
+    assert_eq!(answer(&AnswerRequest { systems: vec![empty.clone()] }), None);
     empty.figures.iops = f64::NAN;
-    assert_eq!(answer(&AnswerAsked { systems: vec![empty.clone()] }), None);
+    assert_eq!(answer(&AnswerRequest { systems: vec![empty.clone()] }), None);
     (empty.figures.iops, empty.figures.megabytes_per_second) = (5.0, f64::INFINITY);
     empty.name = "x".repeat(100_000);
     let long = answer_of(vec![empty]);

@@ -10,7 +10,7 @@ use super::super::grid::grid;
 use super::super::heat::{self, Heat};
 use super::super::picture::{self, Entry};
 use super::super::svg::{Image, image, num};
-use super::{BELOW, LEFT, Plot, RIGHT, Shown, Size, marked, marks, plots, shading, spans};
+use super::{BELOW, LEFT, Plot, RIGHT, TestSeries, Size, marked, marks, plots, shading, spans};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -22,8 +22,8 @@ const GAP: f64 = 8.0;
 const AXIS: f64 = 18.0;
 
 /// Draws many tests over time: the runs of each test next to each other with one table below them.
-pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
-    let mut groups: Vec<(&str, Vec<&Shown<'_>>)> = Vec::new();
+pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
+    let mut groups: Vec<(&str, Vec<&TestSeries<'_>>)> = Vec::new();
     for one in all {
         let name = one.test.name.as_str();
         match groups.iter_mut().find(|(known, _)| *known == name) {
@@ -64,7 +64,7 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
 
 /// Returns the legend of the shaded areas of all drawings, each once, and of the marks if the drawings do not label
 /// them.
-pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
+pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<Entry> {
     let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
     for one in all {
         let shades = spans(one.sample, one.series).into_iter();
@@ -84,7 +84,7 @@ pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
 }
 
 /// Describes the drawing as text, with the name of its group for the first plot.
-pub(super) fn alt_text(one: &Shown<'_>, plots: &[Plot]) -> String {
+pub(super) fn alt_text(one: &TestSeries<'_>, plots: &[Plot]) -> String {
     let ends = plots.iter().enumerate().map(|(index, plot)| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let [first, last] = [known.first(), known.last()]
@@ -96,7 +96,7 @@ pub(super) fn alt_text(one: &Shown<'_>, plots: &[Plot]) -> String {
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
-pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
+pub(super) fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let series = one.series.condensed(size.steps);
     let (all, width) = (one.series.elapsed(), size.width - LEFT - RIGHT);
     let place = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
@@ -163,7 +163,7 @@ mod tests {
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();
             let point = Point { reads: 3 * u64::from(rows), latency_steps, ..Point::default() };
             let series = Series { interval: second, last: second, points: vec![point; 4] };
-            let shown = Shown {
+            let shown = TestSeries {
                 label: "run",
                 caption: "a test".to_owned(),
                 test: &test,

@@ -13,9 +13,9 @@ const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const TEST: &str = "crystaldiskmark-5:4k-read";
 
 /// A folder on the disk of the checkout, in which commands run.
-struct Place(TempDir);
+struct WorkFolder(TempDir);
 
-impl Place {
+impl WorkFolder {
     fn new() -> Self {
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -73,7 +73,7 @@ impl Place {
 
 #[test]
 fn twelve_runs_at_once_are_twelve_results() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let runs: Vec<_> = (0..12)
         .map(|seed: i32| {
             let seed = seed.to_string();
@@ -104,7 +104,7 @@ fn twelve_runs_at_once_are_twelve_results() {
 
 #[test]
 fn a_file_has_one_writer_at_a_time() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let mut slow = place.command(&["sim", NVME, "crystaldiskmark-8", "--duration", "1000 s"]);
     let mut slow = slow.args(["--out", "one.json"]).stderr(Stdio::null()).spawn().unwrap();
     let lock = place.path(".lanemark-one.json.lock");
@@ -128,7 +128,7 @@ fn a_file_has_one_writer_at_a_time() {
 
 #[test]
 fn what_cannot_be_written_is_told_before_anything_runs() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.write("good.html", "mine");
     fs::create_dir(place.path("folder")).unwrap();
     let target = ["bench", "target.dat", "--size", "1MiB", "--duration", "10s"];
@@ -155,7 +155,7 @@ fn what_cannot_be_written_is_told_before_anything_runs() {
 
 #[test]
 fn an_older_file_stays_until_the_new_one_is_whole() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let page = place.path("page.html");
     place.ends(&["sim", NVME, TEST, "--html", "page.html"], 0);
     let old = fs::read_to_string(&page).unwrap();
@@ -175,7 +175,7 @@ fn an_older_file_stays_until_the_new_one_is_whole() {
 fn files_are_written_whoever_reads_the_messages() {
     for (number, stderr) in ["full", "closed pipe"].into_iter().enumerate() {
         for stdout in ["full", "closed pipe"] {
-            let place = Place::new();
+            let place = WorkFolder::new();
             let end = |what: &str| match what {
                 "full" => Stdio::from(File::options().write(true).open("/dev/full").unwrap()),
                 _ => {
@@ -197,7 +197,7 @@ fn files_are_written_whoever_reads_the_messages() {
 
 #[test]
 fn what_cannot_be_saved_any_more_is_printed() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let target = ["bench", "t.dat", "--size", "1MiB", "--duration", "200ms", "--repeats", "1"];
     let mut run = place.command(&[&target[..], &["--out", "gone"]].concat());
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -218,7 +218,7 @@ fn what_cannot_be_saved_any_more_is_printed() {
 
 #[test]
 fn no_command_panics_without_a_stderr() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     place.result();
     for arguments in [
         &["report", "result.json", "--html", "p.html"][..],
@@ -240,7 +240,7 @@ fn no_command_panics_without_a_stderr() {
 
 #[test]
 fn what_is_no_regular_file_is_refused_at_once() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for name in ["pipe.json", "pipe.fio", "pipe.icf", "pipe.csv", "pipe.toml", "pipe"] {
         let made = Command::new("mkfifo").arg(place.path(name)).status().unwrap();
         assert!(made.success());
@@ -275,7 +275,7 @@ fn what_is_no_regular_file_is_refused_at_once() {
 
 #[test]
 fn a_job_file_includes_what_lies_beside_it_and_tells_nothing_of_the_rest() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     fs::create_dir(place.path("jobs")).unwrap();
     place.write("secret", "root:x:0:0\nhunter2\n");
     place.write("jobs/words", "rw=randread\nhunter2\n");
@@ -302,7 +302,7 @@ fn a_job_file_includes_what_lies_beside_it_and_tells_nothing_of_the_rest() {
 
 #[test]
 fn a_path_below_dev_that_is_no_device_is_refused() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     for path in ["/dev/lanemark-nonexist", "/dev/lanemark/nonexist", "/dev"] {
         let (_, said) = place.ends(&["bench", path, "--size", "1MiB"], 2);
         assert!(said.contains("there is no such device"), "{said}");
@@ -312,7 +312,7 @@ fn a_path_below_dev_that_is_no_device_is_refused() {
 
 #[test]
 fn results_that_cannot_be_are_damaged() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let good = place.result();
     let said_of = |change: &dyn Fn(&mut Value)| {
         let mut bad = good.clone();
@@ -360,7 +360,7 @@ fn results_that_cannot_be_are_damaged() {
 
 #[test]
 fn what_is_written_can_be_read() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let page = ["--html", "p.html"];
     // Few requests in a very long time.
     let text = "[workload]\nname = \"slow\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"slow\"\n\
@@ -383,7 +383,7 @@ fn what_is_written_can_be_read() {
 
 #[test]
 fn names_do_nothing_to_a_terminal_or_a_table() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let evil = "4K\u{1b}]0;pwned\u{7}\u{1b}[2J\u{202e}daer\u{2066}\r\n,x\u{9b}31m";
     let mut run = place.result();
     run["tests"][0]["test"]["name"] = Value::from(evil);
@@ -433,7 +433,7 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
 
 #[test]
 fn the_next_run_cleans_what_a_killed_one_left() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     fs::create_dir(place.path("results")).unwrap();
     for name in [".lanemark-x.json.lock", ".lanemark-x.json-7-0.tmp", ".tmpSomebody", "notes"] {
         place.write(&format!("results/{name}"), "");
@@ -443,7 +443,7 @@ fn the_next_run_cleans_what_a_killed_one_left() {
     assert_eq!(names.len(), 3, "{names:?}");
     assert_eq!((names[0].as_str(), names[1].as_str()), (".tmpSomebody", "notes"));
     // A failed run leaves no folder.
-    let other = Place::new();
+    let other = WorkFolder::new();
     other.ends(&["sim", NVME, TEST, "--size", "1TB"], 2);
     other.ends(&["bench", "/nonexistent/x", "--size", "1MiB"], 2);
     assert!(other.names(".").is_empty(), "{:?}", other.names("."));
@@ -451,7 +451,7 @@ fn the_next_run_cleans_what_a_killed_one_left() {
 
 #[test]
 fn an_oltp_run_says_what_it_is() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let run = ["oltp", "load", "--warehouses", "1", "--scale", "100"];
     place.ends(&run, 0);
     let run = ["oltp", "run", "--duration", "300 ms", "--ramp", "0 s", "--out", "o.json"];
@@ -472,7 +472,7 @@ fn an_oltp_run_says_what_it_is() {
 
 #[test]
 fn whatif_finds_what_is_wrong_before_it_simulates() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
     place.write("fit.json", "{}");
     for (change, part) in [
@@ -494,7 +494,7 @@ fn whatif_finds_what_is_wrong_before_it_simulates() {
 
 #[test]
 fn a_warning_is_reported_once_with_its_tests() {
-    let place = Place::new();
+    let place = WorkFolder::new();
     let warnings = |text: &str| text.lines().filter(|line| line.starts_with("! ")).count();
     let (told, _) =
         place.ends(&["sim", NVME, TEST, "--repeats", "1", "--full", "--detail", "--explain"], 0);

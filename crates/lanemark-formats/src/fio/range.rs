@@ -135,7 +135,7 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
 
 /// Assigns every job its part of a target of `target_size`, if that is known. Returns `None` for a job whose part
 /// cannot be determined.
-pub(crate) fn place(
+pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
     found: &mut Findings,

@@ -9,12 +9,12 @@ pub(super) struct Field {
     pub(super) start: u64,
     /// Distance between the field's addresses, in bytes.
     pub(super) step: u64,
-    pub(super) places: Places,
+    pub(super) rule: AddressRule,
 }
 
 /// The rule that determines the next address.
 #[derive(Clone, Debug)]
-pub(super) enum Places {
+pub(super) enum AddressRule {
     Sequential {
         next: u64,
         count: u64,
@@ -78,35 +78,35 @@ impl Field {
             false => test.offset.get(),
         };
         let mut step_taken = step;
-        let places = match &requests.pattern {
+        let rule = match &requests.pattern {
             Pattern::Sequential if several => {
                 let unit = requests.alignment.get();
                 step_taken = unit;
                 // In units of the alignment; `step` is a multiple of it.
                 let whole = count * (step / unit);
                 let largest = test.block.get().div_ceil(unit);
-                Places::Running { next: 0, count: whole, largest, step: unit }
+                AddressRule::Running { next: 0, count: whole, largest, step: unit }
             }
-            Pattern::Sequential => Places::Sequential { next: 0, count },
-            Pattern::Backward => Places::Backward { next: count, count },
-            Pattern::Uniform => Places::Uniform { count },
-            Pattern::Shuffled => Places::Shuffled { next: 0, count, key: 0 },
-            Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, *theta), count },
+            Pattern::Sequential => AddressRule::Sequential { next: 0, count },
+            Pattern::Backward => AddressRule::Backward { next: count, count },
+            Pattern::Uniform => AddressRule::Uniform { count },
+            Pattern::Shuffled => AddressRule::Shuffled { next: 0, count, key: 0 },
+            Pattern::Zipf { theta } => AddressRule::Zipf { ranks: Zipf::new(count, *theta), count },
             // The definition is the same as fio's: h = 0.2 sends 80% of the requests to 20% of the positions.
             Pattern::Pareto { h } => {
-                Places::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
+                AddressRule::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
             }
             Pattern::Normal { deviation } => {
-                Places::Normal { deviation: deviation.get() * count as f64, count }
+                AddressRule::Normal { deviation: deviation.get() * count as f64, count }
             }
-            Pattern::HotCold { hot_span, hot_share } => Places::HotCold {
+            Pattern::HotCold { hot_span, hot_share } => AddressRule::HotCold {
                 hot: ((count as f64 * hot_span.get()) as u64).clamp(1, count),
                 count,
                 hot_share: hot_share.get(),
             },
-            Pattern::Zones { zones } => Places::Zones { zones: parts(zones, count) },
+            Pattern::Zones { zones } => AddressRule::Zones { zones: parts(zones, count) },
         };
-        Self { start, step: step_taken, places }
+        Self { start, step: step_taken, rule }
     }
 }
 
@@ -129,7 +129,7 @@ fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
     zones.iter().map(part).collect()
 }
 
-impl Places {
+impl AddressRule {
     /// Returns the offset of a request of `length` bytes.
     pub(super) fn next(&mut self, rng: &mut Rng, length: u64) -> u64 {
         match self {
@@ -243,5 +243,5 @@ mod tests {
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "addresses_tests.rs"]
 mod frequencies;
