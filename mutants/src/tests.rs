@@ -29,7 +29,7 @@ pub struct Program {
 pub struct Test {
     pub program: usize,
     pub name: String,
-    pub took: Duration,
+    pub time: Duration,
     /// Numbers of the switches, counted from one.
     pub meets: BTreeSet<usize>,
 }
@@ -99,16 +99,16 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let ended = run(&programs[*program], &[name.as_str()], LIMIT, |command| {
             command.env("LANEMARK_MUTANT_MET", &met);
         });
-        let took = began.elapsed();
+        let time = began.elapsed();
         let text = fs::read_to_string(&met).unwrap_or_default();
         let meets: BTreeSet<usize> = text.lines().filter_map(|line| line.parse().ok()).collect();
         if ended == Outcome::Passed && !meets.is_empty() {
-            let test = Test { program: *program, name: name.clone(), took, meets };
+            let test = Test { program: *program, name: name.clone(), time, meets };
             tests.lock().unwrap_or_else(|error| error.into_inner()).push(test);
         }
     });
     let mut tests = tests.into_inner().unwrap_or_else(|error| error.into_inner());
-    tests.sort_by(|one, two| one.took.cmp(&two.took).then_with(|| one.name.cmp(&two.name)));
+    tests.sort_by(|one, two| one.time.cmp(&two.time).then_with(|| one.name.cmp(&two.name)));
     Ok(Suite { programs, tests })
 }
 

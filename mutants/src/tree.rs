@@ -51,8 +51,8 @@ impl Tree {
         for site in sites {
             let apart = |other: &Site| {
                 other.file != site.file
-                    || other.place.end <= site.place.start
-                    || site.place.end <= other.place.start && site.place != other.place
+                    || other.range.end <= site.range.start
+                    || site.range.end <= other.range.start && site.range != other.range
             };
             if tree.sites.iter().all(apart) {
                 let path = root.join(&site.file);
@@ -88,14 +88,14 @@ impl Tree {
         for (file, original) in &self.originals {
             let mut own: Vec<(usize, &Site)> =
                 self.sites.iter().enumerate().filter(|(_, site)| site.file == *file).collect();
-            own.sort_by_key(|(_, site)| site.place.start);
+            own.sort_by_key(|(_, site)| site.range.start);
             let (mut text, mut at, mut places) = (String::new(), 0, Vec::new());
             for (number, site) in own {
-                text += &original[at..site.place.start];
+                text += &original[at..site.range.start];
                 let start = text.len();
                 text += &site.switched(number + 1);
                 places.push((start..text.len(), number));
-                at = site.place.end;
+                at = site.range.end;
             }
             text += &original[at..];
             if file.ends_with("src/lib.rs") || file.ends_with("src/main.rs") {
@@ -127,11 +127,11 @@ impl Tree {
                 continue;
             }
             let mut wrong = BTreeSet::new();
-            for (file, place) in &errors {
+            for (file, error) in &errors {
                 let Some(own) = places.get(file).filter(|own| !own.is_empty()) else { continue };
                 // An error outside all changes belongs to the next change.
                 let away = |range: &Range<usize>| {
-                    place.start.saturating_sub(range.end) + range.start.saturating_sub(place.end)
+                    error.start.saturating_sub(range.end) + range.start.saturating_sub(error.end)
                 };
                 let nearest = own.iter().min_by_key(|(range, _)| away(range));
                 wrong.extend(nearest.map(|(_, number)| *number));
@@ -165,8 +165,8 @@ impl Tree {
                 if span["is_primary"] == true {
                     let file = span["file_name"].as_str().unwrap_or_default();
                     let end = |key: &str| span[key].as_u64().unwrap_or(0) as usize;
-                    let place = ByteRange { start: end("byte_start"), end: end("byte_end") };
-                    errors.insert((PathBuf::from(file), place));
+                    let range = ByteRange { start: end("byte_start"), end: end("byte_end") };
+                    errors.insert((PathBuf::from(file), range));
                 }
             }
         }
@@ -188,8 +188,8 @@ impl Tree {
         let text = String::from_utf8_lossy(&output.stdout);
         let messages: Vec<Value> =
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let told = messages.iter().any(|message| message["message"]["level"] == "error");
-        if !output.status.success() && !told {
+        let is_reported = messages.iter().any(|message| message["message"]["level"] == "error");
+        if !output.status.success() && !is_reported {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
         Ok(messages)

@@ -42,20 +42,20 @@ fn is_noticed(suite: &Suite, switch: usize) -> bool {
             return false;
         }
         // The quickest test, with other tests of its program.
-        let (program, mut took, mut names) = (first.program, Duration::ZERO, Vec::new());
+        let (program, mut time, mut names) = (first.program, Duration::ZERO, Vec::new());
         left.retain(|test| {
             let fits = names.is_empty()
                 || test.program == program
                     && names.len() < TOGETHER_MOST
-                    && took + test.took < TOGETHER;
+                    && time + test.time < TOGETHER;
             if fits {
-                took += test.took;
+                time += test.time;
                 names.push(test.name.as_str());
             }
             !fits
         });
-        spent += took;
-        let limit = Duration::from_secs(10) + 8 * took;
+        spent += time;
+        let limit = Duration::from_secs(10) + 8 * time;
         let once = || {
             run(&suite.programs[program], &names, limit, |command| {
                 command.env("LANEMARK_MUTANT", switch.to_string());

@@ -236,12 +236,13 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    let rates: Vec<f64> = fio.iter().map(|seen| seen.megabytes).collect();
+    let rates: Vec<f64> = fio.iter().map(|figures| figures.megabytes).collect();
     let (low, high) = (
         rates.iter().copied().fold(f64::INFINITY, f64::min),
         rates.iter().copied().fold(0.0, f64::max),
     );
-    let (theirs, own) = (median(&fio, |seen| seen.megabytes), median(&ours, |seen| seen.megabytes));
+    let (theirs, own) =
+        (median(&fio, |figures| figures.megabytes), median(&ours, |figures| figures.megabytes));
     let both = |value: fn(&RunFigures) -> f64, digits: usize| {
         format!("{:.digits$} : {:.digits$}", median(&fio, value), median(&ours, value))
     };
@@ -252,10 +253,10 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         format!("{low:.1} – {high:.1}"),
         own,
         own / theirs,
-        both(|seen| seen.mean_us, 1),
-        both(|seen| seen.p50_us, 1),
-        both(|seen| seen.p99_us, 1),
-        both(|seen| seen.cpu_us, 2),
+        both(|figures| figures.mean_us, 1),
+        both(|figures| figures.p50_us, 1),
+        both(|figures| figures.p99_us, 1),
+        both(|figures| figures.cpu_us, 2),
     );
     (low..=high).contains(&own)
 }

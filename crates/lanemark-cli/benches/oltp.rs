@@ -391,9 +391,9 @@ fn main() {
         println!("skipped: PostgreSQL is not installed (package postgresql)");
         return;
     };
-    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
-    let rounds = asked("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
-    let warehouses = asked("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
+    let variable = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let rounds = variable("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
+    let warehouses = variable("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
     let scale = |warehouses, divisor| Scale { warehouses, divisor, seed: 1 };
     let extent = match full {
         true => {

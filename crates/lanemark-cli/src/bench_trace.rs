@@ -157,8 +157,8 @@ impl Recorded {
 fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {
-        let places = (end - length) / SECTOR.get() + 1;
-        let sector = arrival.access.offset.get() / SECTOR.get() % places;
+        let positions = (end - length) / SECTOR.get() + 1;
+        let sector = arrival.access.offset.get() / SECTOR.get() % positions;
         if arrival.access.offset.get() + length > end {
             arrival.access.offset = SECTOR * sector;
         }

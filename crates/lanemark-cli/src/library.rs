@@ -95,15 +95,15 @@ fn media(entry: &DriveEntry) -> &'static str {
 }
 
 fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
-    let asked = kinds(args);
-    if asked.is_empty() {
+    let requested = kinds(args);
+    if requested.is_empty() {
         return Err(Failure::input("--interface, --year and --maker apply only to drives")
             .hint("remove --kind, or use --kind drive, ssd, hdd or cloud-volume"));
     }
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
     let (mut text, mut all) = (String::new(), Vec::new());
-    for (title, kind) in asked {
+    for (title, kind) in requested {
         let mut lines = String::new();
         for id in library.names(kind) {
             let (name, drive) = match kind {

@@ -191,8 +191,8 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let mut provenance = provenance::own(args.seed);
     // The command line may contain a password.
     hide_password(&mut provenance.command, database);
-    let place = target.place.as_deref().unwrap_or_default();
-    let mut served = ServedMeasurement::find(Path::new(place), args.served.as_deref())?;
+    let path = target.place.as_deref().unwrap_or_default();
+    let mut served = ServedMeasurement::find(Path::new(path), args.served.as_deref())?;
     let out = Destination::of(args.out.as_deref());
     let saving = Saving::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();

@@ -39,9 +39,9 @@ struct Examples(Vec<String>);
 
 impl Examples {
     /// Returns the given value, or the example's value, which is then recorded as assumed.
-    fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
+    fn or<T>(&mut self, option: &str, given: Option<T>, value_text: &str, example: T) -> T {
         given.unwrap_or_else(|| {
-            self.0.push(format!("{option} {shown}"));
+            self.0.push(format!("{option} {value_text}"));
             example
         })
     }

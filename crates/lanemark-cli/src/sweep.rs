@@ -49,9 +49,10 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let mut own = provenance::own(args.run.seed);
     own.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
-    let (mut ended, total, told) = (file.before(), file.total(), views.csv.display().to_string());
+    let (mut ended, total, file_name) =
+        (file.before(), file.total(), views.csv.display().to_string());
     if ended > 0 {
-        tell!("{told} already contains {ended} of {total} points");
+        tell!("{file_name} already contains {ended} of {total} points");
     }
     let mut line = LabLine::of_points(sweep.repeats());
     let outcome = lab.sweep(library, file, &mut |event| {
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         (None, _) => {
             match views.is_kept {
                 true => tell!(
-                    "saved {ended} of {total} points to {told}; run the same command to continue"
+                    "saved {ended} of {total} points to {file_name}; run the same command to continue"
                 ),
                 false => tell!("interrupted; nothing is saved"),
             }
@@ -73,13 +74,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         }
         (Some(outcome), None) => {
             views.show(&outcome)?;
-            has_figures(&outcome, &told)?;
+            has_figures(&outcome, &file_name)?;
         }
         (Some(outcome), Some(_)) => {
             let (held, all) = (outcome.points.len(), sweep.points());
             let kinds = columns::axis_kinds(sweep.axis_values());
             views.write_parquet(&outcome, Some(&kinds))?;
-            tell!("saved {told}, which contains {held} of the sweep's {all} points");
+            tell!("saved {file_name}, which contains {held} of the sweep's {all} points");
         }
     }
     Ok(Outcome::Done)
@@ -162,9 +163,9 @@ impl SweepOutputs {
         sweep: &SweepResult,
         kinds: Option<&[AxisKind]>,
     ) -> Result<(), Failure> {
-        let Some(place) = &self.parquet else { return Ok(()) };
+        let Some(file) = &self.parquet else { return Ok(()) };
         let inputs = hash_of(&self.csv);
-        write_parquet(place, &table(sweep, inputs.as_deref(), kinds))
+        write_parquet(file, &table(sweep, inputs.as_deref(), kinds))
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {

@@ -98,8 +98,8 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
         faults: args.fault.iter().flat_map(|text| ["--fault".to_owned(), text.clone()]).collect(),
         stop: Arc::clone(&signal),
     };
-    fs::create_dir(bench.place())
-        .map_err(|error| Failure::run(format!("{}: {error}", bench.place().display())))?;
+    fs::create_dir(bench.mount_point())
+        .map_err(|error| Failure::run(format!("{}: {error}", bench.mount_point().display())))?;
     let mut progress = Progress::new();
     let ran = trial(args, &bench, &mut systems, &mut progress);
     stop::ends_itself();

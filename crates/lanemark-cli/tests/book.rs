@@ -111,14 +111,14 @@ fn every_link_of_the_book_leads_somewhere() {
 
 /// Returns the page's commands, except those that other tests run.
 fn commands_of(page: &str) -> Vec<QuotedCommand> {
-    let is_elsewhere = |shown: &QuotedCommand| {
+    let is_elsewhere = |command: &QuotedCommand| {
         NEED_MORE.iter().any(|words| {
             let words = words.split(' ');
-            words.clone().count() <= shown.arguments.len()
-                && words.zip(&shown.arguments).all(|(one, other)| one == other)
+            words.clone().count() <= command.arguments.len()
+                && words.zip(&command.arguments).all(|(one, other)| one == other)
         })
     };
-    commands(&text(page)).into_iter().filter(|shown| !is_elsewhere(shown)).collect()
+    commands(&text(page)).into_iter().filter(|command| !is_elsewhere(command)).collect()
 }
 
 /// Runs the commands of a page in an empty folder in order, and returns the differences.

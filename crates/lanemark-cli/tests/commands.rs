@@ -429,8 +429,8 @@ fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     let rows = fs::read_to_string(&csv).unwrap();
     let column = |name: &str| -> Vec<f64> {
         let mut lines = rows.lines();
-        let place = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
-        lines.map(|line| line.split(',').nth(place).unwrap().parse().unwrap()).collect()
+        let index = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
+        lines.map(|line| line.split(',').nth(index).unwrap().parse().unwrap()).collect()
     };
     let (iops, amplification) = (column("iops"), column("write_amplification"));
     assert_eq!(iops.len(), 86);

@@ -134,13 +134,13 @@ fn files_of_others_stay_and_no_link_is_followed() {
                 }
             }
             let output = run(folder.path(), words);
-            let told = said(&output);
-            assert_eq!(output.status.success(), *goes_on, "{name}, link {is_link}: {told}");
+            let messages = said(&output);
+            assert_eq!(output.status.success(), *goes_on, "{name}, link {is_link}: {messages}");
             assert!(
                 *goes_on
-                    || told
+                    || messages
                         .contains(name.trim_end_matches(".lock").trim_start_matches(".lanemark-")),
-                "{name}: {told}"
+                "{name}: {messages}"
             );
             assert_eq!(fs::read_to_string(&file).unwrap(), THEIRS, "{name}, link {is_link}");
             assert_eq!(file.is_symlink(), is_link, "{name}");

@@ -59,7 +59,7 @@ fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
     let medium = fs::File::options().write(true).open(device.medium()).unwrap();
     medium.set_len(2 << 20).unwrap();
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (code, saved, told, said) = bench(folder.path(), device.node(), &[]);
+    let (code, saved, printed, said) = bench(folder.path(), device.node(), &[]);
     assert_eq!(code, Some(1), "{said}");
     let error = format!(
         "{}: a read of 4 KiB at offset 2097152 failed: Input/output error",
@@ -67,8 +67,8 @@ fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
     );
     assert!(said.contains(&error) && said.contains("saved r.json"), "{said}");
     assert!(
-        told.contains("first") && told.contains("one request failed (1 other error (EIO))"),
-        "{told}"
+        printed.contains("first") && printed.contains("one request failed (1 other error (EIO))"),
+        "{printed}"
     );
     assert_eq!(
         (&saved["complete"], saved["tests"].as_array().unwrap().len()),
@@ -81,12 +81,12 @@ fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
         fs::read_to_string(folder.path().join("p.html")).unwrap().contains("1 other error (EIO)")
     );
 
-    let (code, saved, told, said) =
+    let (code, saved, printed, said) =
         bench(folder.path(), device.node(), &["--on-error", "continue"]);
     assert_eq!(code, Some(0), "{said}");
     let count = saved["tests"][1]["samples"][0]["errors"][0]["requests"].as_u64().unwrap();
     assert!(
-        (1..=1_001).contains(&count) && told.contains(&format!("{count} requests failed")),
-        "{told}"
+        (1..=1_001).contains(&count) && printed.contains(&format!("{count} requests failed")),
+        "{printed}"
     );
 }

@@ -134,9 +134,9 @@ fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
     }
     let none = folder.path().join("none").display().to_string();
     let err = fails(&["import", &grid, "lost.json", "--out", &none], 2);
-    let told =
+    let reason =
         ["grid/a.json: `fio version` is missing", "grid/b.json: ", "lost.json: can't be read"];
-    assert!(told.iter().all(|told| err.contains(told)), "{err}");
+    assert!(reason.iter().all(|reason| err.contains(reason)), "{err}");
     assert!(!Path::new(&none).exists());
     let err = fails(&["import", &format!("{grid}/below.json")], 2);
     assert!(err.contains("contains no .json file"), "{err}");
@@ -269,21 +269,21 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let requests = |saved: &Value, kind: &str| {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
-    let (shown, said) = succeeds(&["bench", target, "--workload", job, "--out", out]);
+    let (printed, said) = succeeds(&["bench", target, "--workload", job, "--out", out]);
     assert!(said.contains("the page cache is used"), "{said}");
-    assert!(shown.contains("99% of the flushes (fdatasync) took at most"), "{shown}");
+    assert!(printed.contains("99% of the flushes (fdatasync) took at most"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     let measured = (requests(&saved, "writes"), requests(&saved, "flushes"));
     assert_eq!(measured.0, 1_048_576_u64.div_ceil(2300));
     // A saved run is read again without differences.
     succeeds(&["compare", out, out]);
 
-    let (shown, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
-    let begins = shown.lines().next().unwrap();
-    assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{shown}");
-    assert!(shown.contains("the 10 ms that etcd requires"), "{shown}");
-    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
+    let (printed, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
+    let begins = printed.lines().next().unwrap();
+    assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{printed}");
+    assert!(printed.contains("the 10 ms that etcd requires"), "{printed}");
+    let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("are rounded to whole pages of 4 KiB"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
     // The number of requests is close to the measured number. Each request randomly has one or two pages, so 456
@@ -308,19 +308,19 @@ fn a_simulated_job_without_direct_says_what_is_assumed_of_the_page_cache() {
     let run = |text: &str| {
         fs::write(&job, text).unwrap();
         let arguments = ["sim", NVME, job.to_str().unwrap(), "--no-interval", "--out", out];
-        let (shown, _) = succeeds(&[&arguments[..], &["--duration", "5ms"]].concat());
+        let (printed, _) = succeeds(&[&arguments[..], &["--duration", "5ms"]].concat());
         let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
-        (shown.split_whitespace().collect::<Vec<_>>().join(" "), saved)
+        (printed.split_whitespace().collect::<Vec<_>>().join(" "), saved)
     };
     let depth = |saved: &Value| saved["tests"][0]["test"]["queue_depth"].as_u64().unwrap();
-    let (shown, saved) = run(text);
+    let (printed, saved) = run(text);
     assert_eq!(depth(&saved), 1, "libaio waits for each buffered read");
-    assert!(shown.contains("! the requests would use the page cache"), "{shown}");
-    assert!(shown.contains("one request outstanding per thread"), "{shown}");
+    assert!(printed.contains("! the requests would use the page cache"), "{printed}");
+    assert!(printed.contains("one request outstanding per thread"), "{printed}");
     assert_eq!(assumed(&saved)["tests_at_depth_one"], 1);
     // io_uring does not wait, and direct I/O has no page cache.
-    let (shown, saved) = run(&text.replace("libaio", "io_uring"));
-    assert!(depth(&saved) == 32 && shown.contains("would use the page cache"), "{shown}");
-    let (shown, saved) = run(&format!("{text}direct=1\n"));
-    assert!(depth(&saved) == 32 && !shown.contains("page cache"), "{shown}");
+    let (printed, saved) = run(&text.replace("libaio", "io_uring"));
+    assert!(depth(&saved) == 32 && printed.contains("would use the page cache"), "{printed}");
+    let (printed, saved) = run(&format!("{text}direct=1\n"));
+    assert!(depth(&saved) == 32 && !printed.contains("page cache"), "{printed}");
 }

@@ -85,17 +85,17 @@ fn stands(study: &str) {
     let outcome: StudyOutcome = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let answer = outcome.answer.as_ref().expect("the study has a written answer");
     assert!(answer.holds(), "the figures contradict the written answer: {answer:?}");
-    let seen = rows(&outcome);
+    let actual = rows(&outcome);
     let path = project().join(format!("studies/golden/{study}.csv"));
     if std::env::var("LANEMARK_GOLDEN").is_ok_and(|value| value == "write") {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, &seen).unwrap();
+        fs::write(&path, &actual).unwrap();
         return;
     }
     let golden = fs::read_to_string(&path).unwrap_or_default();
-    let moved: Vec<String> = (0..seen.lines().count().max(golden.lines().count()))
+    let moved: Vec<String> = (0..actual.lines().count().max(golden.lines().count()))
         .map(|line| {
-            (golden.lines().nth(line).unwrap_or("-"), seen.lines().nth(line).unwrap_or("-"))
+            (golden.lines().nth(line).unwrap_or("-"), actual.lines().nth(line).unwrap_or("-"))
         })
         .filter(|(before, after)| before != after)
         .map(|(before, after)| format!("  before  {before}\n  now     {after}"))

@@ -62,22 +62,22 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .collect::<Vec<_>>()
     };
     let (reads, writes) = (row("reads"), row("writes"));
-    for (row, shown) in
+    for (row, values) in
         [(&reads, ["60.0", "43.2", "140", "247"]), (&writes, ["120", "86.4", "281", "494"])]
     {
-        assert_eq!(row[4..8], shown, "{table}");
+        assert_eq!(row[4..8], values, "{table}");
     }
     let saved: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.path().join("r.json")).unwrap())
             .unwrap();
-    let told = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
-    assert_eq!((&told["95.0000"], &told["99.9000"]), (&json!(93_696), &json!(246_784)));
+    let listed = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
+    assert_eq!((&listed["95.0000"], &listed["99.9000"]), (&json!(93_696), &json!(246_784)));
     let compared = printed(&["compare", "r.json", "r.json", "--detail"], folder.path());
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
     let exported = printed(&["export", "r.json"], folder.path());
     let exported: Value = serde_json::from_str(&exported).unwrap();
-    let told = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
-    assert_eq!(told["95.000000"], json!(187_392));
+    let listed = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
+    assert_eq!(listed["95.000000"], json!(187_392));
     for arguments in [
         vec!["report", "r.json", "--html", "page.html"],
         vec!["plot", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
@@ -164,8 +164,8 @@ fn results_of_other_programs_stand_in_place_of_saved_ones() {
     let text = foreign("crystaldiskmark-8.txt");
     let model = "samsung-950-pro-512gb@workstation-z170:m2";
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
-    let told = printed(&whatif, folder.path());
-    assert!(told.contains("SEQ1M Q8T1 read") && told.contains("2,097"), "{told}");
+    let answer = printed(&whatif, folder.path());
+    assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
     // A figure that the text does not state is refused by its name.
     let terse = foreign("fio-terse-3.txt");
     let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());

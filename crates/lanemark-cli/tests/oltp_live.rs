@@ -85,12 +85,12 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
 
     let outputs = ["--out", "out", "--csv", "table.csv"];
     let output = command(here, &[&common[..], &outputs].concat()).output().unwrap();
-    let told = said(&output);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let messages = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
     for part in
         ["published  simulated   measured", "SATA S4500", "SAS RM5", "servers saved", "time scale"]
     {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(messages.contains(part), "{part}: {messages}");
     }
     let table = fs::read_to_string(here.join("table.csv")).unwrap();
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
@@ -119,7 +119,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     // The table marks the runs as valid if the runs do.
     let is_late = run["warnings"].to_string().contains("not-delivered");
     assert_eq!(rows[1][9] == "false", is_late, "{table}");
-    assert_eq!(told.contains("INVALID"), table.contains(",false"), "{told}");
+    assert_eq!(messages.contains("INVALID"), table.contains(",false"), "{messages}");
     let compared = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .args(["oltp", "compare", names[1], names[0]])
         .output()

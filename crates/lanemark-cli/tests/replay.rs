@@ -69,8 +69,8 @@ fn trace(folder: &TempDir, requests: u64) -> String {
     let mut text = "time_us,operation,offset,length\n".to_owned();
     for line in 0..requests {
         let word = if line % 5 == 0 { "write" } else { "read" };
-        let place = line * 7_919 % 1_000_000 * 4096;
-        writeln!(text, "{},{word},{place},4096", line * 20).unwrap();
+        let offset = line * 7_919 % 1_000_000 * 4096;
+        writeln!(text, "{},{word},{offset},4096", line * 20).unwrap();
     }
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
@@ -88,8 +88,8 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(saved["complete"], true);
     assert_eq!(saved["tests"][0]["test"]["pattern"], "trace");
-    let told = saved["tests"][0]["samples"][0]["replay"].clone();
-    assert_eq!((&told["requests"], &told["speed"]), (&5_000.into(), &1.0.into()));
+    let replay = saved["tests"][0]["samples"][0]["replay"].clone();
+    assert_eq!((&replay["requests"], &replay["speed"]), (&5_000.into(), &1.0.into()));
     assert_eq!(saved["provenance"]["inputs"][&trace].as_str().unwrap().len(), 64);
     // The views of saved results accept it.
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -109,8 +109,8 @@ fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
     let span = |tests: &Value| tests[0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap();
     assert_eq!(span(&first), 2.0 * span(&faster));
     let fast = json(&[NVME, &trace, "--as-fast-as-possible", "--queue-depth", "4", "--out", out]);
-    let told = &fast["tests"][0]["samples"][0]["replay"];
-    assert_eq!((&told["queue_depth"], &told["outstanding_max"]), (&4.into(), &4.into()));
+    let replay = &fast["tests"][0]["samples"][0]["replay"];
+    assert_eq!((&replay["queue_depth"], &replay["outstanding_max"]), (&4.into(), &4.into()));
 }
 
 #[test]
@@ -124,19 +124,19 @@ fn every_sample_is_replayed() {
         ("blkparse.txt", 7),
         ("columns.csv", 4),
     ] {
-        let told = json(&[TWO, &sample(name), "--wrap", "--out", out]);
-        assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
+        let result = json(&[TWO, &sample(name), "--wrap", "--out", out]);
+        assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
     }
-    let shown = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
-    assert!(shown.contains("\nflushes ") && shown.contains("\ntrims "), "{shown}");
-    let told = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
-    assert_eq!(told["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
-    let told = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);
-    assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 4);
-    let told =
+    let printed = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
+    assert!(printed.contains("\nflushes ") && printed.contains("\ntrims "), "{printed}");
+    let result = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
+    assert_eq!(result["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
+    let result = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);
+    assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 4);
+    let result =
         json(&[NVME, &sample("msr.csv"), "--device", "src1,1", "--limit", "1", "--out", out]);
-    assert_eq!(told["workload"]["tests"][0]["block_bytes"], 65_536);
-    assert!(told["provenance"]["inputs"].get(sample("msr.csv")).is_none(), "not read to its end");
+    assert_eq!(result["workload"]["tests"][0]["block_bytes"], 65_536);
+    assert!(result["provenance"]["inputs"].get(sample("msr.csv")).is_none(), "not read to its end");
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn several_devices_are_put_on_one_drive_where_asked() {
     let out = folder.path().to_str().unwrap();
     let said = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
     assert!(said.contains("--as-one replays all devices on one drive"), "{said}");
-    let told = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
-    assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 3);
+    let result = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
+    assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3);
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     let said = fails(&[NVME, path, "--out", out], 2);
     assert!(said.contains("--format mqsim or --format disksim"), "{said}");
     let span = |format| {
-        let told = json(&[NVME, path, "--format", format, "--out", out]);
-        told["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
+        let result = json(&[NVME, path, "--format", format, "--out", out]);
+        result["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
     };
     assert!((17e6..18e6).contains(&span("disksim")), "{}", span("disksim"));
 }
@@ -310,9 +310,9 @@ fn ctrl_c_saves_what_is_there() {
 /// 400 requests of 4 KiB, one every millisecond: three reads, then a write, and so on, over 8 MiB.
 fn steady_trace(folder: &Path) -> PathBuf {
     let lines: String = (0..400u64)
-        .map(|place| {
-            let kind = if place % 4 == 3 { "Write" } else { "Read" };
-            let (time, offset) = (place * 10_000, place * 37 % 2048 * 4096);
+        .map(|index| {
+            let kind = if index % 4 == 3 { "Write" } else { "Read" };
+            let (time, offset) = (index * 10_000, index * 37 % 2048 * 4096);
             format!("{time},host,0,{kind},{offset},4096,100\n")
         })
         .collect();

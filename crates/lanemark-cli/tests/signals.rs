@@ -88,8 +88,8 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
         start(folder.path(), &["sim", NVME, "two.toml", "--out", "r.json", "--html", "p.html"]);
     wait_for("result", || folder.path().join("r.json").exists());
     let output = ends(child, "-TERM", 143);
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains("short") && told.contains("interrupted"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("short") && printed.contains("interrupted"), "{printed}");
     let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     assert_eq!(result["tests"].as_array().unwrap().len(), 1);
@@ -125,8 +125,8 @@ fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
     // The short test takes a moment, and the long test minutes.
     std::thread::sleep(Duration::from_millis(1500));
     let output = ends(child, "-TERM", 143);
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains("short") && told.contains("interrupted"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("short") && printed.contains("interrupted"), "{printed}");
     let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     let run = &result["systems"][0]["run"];

@@ -305,10 +305,10 @@ fn an_interrupted_trial_leaves_nothing_mounted() {
         if signal == "-INT" {
             assert_eq!(status.code(), Some(130));
         }
-        let place = folder.path().display().to_string();
+        let path = folder.path().display().to_string();
         let is_clean = || {
             let mounts = fs::read_to_string("/proc/mounts").unwrap();
-            left(&folder).is_empty() && !mounts.contains(&place)
+            left(&folder).is_empty() && !mounts.contains(&path)
         };
         let begun = Instant::now();
         while !is_clean() {

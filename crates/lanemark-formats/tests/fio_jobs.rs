@@ -273,7 +273,7 @@ fn an_engine_that_waits_has_a_depth_of_one() {
 
 #[test]
 fn bad_input_is_told_with_its_place() {
-    for (text, told) in [
+    for (text, message) in [
         ("", "jobs.fio: the file has no jobs"),
         ("[global]\nsize=1m\n", "jobs.fio: the file has no jobs"),
         ("rw=read\n", "jobs.fio:1: `rw=read` is before the first section"),
@@ -299,7 +299,7 @@ fn bad_input_is_told_with_its_place() {
         ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` has no direct"),
     ] {
         let error = first_error(text);
-        assert!(error.starts_with(told), "{text:?}: {error}");
+        assert!(error.starts_with(message), "{text:?}: {error}");
     }
 }
 

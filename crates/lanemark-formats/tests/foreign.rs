@@ -360,7 +360,7 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
 
 #[test]
 fn a_known_format_that_is_not_read_is_named_with_another_way() {
-    for (text, name, way) in [
+    for (text, name, alternative) in [
         ("AS SSD Benchmark 2.0.7316\n", "AS SSD", "lanemark bench"),
         ("1+0 records in\n1+0 records out\n", "dd's output", "lanemark bench"),
         ("2;a;0;0;0;1", "not a result", "accepted formats"),
@@ -373,7 +373,10 @@ fn a_known_format_that_is_not_read_is_named_with_another_way() {
     ] {
         let error = foreign::read(text, "f").unwrap_err();
         assert!(error.to_string().contains(name), "{text}: {error}");
-        assert!(error.hint.as_deref().unwrap_or_default().contains(way), "{text}: {error:?}");
+        assert!(
+            error.hint.as_deref().unwrap_or_default().contains(alternative),
+            "{text}: {error:?}"
+        );
     }
 }
 

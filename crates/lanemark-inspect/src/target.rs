@@ -46,7 +46,7 @@ fn mapped(sysfs: &Sysfs, names: &Names, name: &str) -> Option<String> {
     let is_named = |device: &&str| {
         names
             .get(device)
-            .and_then(|block| sysfs.text(&block.place, "dm/name"))
+            .and_then(|block| sysfs.text(&block.position, "dm/name"))
             .is_some_and(|own| own == name)
     };
     names.all().filter(|device| device.starts_with("dm-")).find(is_named).map(str::to_owned)

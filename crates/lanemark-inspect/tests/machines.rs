@@ -287,7 +287,7 @@ fn a_namespace_with_two_controllers_has_two_ways() {
     let ways: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
         .ways
         .iter()
-        .map(|way| (way.name.as_deref(), way.state.as_deref()))
+        .map(|path| (path.name.as_deref(), path.state.as_deref()))
         .collect();
     assert_eq!(
         ways,
@@ -326,9 +326,9 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
         tree.file(&format!("{host}/{id}"), &pata_words());
         let text = tree.drawn();
         let expected = link.map(|link| format!("═ {link} ═"));
-        let shown = expected.as_ref().is_none_or(|link| text.contains(link));
+        let is_shown = expected.as_ref().is_none_or(|link| text.contains(link));
         let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
-        assert!(shown && !none, "{class} {driver}: {text}");
+        assert!(is_shown && !none, "{class} {driver}: {text}");
     }
     // The speed identifies a serial port in the older mode.
     let tree = Tree::new();
@@ -349,13 +349,13 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
         }
         tree.nvme(&drive, "nvme0", "NVME")
     };
-    for place in ["", "/nvme0n1"] {
+    for folder in ["", "/nvme0n1"] {
         let tree = Tree::new();
         let controller = slot(&tree);
         tree.block(&format!("{controller}/nvme0n1"), 100);
         assert!(!alone(&tree.drawn()));
-        tree.file(&format!("{controller}{place}/numa_node"), "1");
-        assert!(alone(&tree.drawn()), "{place}: {}", tree.drawn());
+        tree.file(&format!("{controller}{folder}/numa_node"), "1");
+        assert!(alone(&tree.drawn()), "{folder}: {}", tree.drawn());
     }
     // A path of a namespace with several paths.
     let tree = Tree::new();

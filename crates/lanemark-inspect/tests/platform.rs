@@ -20,11 +20,11 @@ fn ports(tree: &Tree) -> (Vec<String>, String) {
     let context = Context { ledger: &ledger, overrides: &overrides };
     let platform = Platform::read(&document, context).unwrap();
     assert_eq!(platform.name, "a \"machine\"");
-    let told = |port: &lanemark_study::platform::Port| {
+    let summary = |port: &lanemark_study::platform::Port| {
         let behind: Vec<&str> = port.behind.iter().map(|link| link.name.as_str()).collect();
         format!("{}: {} behind {}", port.name, port.plug, behind.join(", "))
     };
-    (platform.ports.iter().map(told).collect(), made.text)
+    (platform.ports.iter().map(summary).collect(), made.text)
 }
 
 #[test]
@@ -73,9 +73,9 @@ fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
     );
     let shared = "name = \"0000-01-00-0\"\nto = \"0000:01:00.0\"\nlabel = \"link to 0000:01:00.0\"\n\
                   pcie = { generation = 4, lanes = 8, source = \"sysfs: the trained rate of the link\" }";
-    let told = |part: &str| text.matches(part).count();
-    assert_eq!(told(shared), 1, "{text}");
-    assert_eq!(told("[[link]]"), 2, "{text}");
+    let count = |part: &str| text.matches(part).count();
+    assert_eq!(count(shared), 1, "{text}");
+    assert_eq!(count("[[link]]"), 2, "{text}");
     assert!(text.contains("cores = { value = 8, assumed"), "{text}");
 }
 

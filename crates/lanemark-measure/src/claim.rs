@@ -209,8 +209,8 @@ fn signatures(device: &Device) -> Vec<String> {
     let name = &device.name;
     match probe {
         Ok(output) if output.status.success() => {
-            let told = described(&String::from_utf8_lossy(&output.stdout));
-            told.map(|what| format!("{name} holds {what}")).into_iter().collect()
+            let content = described(&String::from_utf8_lossy(&output.stdout));
+            content.map(|what| format!("{name} holds {what}")).into_iter().collect()
         }
         // blkid(8): status 2 means no signature, 8 means several.
         Ok(output) if output.status.code() == Some(2) => Vec::new(),
@@ -257,10 +257,10 @@ mod tests {
     #[test]
     fn what_blkid_exports_becomes_words() {
         let file_system = "DEVNAME=/dev/sda1\nLABEL=data\nUUID=5f1c\nTYPE=ext4\nUSAGE=filesystem\n";
-        let told = |export| described(export).unwrap_or_default();
-        assert_eq!(told(file_system), "ext4 \"data\" (5f1c)");
-        assert_eq!(told("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
-        assert_eq!(told("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
+        let words = |export| described(export).unwrap_or_default();
+        assert_eq!(words(file_system), "ext4 \"data\" (5f1c)");
+        assert_eq!(words("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
+        assert_eq!(words("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
         // A partition without any content.
         let blank = "DEVNAME=/dev/sda1\nPART_ENTRY_SCHEME=dos\nPART_ENTRY_NUMBER=2\n";
         assert_eq!((described(blank), described("")), (None, None));

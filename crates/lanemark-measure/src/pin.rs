@@ -37,9 +37,9 @@ fn near(device: &str) -> Option<Vec<usize>> {
 /// a node decides.
 fn node(folder: &Path) -> Option<u32> {
     // A machine with only one node reports -1.
-    let told =
+    let node_of =
         |at: &Path| fs::read_to_string(at.join("numa_node")).ok()?.trim().parse::<u32>().ok();
-    if let Some(node) = folder.ancestors().find_map(told) {
+    if let Some(node) = folder.ancestors().find_map(node_of) {
         return Some(node);
     }
     let parts =
@@ -53,7 +53,7 @@ fn node(folder: &Path) -> Option<u32> {
     let links = parts.flatten().flatten().filter(|entry| entry.path().is_symlink());
     links
         .filter_map(|link| fs::canonicalize(link.path()).ok())
-        .find_map(|part| part.ancestors().find_map(told))
+        .find_map(|part| part.ancestors().find_map(node_of))
 }
 
 /// Parses a list of numbers, `0-3,8`.

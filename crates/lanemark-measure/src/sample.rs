@@ -158,14 +158,14 @@ impl SampleRun<'_> {
     fn look(&self, gate: &StartGate, progress: &[Progress]) -> SampleProgress {
         let job = &self.jobs[0];
         let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
-        let shown = progress.iter().filter_map(|own| own.latency.lock().ok()?.clone());
+        let latencies = progress.iter().filter_map(|own| own.latency.lock().ok()?.clone());
         SampleProgress {
             elapsed: Duration::from_nanoseconds(
                 job.shared.clock.now_ns().saturating_sub(opened_ns),
             ),
             requests: progress.iter().map(|own| own.requests.load(Ordering::Relaxed)).sum(),
             bytes: Bytes(progress.iter().map(|own| own.bytes.load(Ordering::Relaxed)).sum()),
-            latency: shown.reduce(|mut sum, own| {
+            latency: latencies.reduce(|mut sum, own| {
                 sum.merge(&own);
                 sum
             }),

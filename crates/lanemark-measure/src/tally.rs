@@ -204,10 +204,10 @@ mod tests {
 
     /// Creates the tally of a thread. Every count differs from the corresponding count of thread `number` + 1.
     fn of_thread(number: u64) -> WindowCounts {
-        let direction = |place: u64| {
+        let direction = |index: u64| {
             let mut direction =
                 DirectionResult { bytes: Bytes(512 * number), ..Default::default() };
-            direction.latency.record_ns(1000 * number + 100 * place);
+            direction.latency.record_ns(1000 * number + 100 * index);
             Some(Box::new(direction))
         };
         let late = |latency_ns: u64| {
@@ -257,12 +257,12 @@ mod tests {
             assert_eq!((all.kernel.punting, all.kernel.cpu_ns), (of(800), of(900)));
             assert_eq!((all.busiest, all.core_wait), (0.9, Some(0.3)));
             assert_eq!((all.outstanding_ns, all.failed_ns), (of(1000), of(1100)));
-            for (place, direction) in (1..).zip([&all.reads, &all.writes, &all.flushes, &all.trims])
+            for (index, direction) in (1..).zip([&all.reads, &all.writes, &all.flushes, &all.trims])
             {
                 let direction = direction.as_ref().unwrap();
                 assert_eq!((direction.bytes, direction.latency.count()), (Bytes(512 * 6), 3));
-                assert_eq!(direction.latency.mean_ns(), f64::from(2000 + 100 * place));
-                assert_eq!(direction.latency.max_ns(), Some(3000 + 100 * place as u64));
+                assert_eq!(direction.latency.mean_ns(), f64::from(2000 + 100 * index));
+                assert_eq!(direction.latency.max_ns(), Some(3000 + 100 * index as u64));
             }
             // Flushes and trims move no data and count in neither direction.
             assert_eq!((all.requests(), all.bytes()), (6, Bytes(2 * 512 * 6)));

@@ -92,7 +92,7 @@ fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, Mea
 /// Checks that writes and trims are refused for the offered `path`, with `word` in the reason.
 fn is_in_use(path: &Path, word: &str) {
     let trim = Mix { trim_share: Ratio::ONE, ..Mix::default() };
-    for test in [write(), read().with(|asked| asked.mix = trim)] {
+    for test in [write(), read().with(|requests| requests.mix = trim)] {
         let error = bench(path, test, Some(path)).unwrap_err();
         assert!(matches!(error, MeasureError::DeviceInUse { .. }), "{error}");
         assert!(error.to_string().contains(word), "{error}");

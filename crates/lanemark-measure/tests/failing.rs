@@ -61,9 +61,9 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 4 };
         // In order: 512 successful requests, 512 failed requests, and 256 from the beginning again.
         let test = Test { span: Bytes(4 * MIB as u64), ..read() }
-            .with(|asked| asked.pattern = Pattern::Sequential);
+            .with(|requests| requests.pattern = Pattern::Sequential);
         let test = Test { volume: Some(Bytes(3 * MIB as u64)), ..test }
-            .with(|asked| asked.queue_depth = queue_depth);
+            .with(|requests| requests.queue_depth = queue_depth);
         let workload = Workload { repeats: 2, ..workload([test]) };
         let settings = Settings { engine, ..going_on() };
         let outcome = run(device.node(), &workload, settings, || ()).unwrap();
@@ -72,9 +72,9 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
         let errors = test.errors();
         let failed = ErrorCount { kind: ErrorKind::Other, errno: Some(5), requests: 2 * 512 };
         assert_eq!((done(test), errors.counts()), (2 * 768, &[failed][..]), "{engine:?}");
-        let told = outcome.warnings.iter().find(|one| matches!(one, Warning::Failed { .. }));
+        let warning = outcome.warnings.iter().find(|one| matches!(one, Warning::Failed { .. }));
         assert_eq!(
-            told,
+            warning,
             Some(&Warning::Failed { test: "read".to_owned(), errors: errors.clone() })
         );
         let little = test.samples[0].evidence.as_ref().unwrap().outstanding.unwrap();
@@ -88,9 +88,9 @@ fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
     let pattern = Pattern::Sequential;
     let whole = Bytes(4 * MIB as u64);
     let good = Test { name: "good".to_owned(), ..read() };
-    let bad = Test { span: whole, volume: Some(whole), ..read() }.with(|asked| {
-        asked.pattern = pattern;
-        asked.queue_depth = 1;
+    let bad = Test { span: whole, volume: Some(whole), ..read() }.with(|requests| {
+        requests.pattern = pattern;
+        requests.queue_depth = 1;
     });
     let never = Test { name: "never".to_owned(), ..read() };
     let all = workload([good, bad, never]);

@@ -61,14 +61,15 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
 fn changed_blocks(before: &[u8], after: &[u8]) -> BTreeSet<u64> {
     assert_eq!(before.len(), after.len());
     let pairs = before.chunks(BLOCK).zip(after.chunks(BLOCK)).zip(0..);
-    pairs.filter(|((old, new), _)| old != new).map(|(_, place)| place * BLOCK as u64).collect()
+    pairs.filter(|((old, new), _)| old != new).map(|(_, index)| index * BLOCK as u64).collect()
 }
 
 #[test]
 fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
     for (threads, queue_depth, requests) in [(1, 1, 7), (3, 7, 1000), (2, 64, 5), (4, 3, 2)] {
         let volume = Some(Bytes(requests * BLOCK as u64));
-        let test = Test { threads, volume, ..read() }.with(|asked| asked.queue_depth = queue_depth);
+        let test =
+            Test { threads, volume, ..read() }.with(|settings| settings.queue_depth = queue_depth);
         let folder = tempfile::tempdir().unwrap();
         let outcome = run(folder.path(), &workload([test]), None).unwrap();
         let sample = &outcome.tests[0].samples[0];
@@ -83,10 +84,10 @@ fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
 fn writes_change_the_blocks_of_the_stream_and_no_others() {
     let volume = Some(Bytes(300 * BLOCK as u64));
     let base = Test { threads: 2, span: Bytes::mebi(4), volume, ..write() }
-        .with(|asked| asked.queue_depth = 5);
+        .with(|requests| requests.queue_depth = 5);
     for pattern in [Pattern::Uniform, Pattern::Zipf { theta: 0.99 }, Pattern::Sequential] {
         let test = Test { offset: Bytes::mebi(1), ..base.clone() }
-            .with(|asked| asked.pattern = pattern.clone());
+            .with(|requests| requests.pattern = pattern.clone());
         let mut workload = workload([test.clone(), test.clone()]);
         workload.repeats = 2;
         let (before, after) = before_and_after(&workload);
@@ -105,12 +106,12 @@ fn large_blocks_are_written_whole() {
     let block = Bytes::kibi(640);
     let volume = Some(Bytes(block.get() * 3));
     let pattern = Pattern::Sequential;
-    let test = Test { block, volume, span: Bytes::mebi(4), ..write() }.with(|asked| {
-        asked.alignment = block;
-        asked.pattern = pattern;
+    let test = Test { block, volume, span: Bytes::mebi(4), ..write() }.with(|requests| {
+        requests.alignment = block;
+        requests.pattern = pattern;
     });
     let (before, after) = before_and_after(&workload([test]));
-    let expected: BTreeSet<u64> = (0..480).map(|place| place * BLOCK as u64).collect();
+    let expected: BTreeSet<u64> = (0..480).map(|index| index * BLOCK as u64).collect();
     assert_eq!(changed_blocks(&before, &after), expected);
 }
 
@@ -125,8 +126,8 @@ fn no_two_written_blocks_are_alike() {
     }
     let changed = changed_blocks(&before, &after);
     assert!(!changed.is_empty());
-    for place in changed {
-        let block = &after[place as usize..][..BLOCK];
+    for offset in changed {
+        let block = &after[offset as usize..][..BLOCK];
         assert!(block[BLOCK / 2..].iter().all(|&byte| byte == 0));
         assert!(block[..BLOCK / 2].iter().filter(|&&byte| byte == 0).count() < 100);
     }
@@ -134,8 +135,8 @@ fn no_two_written_blocks_are_alike() {
 
 #[test]
 fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
-    let test =
-        Test { threads: 2, ..read() }.with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+    let test = Test { threads: 2, ..read() }
+        .with(|requests| requests.read_share = Ratio::new(0.7).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let outcome = run(folder.path(), &workload([test.clone()]), None).unwrap();
     let sample = &outcome.tests[0].samples[0];
@@ -172,8 +173,10 @@ fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
 #[test]
 fn the_depth_is_kept_and_never_exceeded() {
     for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
-        let test =
-            timed(Test { threads, ..read() }.with(|asked| asked.queue_depth = queue_depth), 400);
+        let test = timed(
+            Test { threads, ..read() }.with(|requests| requests.queue_depth = queue_depth),
+            400,
+        );
         let population = test.population() as f64;
         let folder = tempfile::tempdir().unwrap();
         let outcome = run(folder.path(), &workload([test]), None).unwrap();
@@ -188,9 +191,9 @@ fn the_depth_is_kept_and_never_exceeded() {
 fn a_slot_thinks_between_its_requests() {
     let think = Duration::from_microseconds(20_000);
     let test = timed(
-        read().with(|asked| {
-            asked.think = think;
-            asked.queue_depth = 3;
+        read().with(|requests| {
+            requests.think = think;
+            requests.queue_depth = 3;
         }),
         400,
     );
@@ -208,9 +211,9 @@ fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
     for slow in [false, true] {
         let test = timed(read(), 60_000);
         let test = if slow {
-            test.with(|asked| {
-                asked.think = think;
-                asked.queue_depth = 1;
+            test.with(|requests| {
+                requests.think = think;
+                requests.queue_depth = 1;
             })
         } else {
             test

@@ -146,9 +146,10 @@ fn said(command: &mut Command) -> Result<String, OltpError> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => {
-            let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let told = if told.is_empty() { format!("{what}: {}", output.status) } else { told };
-            Err(failed(&what, told))
+            let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let message =
+                if message.is_empty() { format!("{what}: {}", output.status) } else { message };
+            Err(failed(&what, message))
         }
     }
 }
@@ -169,8 +170,8 @@ mod tests {
     fn what_is_not_the_known_archive_is_not_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let name = ARCHIVES[0].name;
-        let place = folder.path().join("io/zonky/test/postgres").join(name).join(VERSION);
-        fs::create_dir_all(&place).unwrap();
+        let path = folder.path().join("io/zonky/test/postgres").join(name).join(VERSION);
+        fs::create_dir_all(&path).unwrap();
         let registry = format!("file://{}", folder.path().display());
         let cache = folder.path().join("cache");
         let fetched = || programs(&cache, &registry, &|_| ()).unwrap_err().to_string();
@@ -180,7 +181,7 @@ mod tests {
         }
         let absent = fetched();
         assert!(absent.contains(name), "{absent}");
-        fs::write(place.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
+        fs::write(path.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
         let wrong = fetched();
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
         // Neither attempt leaves files.

@@ -373,11 +373,11 @@ fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpErro
         }
         _ => failed(error.to_string()),
     })?;
-    let told = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     // Example: postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
-    let version = told.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
+    let version = text.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
     let number = version.flatten().and_then(|number| number.trim().parse().ok());
-    number.ok_or_else(|| failed(format!("does not print its version: {}", told.trim())))
+    number.ok_or_else(|| failed(format!("does not print its version: {}", text.trim())))
 }
 
 fn command(program: &Path, account: Option<(u32, u32)>) -> Command {

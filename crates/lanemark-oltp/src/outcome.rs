@@ -57,7 +57,7 @@ impl RepeatCounts {
             .get(&TransactionKind::NewOrder)
             .map_or(0, |orders| orders.count.saturating_sub(orders.rolled_back));
         let each = |sum: u64| (count > 0).then(|| sum as f64 / count as f64);
-        let told = |counter| self.counters.get(counter).and_then(each);
+        let counter_mean = |counter| self.counters.get(counter).and_then(each);
         let log_writes = self.counters.get(Counter::WalWrites);
         let device = self.device.as_ref();
         let changing = changing(&self.kinds);
@@ -75,12 +75,12 @@ impl RepeatCounts {
             page_writes: device
                 .zip(log_writes)
                 .and_then(|(device, log)| each(device.writes.saturating_sub(log))),
-            log_writes: told(Counter::WalWrites),
+            log_writes: counter_mean(Counter::WalWrites),
             commits_per_log_write: log_writes
                 .filter(|&writes| writes > 0)
                 .map(|writes| changing as f64 / writes as f64),
-            log_bytes: told(Counter::WalBytes),
-            log_flushes: told(Counter::WalFlushes),
+            log_bytes: counter_mean(Counter::WalBytes),
+            log_flushes: counter_mean(Counter::WalFlushes),
             response,
             kinds: self.kinds,
             waits: self.waits,

@@ -58,15 +58,15 @@ fn parse(name: &str) -> Result<Config, OltpError> {
 }
 
 impl Postgres {
-    /// Connects to `name`. Errors print `shown` as its name.
-    pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
-        Self::open(parse(name)?, shown)
+    /// Connects to `name`. Errors print `display_name` as its name.
+    pub(crate) fn connect(name: &str, display_name: &str) -> Result<Self, OltpError> {
+        Self::open(parse(name)?, display_name)
     }
 
-    fn open(mut config: Config, shown: &str) -> Result<Self, OltpError> {
+    fn open(mut config: Config, display_name: &str) -> Result<Self, OltpError> {
         config.application_name("lanemark").connect_timeout(std::time::Duration::from_secs(10));
         let mut client = config.connect(NoTls).map_err(|error| {
-            let (database, reason) = (shown.to_owned(), reason(&error));
+            let (database, reason) = (display_name.to_owned(), reason(&error));
             match error.code().map(|code| code.code()) {
                 Some("42501") => OltpError::Rights { database, reason },
                 _ => OltpError::Unreachable { database, reason },

@@ -53,9 +53,9 @@ fn load_into(
 /// Panics unless `error` names the full file system and a remedy.
 fn assert_full_reported(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
-    let told = error.to_string();
+    let message = error.to_string();
     for part in ["no space is left", "MiB are free below", path.to_str().unwrap()] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let hint = error.hint().unwrap();
     assert_eq!(hint, "free some space, then load again: existing data is kept");

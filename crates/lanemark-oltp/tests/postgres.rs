@@ -42,19 +42,19 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
 
 /// Panics if the server's counters differ from the executed work.
 fn assert_server_tells(repeat: &TransactionsUse, users: u64) {
-    let told = |counter| repeat.counters.get(counter).unwrap();
+    let count_of = |counter| repeat.counters.get(counter).unwrap();
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
     let ours = repeat.count + retries + repeat.looked_on;
-    let theirs = told(Counter::Commits) + told(Counter::Rollbacks);
+    let theirs = count_of(Counter::Commits) + count_of(Counter::Rollbacks);
     // At each end a user can be in the middle of a transaction, and autovacuum may be active.
     let apart = theirs.abs_diff(ours);
     assert!(apart <= 2 * users + ours / 100, "{theirs} by the server, {ours} by us");
     assert_eq!(repeat.looked_on, users);
-    assert!(told(Counter::BufferHits) > ours && told(Counter::WalRecords) > ours);
-    assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
+    assert!(count_of(Counter::BufferHits) > ours && count_of(Counter::WalRecords) > ours);
+    assert!(count_of(Counter::WalBytes) > 0 && count_of(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
     // Batched: two or three messages for each transaction, compared with more than twenty for individual statements.
-    let each = |counter| told(counter) as f64 / (repeat.count + retries) as f64;
+    let each = |counter| count_of(counter) as f64 / (repeat.count + retries) as f64;
     let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
@@ -347,9 +347,12 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
 /// The installed programs, if they predate direct I/O.
 fn programs_of_another_version() -> Option<std::path::PathBuf> {
     let installed = programs()?;
-    let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();
-    let told = String::from_utf8_lossy(&told.ok()?.stdout).into_owned();
-    ["13.", "14.", "15."].iter().any(|old| told.contains(&format!(" {old}"))).then_some(installed)
+    let version = std::process::Command::new(installed.join("postgres")).arg("--version").output();
+    let version = String::from_utf8_lossy(&version.ok()?.stdout).into_owned();
+    ["13.", "14.", "15."]
+        .iter()
+        .any(|old| version.contains(&format!(" {old}")))
+        .then_some(installed)
 }
 
 #[test]

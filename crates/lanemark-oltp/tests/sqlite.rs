@@ -99,11 +99,11 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     let last = looks.last().unwrap().transactions;
     assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
     // The cache and the log of the users' connections.
-    let told = |counter| repeat.counters.get(counter);
-    assert!(told(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
-    let pages = told(Counter::WalFullPages).unwrap();
-    assert!(pages > 0 && told(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
-    assert_eq!((told(Counter::WalFlushes), repeat.counted_per_minute), (None, None));
+    let count_of = |counter| repeat.counters.get(counter);
+    assert!(count_of(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
+    let pages = count_of(Counter::WalFullPages).unwrap();
+    assert!(pages > 0 && count_of(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
+    assert_eq!((count_of(Counter::WalFlushes), repeat.counted_per_minute), (None, None));
     assert_eq!(repeat.waits, None);
     let processor = repeat.processor_time.as_ref().unwrap();
     assert_eq!(processor.server_s, None);
@@ -325,8 +325,8 @@ fn users_that_pause_do_no_more_than_their_pauses_let_them() {
     // 900 ms, plus the transactions in progress at their beginning.
     let count = sample.transactions.unwrap().count;
     assert!((2..=2 * 19).contains(&count), "{count}");
-    let asked = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);
-    let text = serde_json::to_string(&asked).unwrap();
+    let workload = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);
+    let text = serde_json::to_string(&workload).unwrap();
     assert!(text.contains("\"pause_ns\":50000000"), "{text}");
 }
 

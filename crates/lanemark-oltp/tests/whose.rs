@@ -24,12 +24,12 @@ type Files = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
 
 fn files(folder: &Path) -> Files {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let seen = |path: PathBuf| {
+    let content = |path: PathBuf| {
         let changed = path.metadata().unwrap().modified().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         (path, (bytes, changed))
     };
-    entries.map(seen).collect()
+    entries.map(content).collect()
 }
 
 /// Panics unless every operation on a foreign file is refused and leaves its folder unchanged.

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn numbers_in_formulas_have_the_digits_of_an_input() {
-        for (value, shown) in [
+        for (value, wanted) in [
             (0.1 + 0.2, "0.3"),
             (5.199_999_999_999_999, "5.2"),
             (1.37e6, "1370000"),
@@ -150,7 +150,7 @@ mod tests {
             (-2.5, "-2.5"),
             (0.0, "0"),
         ] {
-            assert_eq!(number_text(value), shown);
+            assert_eq!(number_text(value), wanted);
         }
     }
 }

@@ -10,7 +10,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration};
 
-fn place() -> PlatformPort {
+fn port() -> PlatformPort {
     ("workstation-x570".to_owned(), "m2".to_owned())
 }
 
@@ -23,11 +23,11 @@ fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
     for test in &mut workload.tests {
         test.ramp = Duration::from_microseconds(5000);
     }
-    run(&system(&library, drive, &place(), &[]).unwrap(), &workload, 3)
+    run(&system(&library, drive, &port(), &[]).unwrap(), &workload, 3)
 }
 
 fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::Fit, PredictError> {
-    laboratory::outcome(&library(), runs, &place(), like, &[], 200)
+    laboratory::outcome(&library(), runs, &port(), like, &[], 200)
 }
 
 /// Returns the error, and the hint.
@@ -69,7 +69,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
         workload.repeats = 1;
         workload.tests.retain(|test| wanted(&test.name));
         let purged = [("drive.state.condition".to_owned(), "purged".to_owned())];
-        run(&system(&library, drive, &place(), &purged).unwrap(), &workload, 3)
+        run(&system(&library, drive, &port(), &purged).unwrap(), &workload, 3)
     };
     let reads = |name: &str| name.ends_with("read");
     let (message, hint) = refusal(&[unwritten("generic-nvme", &reads)], None);
@@ -205,7 +205,7 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     assert!(text.starts_with(lanemark_predict::fit::FITTED_MARK), "{text}");
     assert!(text.contains("95%: "), "{text}");
     std::fs::write(&file, text).unwrap();
-    let system = system(&library, file.to_str().unwrap(), &place(), &[]).unwrap();
+    let system = system(&library, file.to_str().unwrap(), &port(), &[]).unwrap();
     assert_eq!(system.target.drive, "A fitted drive");
     for parameter in &fit.drive.parameters {
         let name = format!("{} = ", parameter.parameter);
@@ -221,7 +221,7 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
 fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let run = measured("generic-nvme", |name| name.ends_with("read"));
     let results = [("1.json".to_owned(), run)];
-    let (platform, port) = place();
+    let (platform, port) = port();
     let of = |threads: usize| {
         let job = Job {
             results: &results,

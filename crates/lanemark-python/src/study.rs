@@ -91,12 +91,12 @@ impl Study {
             .systems()
             .map(|(_, system, workload)| lab.samples(&Work { system, workload }));
         let progress = Progress::of(repeats.sum());
-        let (study, at_work, told) = (&self.study, &lab, &progress);
+        let (study, at_work, reporter) = (&self.study, &lab, &progress);
         let run = move || {
             let intervals = extras.interval.then_some(&library);
-            let asked = StudyExtras { bottleneck: extras.bottleneck, intervals };
-            let watch = &mut |event: Event<'_>| told.note(&event);
-            let mut outcome = at_work.study(study, &provenance, asked, watch)?;
+            let requested = StudyExtras { bottleneck: extras.bottleneck, intervals };
+            let watch = &mut |event: Event<'_>| reporter.note(&event);
+            let mut outcome = at_work.study(study, &provenance, requested, watch)?;
             outcome.provenance.finished_at = results::now();
             Ok::<_, lanemark_lab::LabError>(outcome)
         };
@@ -145,9 +145,9 @@ impl StudyRun {
         }
         py.detach(|| {
             let what = format!("study-{}", self.0.id);
-            let place = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
-            place.save(&self.0)?;
-            Ok(place.path().to_owned())
+            let file = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
+            file.save(&self.0)?;
+            Ok(file.path().to_owned())
         })
     }
 }

@@ -74,7 +74,7 @@ fn values(fitted: &FittedDrive) -> Table {
     for parameter in &fitted.parameters {
         let FittedParameter { value, range_80, template, standing, .. } = parameter;
         let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
-        let (ink, told) = match standing {
+        let (ink, text) = match standing {
             Determination::Identified => (Ink::Strong, ""),
             Determination::Open { kept_template: true, .. } => (Ink::Faint, "no: template value"),
             Determination::Open { .. } => (Ink::Plain, "as a bound"),
@@ -86,7 +86,7 @@ fn values(fitted: &FittedDrive) -> Table {
             Cell::plain(low),
             Cell::plain(high),
             Cell::inked(template.clone().unwrap_or_else(none), Ink::Faint),
-            Cell::inked(told, Ink::Faint),
+            Cell::inked(text, Ink::Faint),
         ]);
     }
     table

@@ -22,13 +22,13 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /// Describes a sample over time in a sentence or two; empty if there is nothing to report.
 pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(steady) = &sample.steady {
-        told.push(steadiness(steady));
+        sentences.push(steadiness(steady));
     } else if let Some(series) = &sample.series {
-        told.extend(phases(series));
+        sentences.extend(phases(series));
     }
-    told
+    sentences
 }
 
 /// States briefly whether a sample is steady; `None` if there is nothing to report.
@@ -165,7 +165,7 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
         Column::number("max", latency.name()).optional(1),
         Column::number("WA", "").optional(3),
     ]);
-    let told = |point: &Point, ns: f64| {
+    let cell = |point: &Point, ns: f64| {
         or_absent((point.requests() > 0).then_some(ns), |ns| significant(latency.of(ns)))
     };
     for (index, point) in rows.points.iter().enumerate() {
@@ -173,8 +173,8 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
             Cell::plain(significant(rows.start(index).as_seconds() / seconds)),
             Cell::plain(fixed(rows.iops(index), 0)),
             Cell::strong(significant(rows.throughput(index) / 1e6)),
-            Cell::plain(told(point, point.latency_mean_ns)),
-            Cell::plain(told(point, point.latency_max_ns as f64)),
+            Cell::plain(cell(point, point.latency_mean_ns)),
+            Cell::plain(cell(point, point.latency_max_ns as f64)),
             Cell::plain(or_absent(point.write_amplification(), |value| fixed(value, 2))),
         ]);
     }
@@ -252,8 +252,9 @@ fn rounds(steady: &SteadyState) -> Table {
 
 /// Draws throughput over time as up to `width` bars, from zero to the maximum.
 pub(crate) fn sparkline(series: &Series, width: usize) -> Option<String> {
-    let shown = series.condensed(width.max(1));
-    let rates: Vec<f64> = (0..shown.points.len()).map(|index| shown.throughput(index)).collect();
+    let condensed = series.condensed(width.max(1));
+    let rates: Vec<f64> =
+        (0..condensed.points.len()).map(|index| condensed.throughput(index)).collect();
     let greatest = rates.iter().copied().fold(0.0, f64::max);
     (greatest > 0.0 && rates.len() > 1).then(|| {
         let bar = |rate: &f64| BARS[((rate / greatest * 8.0).ceil() as usize).clamp(1, 8) - 1];

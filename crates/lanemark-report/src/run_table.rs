@@ -332,7 +332,7 @@ fn rounded(count: u64) -> String {
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;
-    let told = |ns: f64| significant(unit.of(ns));
+    let time = |ns: f64| significant(unit.of(ns));
     // The statistic is zero both for a latency of zero and for a test without requests.
     let mean = known(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![
@@ -343,18 +343,18 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),
         })),
-        Cell::plain(or_absent(mean, told)),
+        Cell::plain(or_absent(mean, time)),
     ];
     cells.extend(SHOWN_PERCENTILES.iter().map(|(percentile, ..)| {
-        Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), told))
+        Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), time))
     }));
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
     cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|one| one.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);
-    let asked = result.sensitivity.as_ref().and_then(|asked| asked.bottleneck());
-    let limit = decided.map(Verdict::words).or(asked.map(|gain| gain.hop.as_str()));
+    let bottleneck = result.sensitivity.as_ref().and_then(|bottleneck| bottleneck.bottleneck());
+    let limit = decided.map(Verdict::words).or(bottleneck.map(|gain| gain.hop.as_str()));
     cells.push(Cell::plain(limit.unwrap_or(ABSENT)));
     cells
 }

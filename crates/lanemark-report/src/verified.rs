@@ -141,9 +141,9 @@ fn kinds(damage: &[Damage]) -> String {
         DamageKind::Unreadable => "the device reports an error",
     };
     let there = DamageKind::ALL.iter().filter(|kind| damage.iter().any(|one| one.kind == **kind));
-    let told: Vec<String> =
+    let meanings: Vec<String> =
         there.map(|kind| format!("{}: {}", kind.name(), meaning(*kind))).collect();
-    told.join("; ")
+    meanings.join("; ")
 }
 
 fn units(verified: &Verified) -> String {

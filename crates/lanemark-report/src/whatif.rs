@@ -100,13 +100,13 @@ fn answer(whatif: &WhatIf) -> String {
     }
     if let [test] = whatif.tests.as_slice() {
         let unit = if test.random { "IOPS" } else { "MB/s" };
-        let shown = |outlook: &WhatIfFigures, scale: f64| match test.random {
+        let rate = |outlook: &WhatIfFigures, scale: f64| match test.random {
             true => grouped(&fixed(outlook.iops * scale, 0)),
             false => grouped(&significant(outlook.bytes_per_second * scale / 1e6)),
         };
         let scale = test.expected() / test.other.bytes_per_second;
-        let now = shown(test.measured.as_ref().unwrap_or(&test.present), 1.0);
-        let then = shown(&test.other, scale);
+        let now = rate(test.measured.as_ref().unwrap_or(&test.present), 1.0);
+        let then = rate(&test.other, scale);
         return format!("{pair}: {} in {}, {then} instead of {now} {unit}.", gain(test), test.test);
     }
     let of = |is_gain: bool| {
@@ -202,8 +202,8 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     let us = |outlook: &WhatIfFigures| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];
     if measured {
-        let told = test.measured.as_ref().map(of);
-        cells.push(Cell::plain(told.unwrap_or_else(|| ABSENT.to_owned())));
+        let measured_text = test.measured.as_ref().map(of);
+        cells.push(Cell::plain(measured_text.unwrap_or_else(|| ABSENT.to_owned())));
     }
     let expected = test.expected();
     // Requests have the same size on both systems, so the request rate is proportional to the data rate.

@@ -198,14 +198,14 @@ impl Drop for Disk {
 fn with_flushes(node: &Path) -> io::Result<()> {
     let switch = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
     let switch = switch.join("queue/write_cache");
-    let told = fs::read_to_string(&switch);
-    if told.is_ok_and(|told| told.trim() == "write back") {
+    let setting = fs::read_to_string(&switch);
+    if setting.is_ok_and(|setting| setting.trim() == "write back") {
         return Ok(());
     }
     let turned = fs::write(&switch, "write back").and_then(|()| fs::read_to_string(&switch));
     let why = match turned {
-        Ok(told) if told.trim() == "write back" => return Ok(()),
-        Ok(told) => format!("stays \"{}\"", told.trim()),
+        Ok(setting) if setting.trim() == "write back" => return Ok(()),
+        Ok(setting) => format!("stays \"{}\"", setting.trim()),
         Err(error) => error.to_string(),
     };
     let (node, switch) = (node.display(), switch.display());

@@ -227,11 +227,11 @@ mod tests {
 
     #[test]
     fn http_answers_get_alone() {
-        let told = |head| http(head, || "lanemark 1\n# EOF\n".to_owned());
-        assert!(told("GET /metrics HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 200"));
-        assert!(told("GET /metrics HTTP/1.1").ends_with("\r\n\r\nlanemark 1\n# EOF\n"));
-        assert!(told("GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
-        assert!(told("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 400"));
-        assert!(told("").starts_with("HTTP/1.1 400"));
+        let answer = |head| http(head, || "lanemark 1\n# EOF\n".to_owned());
+        assert!(answer("GET /metrics HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 200"));
+        assert!(answer("GET /metrics HTTP/1.1").ends_with("\r\n\r\nlanemark 1\n# EOF\n"));
+        assert!(answer("GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
+        assert!(answer("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 400"));
+        assert!(answer("").starts_with("HTTP/1.1 400"));
     }
 }

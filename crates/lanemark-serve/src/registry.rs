@@ -216,13 +216,13 @@ fn source(mount: &MountEntry) -> Option<String> {
     mount.source.is_absolute().then(|| number_of(&mount.source).ok()).flatten()
 }
 
-/// Returns the numbers of the devices that the device at `place` in sysfs consists of.
-fn parts(place: &Path) -> Vec<String> {
+/// Returns the numbers of the devices that the device at `folder` in sysfs consists of.
+fn parts(folder: &Path) -> Vec<String> {
     let text = |path: PathBuf| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-    let members = fs::read_dir(place.join("slaves")).into_iter().flatten().flatten();
+    let members = fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
     let members = members.filter_map(|member| text(member.path().join("dev")));
-    let whole = place.join("partition").exists().then(|| text(place.join("../dev"))).flatten();
-    let image = text(place.join("loop/backing_file")).map(PathBuf::from);
+    let whole = folder.join("partition").exists().then(|| text(folder.join("../dev"))).flatten();
+    let image = text(folder.join("loop/backing_file")).map(PathBuf::from);
     let image = image.and_then(|image| number_of(&image).ok());
     members.chain(whole).chain(image).collect()
 }

@@ -82,7 +82,7 @@ pub struct Figures {
     /// Lines about the losses in power cuts.
     pub lost: Vec<String>,
     /// Lines about problems at the end of the session.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
     /// Number of outstanding requests.
     pub outstanding: u64,
     /// Number of open connections.
@@ -256,8 +256,8 @@ impl Session {
 
     /// Returns the figures of the session so far.
     pub fn figures(&self) -> Figures {
-        let asked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
-        self.complete(asked)
+        let answer = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
+        self.complete(answer)
     }
 
     fn complete(&self, looked: Option<EngineFigures>) -> Figures {
@@ -277,7 +277,7 @@ impl Session {
         let EngineFigures { sample, test, lost, outstanding, .. } = looked;
         let connections = self.server.as_ref().map_or(0, Server::connections);
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
-        Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
+        Figures { sample, test, lost, notes: Vec::new(), outstanding, connections }
     }
 
     /// Returns the counters of the session until now, and its faults; `None` without a model.
@@ -326,7 +326,7 @@ impl Session {
     /// # Errors
     /// Returns an error if the data could not be stored.
     pub fn end(mut self) -> (Figures, io::Result<()>) {
-        let told = self.mounts.end();
+        let notes = self.mounts.end();
         drop(self.machines.take());
         if let Some(server) = &mut self.server {
             server.end();
@@ -341,7 +341,7 @@ impl Session {
             let _ = thread.join();
         }
         let mut figures = self.complete(looked);
-        figures.told = told;
+        figures.notes = notes;
         let closed = self.data.close();
         (figures, closed)
     }

@@ -230,8 +230,8 @@ fn libnbd_and_qemu_read_and_write_over_tls() {
     let Some(certificates) = Certificates::new() else { return };
     let (session, own) = (certificates.for_its_clients(), certificates.client("client"));
     let uri = uri(&session, own.path());
-    let Some(told) = tool_or_skip("nbdinfo", &[&uri]) else { return };
-    assert!(told.contains("with TLS") && told.contains("the example"), "{told}");
+    let Some(output) = tool_or_skip("nbdinfo", &[&uri]) else { return };
+    assert!(output.contains("with TLS") && output.contains("the example"), "{output}");
     let image = own.path().join("image");
     let content: Vec<u8> = (0..SIZE).map(|at| (at / 4096 * 31 + at % 251) as u8).collect();
     fs::write(&image, &content).unwrap();
@@ -247,8 +247,8 @@ fn libnbd_and_qemu_read_and_write_over_tls() {
     let words = ["compare", "--object", &credentials, "--image-opts", &export, "--image-opts"];
     let file = format!("driver=raw,file.driver=file,file.filename={image}");
     let words: Vec<&str> = words.into_iter().take(5).chain([file.as_str()]).collect();
-    let told = tool_or_skip("qemu-img", &words).unwrap();
-    assert!(told.contains("identical"), "{told}");
+    let output = tool_or_skip("qemu-img", &words).unwrap();
+    assert!(output.contains("identical"), "{output}");
     let (figures, closed) = session.end();
     closed.unwrap();
     let live = figures.sample.live.unwrap();
@@ -261,16 +261,16 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     let session = certificates.for_its_clients();
     for name in ["stranger", "expired"] {
         let own = certificates.client(name);
-        let told = tool("nbdinfo", &[&uri(&session, own.path())]);
-        assert!(told.is_err(), "{name}: {told:?}");
+        let output = tool("nbdinfo", &[&uri(&session, own.path())]);
+        assert!(output.is_err(), "{name}: {output:?}");
     }
     let none = tempfile::tempdir().unwrap();
     fs::copy(certificates.path("ca-cert"), none.path().join("ca-cert.pem")).unwrap();
     assert!(tool("nbdinfo", &[&uri(&session, none.path())]).is_err());
     // The same client is accepted by a server that accepts any client.
     let open = serve(certificates.tls(&Clients::Any));
-    let told = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
-    assert!(told.contains("with TLS"), "{told}");
+    let output = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
+    assert!(output.contains("with TLS"), "{output}");
     // Likewise, a client does not accept a server that another authority has certified.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
@@ -340,8 +340,8 @@ fn hostile_clients_end_and_others_are_served() {
     long.write_all(&header).unwrap();
     assert_eq!(long.read(&mut [0; 1]).unwrap_or(0), 0, "an option of 4 GiB ends it");
     let began = Instant::now();
-    if let Some(told) = tool_or_skip("nbdinfo", &[&uri(&session, own.path())]) {
-        assert!(told.contains("with TLS"), "{told}");
+    if let Some(output) = tool_or_skip("nbdinfo", &[&uri(&session, own.path())]) {
+        assert!(output.contains("with TLS"), "{output}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "other clients do not wait");
     // All connections end when the time limit of their handshake is over, and the server ends despite open connections.

@@ -165,8 +165,8 @@ impl EmptyFolder {
             }
             let printed: Vec<&str> = printed.trim_end().lines().collect();
             let kept = lines[at..*from].iter().copied();
-            let shown = shown_again(&lines[*from..*to], &printed);
-            kept.chain(shown).for_each(|line| rewritten += &format!("{line}\n"));
+            let replacement = shown_again(&lines[*from..*to], &printed);
+            kept.chain(replacement).for_each(|line| rewritten += &format!("{line}\n"));
             at = *to;
         }
         lines[at..].iter().for_each(|line| rewritten += &format!("{line}\n"));
@@ -190,7 +190,7 @@ fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
     if parts.len() == 1 {
         return printed.to_vec();
     }
-    let (mut shown, mut at) = (Vec::new(), 0);
+    let (mut lines, mut at) = (Vec::new(), 0);
     for (number, part) in parts.iter().enumerate() {
         let first = part.iter().find(|line| !line.trim().is_empty());
         let word = first.and_then(|line| line.split_whitespace().next());
@@ -200,17 +200,17 @@ fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
             _ if number + 1 == parts.len() => {
                 Some(printed.len().saturating_sub(part.len()).max(at))
             }
-            _ => printed[at..].iter().position(same).map(|place| at + place),
+            _ => printed[at..].iter().position(same).map(|offset| at + offset),
         };
         if let Some(from) = from {
             at = (from + part.len()).min(printed.len());
-            shown.extend(&printed[from.min(at)..at]);
+            lines.extend(&printed[from.min(at)..at]);
         }
         if number + 1 < parts.len() {
-            shown.push(OMITTED);
+            lines.push(OMITTED);
         }
     }
-    shown
+    lines
 }
 
 /// Splits a command line at spaces outside double quotes.

@@ -28,8 +28,8 @@ struct Slow<'b>(&'b [u8]);
 
 impl Read for Slow<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (Some(first), Some(place)) = (self.0.first(), buffer.first_mut()) else { return Ok(0) };
-        *place = *first;
+        let (Some(first), Some(slot)) = (self.0.first(), buffer.first_mut()) else { return Ok(0) };
+        *slot = *first;
         self.0 = &self.0[1..];
         Ok(1)
     }

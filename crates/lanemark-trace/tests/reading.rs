@@ -360,18 +360,18 @@ proptest! {
             let lines: Vec<String> = kept.iter().map(|one| line_of(format, one)).collect();
             let text = format!("{head}{}\n", lines.join("\n"));
             let options = Options { format: Some(format), devices, ..Options::default() };
-            let seen: Vec<Arrival> =
+            let parsed: Vec<Arrival> =
                 open(text.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
             let expected: Vec<Arrival> = kept
                 .iter()
-                .zip(&seen)
-                .map(|(one, seen)| Arrival {
+                .zip(&parsed)
+                .map(|(one, parsed)| Arrival {
                     at: one.at.map(|at| Instant::ZERO + at.since(first)),
-                    line: seen.line,
+                    line: parsed.line,
                     ..**one
                 })
                 .collect();
-            prop_assert_eq!(seen, expected);
+            prop_assert_eq!(parsed, expected);
         }
     }
 
@@ -385,12 +385,12 @@ proptest! {
                 writer.write(one).unwrap();
             }
             let text = String::from_utf8(writer.finish().unwrap()).unwrap();
-            let seen = read(&text).unwrap();
-            for (seen, one) in seen.iter().zip(&arrivals) {
+            let parsed = read(&text).unwrap();
+            for (parsed, one) in parsed.iter().zip(&arrivals) {
                 let at = one.at.filter(|_| version == IologVersion::Three);
-                prop_assert_eq!(*seen, Arrival { at, line: seen.line, ..*one });
+                prop_assert_eq!(*parsed, Arrival { at, line: parsed.line, ..*one });
             }
-            prop_assert_eq!(seen.len(), arrivals.len());
+            prop_assert_eq!(parsed.len(), arrivals.len());
         }
     }
 
@@ -409,12 +409,12 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), 0u8..3, any::<u8>()), 1..8),
     ) {
         let mut bytes = SAMPLES[sample].as_bytes().to_vec();
-        for (place, kind, byte) in damage {
-            let place = place.index(bytes.len());
+        for (position, kind, byte) in damage {
+            let position = position.index(bytes.len());
             match kind {
-                0 => bytes[place] = byte,
-                1 => bytes.insert(place, byte),
-                _ => { bytes.remove(place); }
+                0 => bytes[position] = byte,
+                1 => bytes.insert(position, byte),
+                _ => { bytes.remove(position); }
             }
         }
         for format in Format::ALL.map(Some).into_iter().chain([None]) {

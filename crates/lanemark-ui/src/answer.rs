@@ -45,8 +45,8 @@ pub struct Answer {
 }
 
 /// Returns the answer, or `None` if no system has figures.
-pub fn answer(asked: &AnswerRequest) -> Option<Answer> {
-    let mut systems: Vec<(String, &Figures)> = asked
+pub fn answer(request: &AnswerRequest) -> Option<Answer> {
+    let mut systems: Vec<(String, &Figures)> = request
         .systems
         .iter()
         .filter(|one| one.figures.iops.is_finite() && one.figures.iops > 0.0)

@@ -2,15 +2,15 @@
 
 use lanemark_schema::workload::Test;
 
-use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 use crate::machine;
+use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 
 /// The file to which the command writes the test.
 const FILE: &str = "lanemark-test.toml";
 
 /// Returns a workload file with the one test.
-pub fn workload_file(asked: &TestRequest, test: &Test) -> String {
-    let pattern = match asked.pattern {
+pub fn workload_file(request: &TestRequest, test: &Test) -> String {
+    let pattern = match request.pattern {
         OffsetOrder::Sequential => "sequential",
         OffsetOrder::Random => "random",
     };
@@ -20,16 +20,16 @@ pub fn workload_file(asked: &TestRequest, test: &Test) -> String {
          threads     = {threads}\nspan        = \"{span}\"\nduration    = \"1 s\"\n",
         name = test.name,
         block = test.block,
-        read = asked.read_percent,
-        depth = asked.queue_depth,
-        threads = asked.threads,
+        read = request.read_percent,
+        depth = request.queue_depth,
+        threads = request.threads,
         span = test.span,
     )
 }
 
 /// Returns shell lines that write the test to a file and simulate it.
-pub fn shell(system: &SystemRequest, asked: &TestRequest, test: &Test) -> String {
-    let file = workload_file(asked, test);
+pub fn shell(system: &SystemRequest, request: &TestRequest, test: &Test) -> String {
+    let file = workload_file(request, test);
     let options = options(system);
     let (before, name) = named(system);
     format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
@@ -77,8 +77,10 @@ mod tests {
 
     #[test]
     fn the_workload_file_reads_as_the_test_that_was_asked() {
-        for (pattern, read_percent) in [(OffsetOrder::Random, 70.0), (OffsetOrder::Sequential, 33.5)] {
-            let asked = TestRequest {
+        for (pattern, read_percent) in
+            [(OffsetOrder::Random, 70.0), (OffsetOrder::Sequential, 33.5)]
+        {
+            let request = TestRequest {
                 block: "16 KiB".to_owned(),
                 pattern,
                 read_percent,
@@ -86,10 +88,10 @@ mod tests {
                 threads: 2,
                 span: "512 MiB".to_owned(),
             };
-            let test = asked.read().unwrap();
+            let test = request.read().unwrap();
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(FILE);
-            std::fs::write(&path, workload_file(&asked, &test)).unwrap();
+            std::fs::write(&path, workload_file(&request, &test)).unwrap();
             let read = workload::open(&Library::built_in(), path.to_str().unwrap()).unwrap();
             let ended = Test { duration: Some(Duration::from_seconds(1)), ..test };
             assert_eq!(read.tests, [ended]);

@@ -18,11 +18,11 @@ pub struct FaultReport {
     pub sentences: Vec<String>,
 }
 
-/// Returns the outcome of each fault of `asked`, in the order of time.
-pub fn reports(asked: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
+/// Returns the outcome of each fault of `faults`, in the order of time.
+pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
     let simulated = samples.iter().map(|sample| sample.elapsed).max().unwrap_or_default();
-    let mut asked: Vec<&Fault> = asked.iter().collect();
-    asked.sort_by_key(|fault| fault.at);
+    let mut faults: Vec<&Fault> = faults.iter().collect();
+    faults.sort_by_key(|fault| fault.at);
     let report = |fault: &&Fault| {
         let text = fault.to_string();
         let uses: Vec<&FaultUse> = samples
@@ -41,7 +41,7 @@ pub fn reports(asked: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
             false => happened(&text, &uses),
         }
     };
-    asked.iter().map(report).collect()
+    faults.iter().map(report).collect()
 }
 
 fn happened(text: &str, uses: &[&FaultUse]) -> FaultReport {

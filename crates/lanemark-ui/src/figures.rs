@@ -10,8 +10,8 @@ use lanemark_schema::workload::{Average, Test};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
-use crate::request::AssembledSystem;
 use crate::fault_report::{FaultReport, reports};
+use crate::request::AssembledSystem;
 
 /// Utilisation at or above which a hop is the limit.
 const BUSY: f64 = 0.9;
@@ -125,12 +125,12 @@ impl Figures {
     /// # Errors
     /// Returns an error if there is no sample.
     pub fn of(
-        asked: &AssembledSystem,
+        assembled: &AssembledSystem,
         test: &Test,
         samples: &[Sample],
         is_first: bool,
     ) -> Result<Self, LabError> {
-        let system = &asked.system;
+        let system = &assembled.system;
         let over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().map(value).collect();
             Statistic::of(&values, Average::Mean)
@@ -181,7 +181,7 @@ impl Figures {
             limit: limit(system, test, samples),
             warnings: warnings(system, test, samples),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
-            faults: reports(&asked.faults, samples),
+            faults: reports(&assembled.faults, samples),
         })
     }
 }
@@ -227,13 +227,14 @@ mod tests {
     fn every_hop_has_the_formula_of_its_own_identity() {
         let library = Library::built_in();
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
-        let asked = SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
-        let asked = asked.assemble(&library).unwrap();
-        let system = &asked.system;
+        let request =
+            SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
+        let request = request.assemble(&library).unwrap();
+        let system = &request.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
-        let sample = lanemark_sim::run_test(&asked.spec, &test, key).unwrap();
-        let figures = Figures::of(&asked, &test, std::slice::from_ref(&sample), false).unwrap();
+        let sample = lanemark_sim::run_test(&request.spec, &test, key).unwrap();
+        let figures = Figures::of(&request, &test, std::slice::from_ref(&sample), false).unwrap();
         let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());

@@ -58,8 +58,8 @@ pub fn add_machine(index: &mut Index, file: &Document) -> Result<(), LabError> {
 }
 
 /// Answers a search box.
-pub fn find(index: &Index, library: &Library, asked: &FindRequest) -> FindResponse {
-    let result = index.find(library, &asked.text, asked.present.as_deref(), FOUND_MAX);
+pub fn find(index: &Index, library: &Library, request: &FindRequest) -> FindResponse {
+    let result = index.find(library, &request.text, request.present.as_deref(), FOUND_MAX);
     FindResponse { advice: advice(&result), found: result.found.into_iter().map(to_json).collect() }
 }
 

@@ -123,7 +123,8 @@ impl Guard {
     /// Compares in a time that does not depend on the position of the first difference.
     fn is(&self, text: &str) -> bool {
         let pairs = text.bytes().zip(self.token.bytes());
-        text.len() == self.token.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+        text.len() == self.token.len()
+            && pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
     }
 }
 

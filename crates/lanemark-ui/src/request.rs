@@ -185,10 +185,10 @@ impl TestRequest {
             OffsetOrder::Random => Pattern::Uniform,
         };
         let block = quantity("block", &self.block)?;
-        let mut test = Test::of_blocks(block).with(|asked| {
-            asked.pattern = pattern;
-            asked.read_share = share;
-            asked.queue_depth = self.queue_depth;
+        let mut test = Test::of_blocks(block).with(|requests| {
+            requests.pattern = pattern;
+            requests.read_share = share;
+            requests.queue_depth = self.queue_depth;
         });
         test.threads = self.threads;
         test.span = quantity("span", &self.span)?;

@@ -213,8 +213,8 @@ fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -
     let value = statistic.value / unit;
     let of_repeats = || {
         let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
-        let told = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
-        told.map(|(low, high, of)| IntervalJson { low: low / unit, high: high / unit, of })
+        let interval = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
+        interval.map(|(low, high, of)| IntervalJson { low: low / unit, high: high / unit, of })
     };
     let predicted = result.interval.as_ref().map(|one| {
         let (low, high) = match sense {
@@ -247,9 +247,9 @@ mod tests {
     }
 
     fn told_of(run: &RunResult) -> TestJson {
-        let told = read(serde_json::to_vec(run).unwrap()).unwrap();
-        assert_eq!((told.tests.len(), told.left_out), (1, 0));
-        told.tests.into_iter().next().unwrap()
+        let summary = read(serde_json::to_vec(run).unwrap()).unwrap();
+        assert_eq!((summary.tests.len(), summary.left_out), (1, 0));
+        summary.tests.into_iter().next().unwrap()
     }
 
     #[test]
@@ -258,17 +258,17 @@ mod tests {
         let test = &mut run.tests[0];
         test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], Average::Mean);
         test.interval = None;
-        let told = told_of(&run);
-        assert_eq!((told.how, told.repeats, told.is_cut_short), ("simulated", 5, false));
-        assert_eq!(told.target, "samsung-950-pro-512gb@workstation-z170:m2");
-        let iops = told.iops.unwrap();
+        let summary = told_of(&run);
+        assert_eq!((summary.how, summary.repeats, summary.is_cut_short), ("simulated", 5, false));
+        assert_eq!(summary.target, "samsung-950-pro-512gb@workstation-z170:m2");
+        let iops = summary.iops.unwrap();
         let of = iops.interval.unwrap();
         assert_eq!((iops.value, of.of), (120.0, "95%"));
         assert!(100.0 < of.low && of.low < 120.0 && 120.0 < of.high && of.high < 140.0);
         let own = run.tests[0].latency();
         let expected = own.percentile_ns(99.0).unwrap() as f64 / 1e3;
-        assert!(told.latency_us.contains(&(99.0, expected)), "{:?}", told.latency_us);
-        assert!(told.transactions_per_minute.is_none());
+        assert!(summary.latency_us.contains(&(99.0, expected)), "{:?}", summary.latency_us);
+        assert!(summary.transactions_per_minute.is_none());
 
         run.tests[0].iops = Statistic::of(&[100.0, 110.0], Average::Mean);
         let interval = told_of(&run).iops.unwrap().interval.unwrap();
@@ -284,10 +284,10 @@ mod tests {
             "size_bytes": 1_000_000, "file_system": null, "block_device": null,
             "engine": "io_uring", "direct": true});
         value["complete"] = false.into();
-        let told = read(serde_json::to_vec(&value).unwrap()).unwrap();
-        let told = &told.tests[0];
+        let summary = read(serde_json::to_vec(&value).unwrap()).unwrap();
+        let summary = &summary.tests[0];
         let expected = ("measured", "/mnt/x", true);
-        assert_eq!((told.how, told.target.as_str(), told.is_cut_short), expected);
+        assert_eq!((summary.how, summary.target.as_str(), summary.is_cut_short), expected);
     }
 
     #[test]
@@ -295,9 +295,9 @@ mod tests {
         let mut run = run(1);
         let interval = r#"{"low_ratio": 0.8, "high_ratio": 1.25}"#;
         run.tests[0].interval = Some(serde_json::from_str(interval).unwrap());
-        let told = told_of(&run);
+        let summary = told_of(&run);
         for (figure, at_least) in
-            [(told.iops.unwrap(), 0.8), (told.latency_mean_us.unwrap(), 1.0 / 1.25)]
+            [(summary.iops.unwrap(), 0.8), (summary.latency_mean_us.unwrap(), 1.0 / 1.25)]
         {
             let interval = figure.interval.unwrap();
             assert_eq!(interval.of, "80%");
@@ -318,13 +318,13 @@ mod tests {
     #[test]
     fn a_text_of_another_program_is_shown_as_a_measurement() {
         let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
-        let told = read(text.as_bytes().to_vec()).unwrap();
-        let (first, target) = (&told.tests[0], "D:");
+        let summary = read(text.as_bytes().to_vec()).unwrap();
+        let (first, target) = (&summary.tests[0], "D:");
         assert_eq!((first.test.as_str(), first.target.as_str()), ("SEQ1M Q8T1 read", target));
         assert_eq!((first.how, first.latency_us.len()), ("measured", 0));
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(read([&[0xff, 0xfe][..], &wide].concat()).unwrap(), told);
+        assert_eq!(read([&[0xff, 0xfe][..], &wide].concat()).unwrap(), summary);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{command, machine};
 pub fn study(
     library: &Library,
     systems: &[SystemRequest],
-    asked: &TestRequest,
+    request: &TestRequest,
     test: &Test,
 ) -> Result<String, LabError> {
     let named = |system: &SystemRequest| {
@@ -39,9 +39,9 @@ pub fn study(
         },
         quoted(&test.name),
     );
-    text += &command::workload_file(asked, test);
-    for (place, (system, (name, _))) in systems.iter().zip(&names).enumerate() {
-        write_system(&mut text, library, place + 1, system, name);
+    text += &command::workload_file(request, test);
+    for (index, (system, (name, _))) in systems.iter().zip(&names).enumerate() {
+        write_system(&mut text, library, index + 1, system, name);
     }
     Ok(text)
 }
@@ -129,8 +129,8 @@ mod tests {
     fn opened(library: &Library, systems: &[SystemRequest]) -> Study {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.toml");
-        let asked = test();
-        let text = study(library, systems, &asked, &asked.read().unwrap()).unwrap();
+        let request = test();
+        let text = study(library, systems, &request, &request.read().unwrap()).unwrap();
         std::fs::write(&path, &text).unwrap();
         Study::open(library, &path).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
@@ -140,7 +140,7 @@ mod tests {
         let library = Library::built_in();
         let slow = [("drive.flash.read", "90 us"), ("platform.port.m2.pcie.lanes", "1")];
         let fault = "latency extra=1ms at=1ms for=2ms";
-        let asked = [
+        let requests = [
             system(
                 "samsung-950-pro-512gb@workstation-z170:m2",
                 &slow,
@@ -150,10 +150,10 @@ mod tests {
             system("stripe-64KiB:samsung-850-pro-1tb@workstation-z170:sata+sata-2", &[], &[]),
             system("samsung-850-pro-1tb@workstation-z170:sata+intel-520-240gb:sata-2", &[], &[]),
         ];
-        let study = opened(&library, &asked);
+        let study = opened(&library, &requests);
         let systems: Vec<_> = study.systems().collect();
-        assert_eq!(systems.len(), asked.len());
-        for ((_, system, workload), own) in systems.iter().zip(&asked) {
+        assert_eq!(systems.len(), requests.len());
+        for ((_, system, workload), own) in systems.iter().zip(&requests) {
             let page = own.assemble(&library).unwrap();
             assert_eq!(system.spec, page.system.spec, "{}", own.system);
             assert_eq!(workload.faults, page.faults);
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_run_of_the_study_has_the_figures_of_the_page() {
         let library = Library::built_in();
-        let asked = [
+        let requests = [
             system(
                 "samsung-950-pro-512gb@workstation-z170:m2",
                 &[("drive.flash.read", "90 us")],
@@ -172,22 +172,22 @@ mod tests {
             ),
             system("samsung-850-pro-1tb@workstation-z170:sata", &[], &[]),
         ];
-        let study = opened(&library, &asked);
+        let study = opened(&library, &requests);
         let watch = &mut |_: lanemark_lab::Event<'_>| {};
         let extras = Extras { bottleneck: false, intervals: None };
         let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
-        for (own, run) in asked.iter().zip(&outcome.systems) {
+        for (own, run) in requests.iter().zip(&outcome.systems) {
             let page = own.assemble(&library).unwrap();
             let cancel = lanemark_lab::Cancel::default();
             let began = std::time::Instant::now();
             let mut simulation = Simulation::new(page, test().read().unwrap(), cancel, began);
-            let mut told = 0.0;
+            let mut simulated_iops = 0.0;
             while !simulation.is_at_interval() {
                 let step = simulation.step(&library, Default::default()).unwrap();
                 let Some(StepReport::Figures { figures, .. }) = step else { panic!("{step:?}") };
-                told = figures.iops;
+                simulated_iops = figures.iops;
             }
-            let ratio = run.run.tests[0].iops.value / told;
+            let ratio = run.run.tests[0].iops.value / simulated_iops;
             assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", own.system);
         }
     }

@@ -81,11 +81,11 @@ fn any_question_has_an_answer() {
             name += *pick(&mut rng, &["+", "|", ":", "@", "+x", "stripe:", "\u{0}"]);
         }
         let mut set = Vec::new();
-        if let Ok(asked) = plain(&name).assemble(&library)
+        if let Ok(assembled) = plain(&name).assemble(&library)
             && rng.unit() < 0.6
         {
             for _ in 0..3 {
-                let record = pick(&mut rng, &asked.system.values);
+                let record = pick(&mut rng, &assembled.system.values);
                 set.push((record.parameter.clone(), (*pick(&mut rng, &VALUES)).to_owned()));
             }
         }
@@ -115,7 +115,12 @@ fn any_question_has_an_answer() {
 }
 
 /// Saves a question as a study with the same system.
-fn can_be_saved(system: &SystemRequest, test: &TestRequest, own: &AssembledSystem, library: &Library) {
+fn can_be_saved(
+    system: &SystemRequest,
+    test: &TestRequest,
+    own: &AssembledSystem,
+    library: &Library,
+) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
     let (file, text) =
         (tempfile::Builder::new().suffix(".toml").tempfile().unwrap(), text.unwrap());
@@ -139,15 +144,15 @@ fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool
         timer.cancel();
     });
     let mut simulation = Simulation::new(own, test, cancel, Instant::now());
-    let mut told = false;
+    let mut has_figures = false;
     loop {
         match simulation.step(library, Pool::default()) {
             Ok(Some(lanemark_ui::simulation::StepReport::Figures { figures, .. })) => {
                 assert!(figures.iops.is_finite() && figures.megabytes_per_second.is_finite());
                 assert!(figures.hops.iter().all(|hop| hop.utilisation <= 1.0 + 1e-9));
-                told = true;
+                has_figures = true;
             }
-            Ok(_) => return told,
+            Ok(_) => return has_figures,
             Err(_) => return false,
         }
     }
@@ -189,14 +194,14 @@ fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
 fn any_file_is_told_in_numbers_or_refused() {
     let good = client::run_file().into_bytes();
     let mut rng = Rng::new(StreamKey { seed: 18, test: 0, repeat: 0, thread: 0 });
-    let (mut told, mut refused) = (0, 0);
+    let (mut answered, mut refused) = (0, 0);
     for _ in 0..3000 {
         match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
             Ok(file) => {
                 let text = serde_json::to_string(&file).unwrap();
                 // The page would receive a value that is not finite as `null`.
                 assert!(!text.contains("\"value\":null") && !text.contains("[null"), "{text}");
-                told += 1;
+                answered += 1;
             }
             Err(error) => {
                 assert!(error.message.starts_with("the file"), "{}", error.message);
@@ -204,7 +209,7 @@ fn any_file_is_told_in_numbers_or_refused() {
             }
         }
     }
-    assert!(told > 50 && refused > 300, "{told} answered and {refused} refused");
+    assert!(answered > 50 && refused > 300, "{answered} answered and {refused} refused");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn a_missing_column_is_named() {
 
 #[test]
 fn numbers_that_are_not_finite_or_out_of_bounds_are_errors() {
-    for (value, place) in [
+    for (value, location) in [
         ("NaN", "throughput,500"),
         ("inf", "throughput,500"),
         ("-5", "throughput,500"),
@@ -59,7 +59,7 @@ fn numbers_that_are_not_finite_or_out_of_bounds_are_errors() {
         ("1e300", "throughput,500"),
         ("fast", "throughput,500"),
     ] {
-        let said = error(&with(place, &format!("throughput,{value}")));
+        let said = error(&with(location, &format!("throughput,{value}")));
         let wanted = format!("measurements.csv:2: `value` is `{value}`, not a number from ");
         assert!(said.starts_with(&wanted), "{said}");
     }

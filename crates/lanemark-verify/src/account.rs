@@ -85,7 +85,7 @@ impl<'a> VerdictCounts<'a> {
             let kind = if late && there { DamageKind::Torn } else { range.wrong.kind };
             Range { wrong: UnitDamage { kind, ..range.wrong }, ..range }
         };
-        let told = |range: Range| {
+        let converted = |range: Range| {
             let unit = u64::from(history.header.unit);
             Damage {
                 kind: range.wrong.kind,
@@ -98,9 +98,9 @@ impl<'a> VerdictCounts<'a> {
         Sum {
             units,
             requests: history.counts(&held),
-            damage: wrong.kept.into_iter().map(|range| told(torn(range))).collect(),
+            damage: wrong.kept.into_iter().map(|range| converted(torn(range))).collect(),
             damage_more: wrong.more,
-            unflushed: unflushed.kept.into_iter().map(told).collect(),
+            unflushed: unflushed.kept.into_iter().map(converted).collect(),
         }
     }
 }

@@ -78,10 +78,10 @@ impl Device {
         if change.left.is_empty() {
             return false;
         }
-        let place = change.left.swap_remove(rng.below(change.left.len() as u64) as usize);
-        let data = change.data[place * SECTOR..(place + 1) * SECTOR].to_vec();
+        let sector = change.left.swap_remove(rng.below(change.left.len() as u64) as usize);
+        let data = change.data[sector * SECTOR..(sector + 1) * SECTOR].to_vec();
         let version = Version { generation: change.generation, data };
-        self.sectors[change.offset / SECTOR + place].push(version);
+        self.sectors[change.offset / SECTOR + sector].push(version);
         true
     }
 

@@ -158,9 +158,9 @@ fn a_database_in_a_guest_waits_for_the_drive_alone() {
     let words = [SATA, "--size", "1GiB", "--out", "result.json", "--", "sh", "-c", &script];
     let output = command(folder.path(), &kernel, &words).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("200/200"), "{told}");
-    let latency = told.lines().find(|line| line.starts_with("latency average")).unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(stdout.contains("200/200"), "{stdout}");
+    let latency = stdout.lines().find(|line| line.starts_with("latency average")).unwrap();
     let ms: f64 = latency.split([' ', '=']).filter_map(|word| word.parse().ok()).next().unwrap();
     // A commit waits for the log on the drive, and for no other slow operation.
     assert!((0.05..20.0).contains(&ms), "{latency}");

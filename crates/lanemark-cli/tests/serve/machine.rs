@@ -80,7 +80,7 @@ fn end_of(mut machine: Running) -> (Option<i32>, String) {
 }
 
 fn content() -> Vec<u8> {
-    (0..LENGTH).map(|place| (place * 7 % 251) as u8).collect()
+    (0..LENGTH).map(|offset| (offset * 7 % 251) as u8).collect()
 }
 
 /// Writes the program and its input to the disk.
@@ -139,8 +139,8 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
     // A second machine waits for the disk or is refused. In both cases the first machine continues.
     fill(&mut client, 200);
     let (first, second) = (machine(server.folder.path()), machine(server.folder.path()));
-    let seen = [end_of(first), end_of(second)];
-    assert!(seen.iter().any(|(code, _)| *code == Some(DONE)), "{seen:?}");
+    let ends = [end_of(first), end_of(second)];
+    assert!(ends.iter().any(|(code, _)| *code == Some(DONE)), "{ends:?}");
     drop(client);
     let (_, output) = server.stop();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));

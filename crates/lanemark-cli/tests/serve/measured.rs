@@ -114,8 +114,8 @@ fn a_disk_is_found_and_a_socket_can_be_named() {
     let nowhere = [&words[..], &["--served", "nowhere"]].concat();
     let output = lanemark(&server, &nowhere);
     assert!(!output.status.success());
-    let told = said(&output);
-    assert!(told.contains("--served nowhere") && told.contains("--control"), "{told}");
+    let messages = said(&output);
+    assert!(messages.contains("--served nowhere") && messages.contains("--control"), "{messages}");
     let id = server.child.id();
     server.stop();
     assert!(!Path::new(&format!("/run/lanemark/served/{id}")).exists());

@@ -26,10 +26,10 @@ pub(super) fn start(folder: TempDir, arguments: &[&str]) -> Option<Server> {
     match Server::try_start(folder, arguments) {
         Ok(server) => Some(server),
         Err(output) => {
-            let told = said(&output);
+            let messages = said(&output);
             let lacks = ["/dev/fuse", "fusermount3", "only root", "no loop devices"];
-            assert!(lacks.iter().any(|lack| told.contains(lack)), "{told}");
-            skipped(told.trim());
+            assert!(lacks.iter().any(|lack| messages.contains(lack)), "{messages}");
+            skipped(messages.trim());
             None
         }
     }
@@ -168,11 +168,11 @@ fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
     server.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Running(Some(server.spawn().unwrap()));
     let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.take().unwrap());
-    let mut place = String::new();
-    out.read_line(&mut place).unwrap();
-    if place.is_empty() {
-        let told = said(&child.output());
-        assert!(told.contains("users other than root need access to /dev/fuse"), "{told}");
+    let mut path = String::new();
+    out.read_line(&mut path).unwrap();
+    if path.is_empty() {
+        let messages = said(&child.output());
+        assert!(messages.contains("users other than root need access to /dev/fuse"), "{messages}");
         return;
     }
     let copy = |arguments: [&str; 2]| {
@@ -198,9 +198,9 @@ fn nothing_that_was_there_is_mounted_over() {
     {
         let words = ["serve", SATA, "--memory", "--size", "1MiB", "--mount", file];
         let output = command(folder.path(), &words).output().unwrap();
-        let told = said(&output);
-        assert!(matches!(output.status.code(), Some(2 | 3)), "{told}");
-        assert!(told.contains(wanted) || file == ".", "{told}");
+        let messages = said(&output);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{messages}");
+        assert!(messages.contains(wanted) || file == ".", "{messages}");
     }
     assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"important");
     assert_eq!(mounts(folder.path()), 0);

@@ -76,7 +76,7 @@ fn sector(part: u64, at: u64, write: u64) -> [u8; 512] {
 }
 
 /// Runs random operations in a part of the drive. The data of each read is compared with the last write.
-fn operations(way: &mut dyn BlockInterface, part: u64, number: u64) -> u64 {
+fn operations(interface: &mut dyn BlockInterface, part: u64, number: u64) -> u64 {
     let mut random = Rng::new(StreamKey::from_seed(part));
     // The number of the last write of each sector; 0 for zeroes.
     let mut model = vec![0u64; (PART / 512) as usize];
@@ -91,16 +91,16 @@ fn operations(way: &mut dyn BlockInterface, part: u64, number: u64) -> u64 {
             0..3 => {
                 let bytes: Vec<u8> =
                     (first..first + sectors).flat_map(|at| sector(part, at, write)).collect();
-                way.write(offset, &bytes, random.chance(0.02));
+                interface.write(offset, &bytes, random.chance(0.02));
                 model[range].fill(write);
             }
             3 => {
-                way.zero(offset, length, random.chance(0.5));
+                interface.zero(offset, length, random.chance(0.5));
                 model[range].fill(0);
             }
-            4 if random.chance(0.1) => way.flush(),
+            4 if random.chance(0.1) => interface.flush(),
             _ => {
-                let bytes = way.read(offset, length);
+                let bytes = interface.read(offset, length);
                 for (at, bytes) in range.zip(bytes.chunks(512)) {
                     let wanted = match model[at] {
                         0 => [0; 512],
@@ -123,11 +123,11 @@ fn random_operations_by_all_ways_find_what_was_written() {
     let compared: u64 = std::thread::scope(|scope| {
         let parts: Vec<_> = (0..THREADS)
             .map(|part| {
-                let mut way: Box<dyn BlockInterface + Send> = match part % 2 {
+                let mut interface: Box<dyn BlockInterface + Send> = match part % 2 {
                     0 => Box::new(server.client()),
                     _ => Box::new(open(&server.path("disk"))),
                 };
-                scope.spawn(move || operations(&mut *way, part, number))
+                scope.spawn(move || operations(&mut *interface, part, number))
             })
             .collect();
         parts.into_iter().map(|part| part.join().unwrap()).sum()

@@ -120,8 +120,8 @@ impl LoadRow {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let text = tool("fio", &words).unwrap();
         // The engine prints another line first.
-        let told: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
-        let side = &told["jobs"][0][if self.reads() { "read" } else { "write" }];
+        let report: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+        let side = &report["jobs"][0][if self.reads() { "read" } else { "write" }];
         let p50 = side["clat_ns"]["percentile"]["50.000000"].as_f64().unwrap() / 1e3;
         Figures { iops: side["iops"].as_f64().unwrap(), p50 }
     }
@@ -160,11 +160,11 @@ fn compare(system: &str, load: LoadRow, seconds: f64) -> Agreement {
     // end.
     let seconds = if system.starts_with("wd-black") { 5.0 * seconds } else { seconds };
     let simulated = load.simulated(system, seconds);
-    let mut seen = Figures { iops: 0.0, p50: 0.0 };
-    let (result, _) = served(system, load.start, |socket| seen = load.fio(socket, seconds));
+    let mut figures = Figures { iops: 0.0, p50: 0.0 };
+    let (result, _) = served(system, load.start, |socket| figures = load.fio(socket, seconds));
     let live = result.tests[0].samples[0].live.as_ref().unwrap();
     let verdict = live.verdict();
-    let difference = seen.difference(simulated);
+    let difference = figures.difference(simulated);
     let is_close = (CLOSE[0]..CLOSE[1]).contains(&(difference / DEVIATION_MAX));
     let agrees = (verdict == LiveVerdict::Valid) == (difference <= DEVIATION_MAX);
     let deviation = live.deviation().unwrap();
@@ -176,9 +176,9 @@ fn compare(system: &str, load: LoadRow, seconds: f64) -> Agreement {
         load.block,
         load.depth,
         simulated.iops,
-        seen.iops,
+        figures.iops,
         simulated.p50,
-        seen.p50,
+        figures.p50,
         100.0 * difference,
         verdict.word(),
         100.0 * deviation.mean,

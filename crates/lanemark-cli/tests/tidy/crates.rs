@@ -59,7 +59,7 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
             found.push(format!("ARCHITECTURE.md: `{name}` is not in the table of crates"));
             continue;
         };
-        let mut seen = Imports { normal: Names::new(), tests: Names::new() };
+        let mut imports = Imports { normal: Names::new(), tests: Names::new() };
         for dependency in &package.dependencies {
             let other = &dependency.name;
             if !other.starts_with("lanemark") {
@@ -67,9 +67,9 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
                 continue;
             }
             let (kind, column) = match dependency.kind {
-                DependencyKind::Development => ("in tests", &mut seen.tests),
-                DependencyKind::Build => ("in its build", &mut seen.normal),
-                _ => ("", &mut seen.normal),
+                DependencyKind::Development => ("in tests", &mut imports.tests),
+                DependencyKind::Build => ("in its build", &mut imports.normal),
+                _ => ("", &mut imports.normal),
             };
             column.insert(other.clone());
             let may = own.normal.contains(other) && dependency.kind != DependencyKind::Build
@@ -79,7 +79,7 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
                     ).replace(" , ", ", "));
             }
         }
-        let all = [(&own.normal, &seen.normal), (&own.tests, &seen.tests)];
+        let all = [(&own.normal, &imports.normal), (&own.tests, &imports.tests)];
         for missing in all.iter().flat_map(|(may, does)| may.difference(does)) {
             found.push(format!("ARCHITECTURE.md: `{name}` may import `{missing}` and does not; remove it from the table"));
         }

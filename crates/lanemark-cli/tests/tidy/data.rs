@@ -59,13 +59,13 @@ fn every_library_file_can_be_used() {
         System::assemble(&library, &parts, &named_at, "any", &[]).is_ok()
     };
     for drive in library.names(LibraryKind::Drive) {
-        let found = places.iter().any(|place| fits(&drive, place));
+        let found = places.iter().any(|location| fits(&drive, location));
         assert!(found, "{drive} fits no port of any platform");
     }
-    for place in &places {
+    for location in &places {
         let generic = ["generic-nvme", "generic-sata", "generic-sas", "transcend-ts32gssd25s-m"];
-        let found = generic.iter().any(|drive| fits(drive, place));
-        assert!(found, "nothing fits port {} of {}", place.1, place.0);
+        let found = generic.iter().any(|drive| fits(drive, location));
+        assert!(found, "nothing fits port {} of {}", location.1, location.0);
     }
     for host in library.names(LibraryKind::Host) {
         let platform = format!("{},{host}", platforms[0]);

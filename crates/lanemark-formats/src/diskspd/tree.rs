@@ -40,15 +40,15 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let profile = root.child("Profile").and_then(|profile| profile.child("TimeSpans"));
     let settings: Vec<Settings> =
         profile.map_or(Vec::new(), |spans| spans.all("TimeSpan").map(of_span).collect());
-    for (place, span) in root.all("TimeSpan").enumerate() {
+    for (index, span) in root.all("TimeSpan").enumerate() {
         let sample = sample(span).map_err(|message| {
-            FormatError::file(file, format!("time span {}: {message}", place + 1))
+            FormatError::file(file, format!("time span {}: {message}", index + 1))
         })?;
-        let mut test = StatedTest::new(format!("timespan {}", place + 1), sample);
-        if let Some(own) = settings.get(place) {
+        let mut test = StatedTest::new(format!("timespan {}", index + 1), sample);
+        if let Some(own) = settings.get(index) {
             own.describe(&mut test);
             own.place(&mut run);
-            test.name = name(own, place);
+            test.name = name(own, index);
         }
         run.add(test)?;
     }

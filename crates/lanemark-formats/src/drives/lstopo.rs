@@ -27,17 +27,17 @@ fn walk(
 ) {
     for child in element.all("object") {
         let kind = child.attribute("type").unwrap_or_default();
-        let place = child.attribute("pci_busid").filter(|_| matches!(kind, "PCIDev" | "Bridge"));
-        if let Some(place) = place {
+        let address = child.attribute("pci_busid").filter(|_| matches!(kind, "PCIDev" | "Bridge"));
+        if let Some(address) = address {
             let rate = child.attribute("pci_link_speed").and_then(|rate| rate.parse::<f64>().ok());
             let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-            above.push((place.chars().take(32).collect(), rate));
+            above.push((address.chars().take(32).collect(), rate));
         }
         if kind == "OSDev" && drives.len() <= DRIVES_MAX {
             drives.extend(block(child, above));
         }
         walk(child, above, drives);
-        if place.is_some() {
+        if address.is_some() {
             above.pop();
         }
     }
@@ -97,7 +97,7 @@ mod tests {
             (drive.name.as_deref(), drive.size_bytes),
             (Some("nvme0n1"), Some(1_000_204_886_016))
         );
-        let places: Vec<&str> = drive.pci.iter().map(|(place, _)| place.as_str()).collect();
+        let places: Vec<&str> = drive.pci.iter().map(|(address, _)| address.as_str()).collect();
         assert_eq!(places, ["0000:00:1d.0", "0000:03:00.0"]);
         assert_eq!(drive.pci[1].1, Some(3.938462));
         let hostile = text.replace("3.938462", "inf").replace("976762584", "99999999999999999999");

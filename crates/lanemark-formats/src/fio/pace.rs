@@ -97,13 +97,13 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     let step = job.time("log_avg_msec", Unit::Milliseconds, found);
     let step = step.filter(|&step| step > Duration::ZERO);
     let logs = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
-    let mut asked = false;
+    let mut is_limited = false;
     for log in logs.into_iter().filter(|log| job.has(log)) {
-        asked = true;
+        is_limited = true;
         let reason = "a series of equal intervals in the result instead of a separate file";
         job.note(log, found, SupportLevel::Nearly, reason);
     }
-    if asked || step.is_some() {
+    if is_limited || step.is_some() {
         test.interval =
             Some(step.map_or(Interval::Automatic, |interval| Interval::Fixed { interval }));
     }

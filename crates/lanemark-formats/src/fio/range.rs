@@ -195,22 +195,22 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
         }
     }
     let all = |draft: &Draft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
-    let told: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
-    let untold: u64 =
+    let stated: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
+    let unstated: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
-    let rest = target_size.map(|size| size.get().saturating_sub(told) / untold.max(1));
+    let rest = target_size.map(|size| size.get().saturating_sub(stated) / unstated.max(1));
     // The only file of a target uses all of it, to its last sector.
     let rest =
-        rest.map(|rest| if drafts.len() > 1 || untold > 1 { rest / PART * PART } else { rest });
+        rest.map(|rest| if drafts.len() > 1 || unstated > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
-    let place = |draft: Draft| {
+    let assign = |draft: Draft| {
         let length = draft.length.or(rest.filter(|&rest| rest > 0));
         let part = RangePart { key: draft.key, offset, length };
         let whole = length.unwrap_or(0).saturating_mul(draft.clones);
         offset = offset.saturating_add(whole).checked_next_multiple_of(PART).unwrap_or(u64::MAX);
         part
     };
-    drafts.into_iter().map(place).collect()
+    drafts.into_iter().map(assign).collect()
 }
 
 fn placed(

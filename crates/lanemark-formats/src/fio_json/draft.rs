@@ -177,17 +177,17 @@ impl Draft {
             return self.counted(size, supplied, None);
         }
         let few = |name: &str| FEW.contains(&name);
-        let told = |placed, whole| {
+        let described = |placed, whole| {
             move |test| DraftTest { test: self.ended(test), placed, whole, contradiction: None }
         };
         let by_options = self
             .by_options(file)
-            .or_else(|| self.read_as_job(file, Some(size), |_| true).map(told(false, true)))
-            .or_else(|| self.read_as_job(file, None, few).map(told(true, false)))
-            .or_else(|| self.read_as_job(file, Some(size), few).map(told(false, false)));
+            .or_else(|| self.read_as_job(file, Some(size), |_| true).map(described(false, true)))
+            .or_else(|| self.read_as_job(file, None, few).map(described(true, false)))
+            .or_else(|| self.read_as_job(file, Some(size), few).map(described(false, false)));
         match by_options {
-            Some(told) => match self.contradiction(&told.test) {
-                None => told,
+            Some(described) => match self.contradiction(&described.test) {
+                None => described,
                 contradiction => self.counted(size, supplied, contradiction),
             },
             None => self.counted(size, supplied, self.renaming()),

@@ -117,24 +117,24 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
             submitted.add(&name);
             submission_ns = submission_ns.max(ns);
         }
-        let told = draft.described_test(file, size, supplied);
-        if let Some(what) = &told.contradiction {
+        let described = draft.described_test(file, size, supplied);
+        if let Some(what) = &described.contradiction {
             let (test, what) = (name.clone(), what.clone());
             warnings.push(Warning::OptionsContradict { test, what });
         }
-        let unstated = told.test.unstated();
+        let unstated = described.test.unstated();
         if !unstated.is_empty() {
             let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
             let (what, option) = (what.join(" and "), options.join(" and "));
             warnings.push(Warning::NotStated { test: name.clone(), what, option });
         }
-        if !told.whole {
+        if !described.whole {
             partly.add(&name);
         }
-        if !told.placed {
+        if !described.placed {
             unplaced.add(&name);
         }
-        let test = Test { name, ..told.test };
+        let test = Test { name, ..described.test };
         let samples = match &draft.own {
             Some(own) if own.fits(&draft.sample) => own.repeats.clone(),
             _ => vec![draft.sample.clone()],
@@ -206,7 +206,7 @@ fn repeats(group: &[FioOutput]) -> u32 {
 /// Returns the size of a target: `span`, or if it is not given, the maximum that any test used.
 fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
     let used = |one: &FioOutput, draft: &Draft| {
-        draft.by_options(&one.file).map_or(draft.moved(), |told| told.test.end())
+        draft.by_options(&one.file).map_or(draft.moved(), |described| described.test.end())
     };
     let all = || group.iter().flat_map(|one| one.drafts.iter().map(|draft| used(one, draft)));
     span.unwrap_or_else(|| all().max().unwrap_or(Bytes::mebi(1)))
@@ -216,9 +216,9 @@ fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
 fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
     // Files, by the names of their tests.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
-    for (place, one) in group.iter().enumerate() {
+    for (index, one) in group.iter().enumerate() {
         for draft in &one.drafts {
-            files.entry(&draft.name).or_default().insert(place);
+            files.entry(&draft.name).or_default().insert(index);
         }
     }
     let mut taken: HashSet<String> = HashSet::new();

@@ -163,9 +163,9 @@ impl Reader {
     /// Reads a line of an entry.
     fn figures(&mut self, text: &str) -> Result<(), String> {
         let Some(entry) = &mut self.entry else { return Ok(()) };
-        if let Some((place, side)) = side(text)? {
-            entry.sides[place] = Some(side);
-            (self.side, self.percentiles, self.in_flushes) = (Some(place), None, false);
+        if let Some((index, side)) = side(text)? {
+            entry.sides[index] = Some(side);
+            (self.side, self.percentiles, self.in_flushes) = (Some(index), None, false);
         } else if text.starts_with("fsync/fdatasync") {
             (self.percentiles, self.in_flushes) = (None, true);
         } else if let Some(head) = percentiles_head(text) {
@@ -272,17 +272,17 @@ impl Entry {
     fn sample(&self, options: Option<&Options>) -> Result<Sample, String> {
         let mut sample =
             Sample { errors: errors(self.errno), complete: self.errno == 0, ..Sample::empty() };
-        for (place, side) in self.sides.iter().enumerate() {
+        for (index, side) in self.sides.iter().enumerate() {
             let Some(side) = side else { continue };
-            let issued = self.issued.map(|issued| match place {
+            let issued = self.issued.map(|issued| match index {
                 MIXED => issued[..3].iter().sum(),
-                _ => issued[place],
+                _ => issued[index],
             });
-            let block = options.and_then(|options| options.block(place));
+            let block = options.and_then(|options| options.block(index));
             let (bytes, count) = side.counts(issued, block);
             let known = best(&side.whole, &side.completion);
             let result = direction(bytes, count, |count| known.histogram(count))?;
-            match place {
+            match index {
                 0 => sample.reads = result,
                 1 => sample.writes = result,
                 2 => sample.trims = result,
@@ -339,7 +339,7 @@ fn entry(line: &str, at: u64) -> Option<Entry> {
 /// Reads the first line of a direction.
 fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
     let Some((name, rest)) = text.split_once(':') else { return Ok(None) };
-    let place = match name.trim_end() {
+    let index = match name.trim_end() {
         "read" => 0,
         "write" => 1,
         "trim" => 2,
@@ -369,7 +369,7 @@ fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
         return Err(wrong());
     }
     let elapsed = time(milliseconds, 1e-3)?;
-    Ok(Some((place, Side { bytes, elapsed, iops, ..Side::default() })))
+    Ok(Some((index, Side { bytes, elapsed, iops, ..Side::default() })))
 }
 
 /// Returns the kind of a line of latencies, and its unit in ns.

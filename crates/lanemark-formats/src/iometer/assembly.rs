@@ -106,7 +106,7 @@ impl Reader<'_> {
             for depth in depths.map_or(vec![None], |all| all.iter().copied().map(Some).collect()) {
                 for (at, (test, threads)) in groups.iter().enumerate() {
                     let mut test = match depth {
-                        Some(depth) => test.clone().with(|asked| asked.queue_depth = depth),
+                        Some(depth) => test.clone().with(|requests| requests.queue_depth = depth),
                         None => test.clone(),
                     };
                     test.threads = (*threads).min(u64::from(u32::MAX)) as u32;
@@ -212,15 +212,15 @@ impl Reader<'_> {
             ramp: self.ramp,
             ..Test::of_blocks(block)
         }
-        .with(|asked| {
-            asked.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
-            asked.read_share =
+        .with(|requests| {
+            requests.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
+            requests.read_share =
                 Ratio::new(mean(|part| part.reads).clamp(0.0, 1.0)).unwrap_or(Ratio::ONE);
-            asked.queue_depth =
+            requests.queue_depth =
                 u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX);
-            asked.alignment = Bytes(alignment);
-            asked.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
-            asked.mix =
+            requests.alignment = Bytes(alignment);
+            requests.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
+            requests.mix =
                 Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() };
         }))
     }

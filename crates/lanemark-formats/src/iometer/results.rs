@@ -172,9 +172,9 @@ impl<'r> Figures<'r> {
             Row::Worker => ("WORKER", cell(&test.name)),
         };
         cells.extend([kind.to_owned(), name, cell(&test.name)]);
-        let told = |there: bool, value: String| if there { value } else { String::new() };
-        cells.push(told(row == Row::All, "1".to_owned()));
-        cells.push(told(row != Row::Worker, test.threads.to_string()));
+        let cell_if = |there: bool, value: String| if there { value } else { String::new() };
+        cells.push(cell_if(row == Row::All, "1".to_owned()));
+        cells.push(cell_if(row != Row::Worker, test.threads.to_string()));
         cells.push("1".to_owned());
         cells.extend(sides.map(|side| real(rate(side.count() as f64))));
         cells.extend(bytes.map(|bytes| real(rate(bytes.get() as f64 / f64::from(1 << 20)))));
@@ -200,7 +200,7 @@ impl<'r> Figures<'r> {
             Row::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend(self.processors().map(real)),
         }
-        cells.push(told(row != Row::All, real(0.0)));
+        cells.push(cell_if(row != Row::All, real(0.0)));
         match row {
             Row::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend([0.0; 5].map(real)),
@@ -228,8 +228,8 @@ impl<'r> Figures<'r> {
         for one in uses.filter(|one| one.cores > 0) {
             let share = |cores: f64| 100.0 * cores / f64::from(one.cores);
             let busy = one.user + one.system + one.interrupts;
-            let told = [busy, one.user, one.system, 0.0, one.interrupts].map(share);
-            for (sum, value) in sum.iter_mut().zip(told) {
+            let shares = [busy, one.user, one.system, 0.0, one.interrupts].map(share);
+            for (sum, value) in sum.iter_mut().zip(shares) {
                 *sum += value;
             }
             count += 1.0;

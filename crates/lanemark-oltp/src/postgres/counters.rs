@@ -54,8 +54,8 @@ fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
 /// Returns the expression for each counter in a version of the server, as a scalar.
 fn expressions(version: u32) -> Vec<(Counter, String)> {
     let mut found = Vec::new();
-    let mut put = |counter, what: &str, place: &str| {
-        found.push((counter, format!("(SELECT ({what})::bigint FROM {place})")));
+    let mut put = |counter, what: &str, view: &str| {
+        found.push((counter, format!("(SELECT ({what})::bigint FROM {view})")));
     };
     let own = "pg_stat_database WHERE datname = current_database()";
     put(Counter::Commits, "xact_commit", own);
@@ -120,9 +120,10 @@ impl Observer for PostgresObserver {
         let values: Vec<&str> = counters.iter().map(|(_, sql)| sql.as_str()).collect();
         self.connection.script(AFRESH)?;
         self.connection.scan(&format!("SELECT {}", values.join(", ")), &mut |row| {
-            let told = counters.iter().zip(row);
-            found =
-                told.filter_map(|((counter, _), value)| Some((*counter, number(value)?))).collect();
+            let pairs = counters.iter().zip(row);
+            found = pairs
+                .filter_map(|((counter, _), value)| Some((*counter, number(value)?)))
+                .collect();
         })?;
         Ok(found)
     }

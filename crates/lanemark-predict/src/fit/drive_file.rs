@@ -36,8 +36,8 @@ pub fn drive_file(
     }
     for (what, kinds) in [("read", &fitted.parameters), ("program", &fitted.parameters)] {
         // One time for all pages was fitted. Separate times of the pages would hide it.
-        let place = format!("drive.flash.{what}");
-        let replaced = |one: &&FittedParameter| one.parameter == place && is_written(one);
+        let key = format!("drive.flash.{what}");
+        let replaced = |one: &&FittedParameter| one.parameter == key && is_written(one);
         if kinds.iter().any(|one| replaced(&one)) {
             for page in ["lower", "middle", "upper", "top"] {
                 remove(&mut document, &format!("drive.flash.{page}_{what}"));

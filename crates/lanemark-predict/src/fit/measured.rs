@@ -175,8 +175,8 @@ impl Measurements {
         };
         while let Some((test, read_ns)) = self.trials.iter().filter(alone).find_map(latency) {
             let before = self.trials.len();
-            let place = |test: &Test| (test.offset, test.span);
-            self.trials.retain(|trial| !trial.reads() || place(&trial.test) != place(&test));
+            let region = |test: &Test| (test.offset, test.span);
+            self.trials.retain(|trial| !trial.reads() || region(&trial.test) != region(&test));
             if !self.trials.iter().any(|trial| is_small_random(&trial.test)) {
                 let (read_us, least_us) = (read_ns / 1e3, least_ns / 1e3);
                 return Err(PredictError::WithoutFlash { test: test.name, read_us, least_us });
@@ -388,13 +388,13 @@ fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option
     let those =
         groups.iter().filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));
     let means = those.filter_map(|(_, samples)| {
-        let told: Vec<f64> = samples
+        let values: Vec<f64> = samples
             .iter()
             .filter_map(|sample| sample.cpu)
             .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
             .filter(|ns| ns.is_finite() && *ns > 0.0)
             .collect();
-        (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     });
     means.min_by(f64::total_cmp)
 }

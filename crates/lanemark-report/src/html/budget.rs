@@ -39,9 +39,9 @@ struct Panel<'a> {
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {
-        let shown = distinct(&panels);
-        let folded = panels.len() - shown.len();
-        let picture = drawn(&shown);
+        let visible = distinct(&panels);
+        let folded = panels.len() - visible.len();
+        let picture = drawn(&visible);
         html! {
             p class="soft" {
                 "Mean latency of a request, along the hops of its path. Pale colours show the wait \
@@ -81,13 +81,13 @@ const SAME: f64 = 0.01;
 
 /// Returns the panels, except those with the same bars as an earlier panel.
 fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
-    let mut shown: Vec<Panel<'a>> = Vec::new();
+    let mut visible: Vec<Panel<'a>> = Vec::new();
     for panel in panels {
-        if !shown.iter().any(|other| other.is_like(panel)) {
-            shown.push(panel.clone());
+        if !visible.iter().any(|other| other.is_like(panel)) {
+            visible.push(panel.clone());
         }
     }
-    shown
+    visible
 }
 
 /// Draws the budgets of all tests.

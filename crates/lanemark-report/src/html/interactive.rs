@@ -114,7 +114,7 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
     let lines = lines.map(|chart| data(&chart.alt_text(), &chart));
     let rates = series::charts(&all);
     let bars = pointed(study, &runs).into_iter().map(|one| {
-        let bars: Vec<Value> = one.bars.iter().map(|(top, told)| json!([top, told])).collect();
+        let bars: Vec<Value> = one.bars.iter().map(|(top, text)| json!([top, text])).collect();
         json!({"label": one.label, "height": one.height, "bars": bars})
     });
     lines.chain(rates.iter().map(rate)).chain(bars).collect()
@@ -132,15 +132,15 @@ fn rate(one: &Rate) -> Value {
 
 /// Returns the data of a chart, whose drawing has the description `label`.
 fn data(label: &str, chart: &Chart) -> Value {
-    let place =
+    let x_text =
         |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
     let line = |line: &Line| {
         let points: Vec<Value> =
-            line.points.iter().map(|&(x, y)| json!([place(x), rounded(y)])).collect();
+            line.points.iter().map(|&(x, y)| json!([x_text(x), rounded(y)])).collect();
         let intervals: Vec<Value> = line
             .intervals
             .iter()
-            .map(|&(at, low, high)| json!([place(at), rounded(low), rounded(high)]))
+            .map(|&(at, low, high)| json!([x_text(at), rounded(low), rounded(high)]))
             .collect();
         json!({"name": line.name, "style": line.style, "rings": line.rings, "points": points,
             "intervals": intervals})

@@ -241,22 +241,22 @@ impl Chart {
         let x = |value: f64| self.across.share(value) * width;
         let y = |value: f64| bottom - self.up.share(value) * HEIGHT;
         let mut free = f64::NEG_INFINITY;
-        let mut shown = Vec::new();
+        let mut placed = Vec::new();
         for (at, label) in &self.across.ticks {
             let (at, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
             // A label at an end of the axis stays in the drawing.
-            let place = at.min(width + RIGHT - half).max(half - left);
-            let fits = place - half >= free;
+            let centre = at.min(width + RIGHT - half).max(half - left);
+            let fits = centre - half >= free;
             if fits {
-                free = place + half + 4.0;
+                free = centre + half + 4.0;
             }
-            shown.push((at, place, fits.then_some(label)));
+            placed.push((at, centre, fits.then_some(label)));
         }
         let level = |tick: &(f64, String)| format!("M0 {}h{}", num(y(tick.0)), num(width));
         let upright =
             |(at, ..): &(f64, f64, _)| format!("M{} {}v{}", num(*at), num(TOP), num(HEIGHT));
         let grid: String =
-            self.up.ticks.iter().map(level).chain(shown.iter().map(upright)).collect();
+            self.up.ticks.iter().map(level).chain(placed.iter().map(upright)).collect();
         let drawn = html! {
             g transform=(format!("translate({} 0)", num(left))) {
                 path class="grid" d=(grid) {}
@@ -264,9 +264,9 @@ impl Chart {
                 g class="soft" {
                     text x=(num(-left)) y="11" { (self.up.name) }
                     g class="middle" {
-                        @for (_, place, label) in &shown {
+                        @for (_, centre, label) in &placed {
                             @if let Some(label) = label {
-                                text x=(num(*place)) y=(num(bottom + 13.0)) { (label) }
+                                text x=(num(*centre)) y=(num(bottom + 13.0)) { (label) }
                             }
                         }
                     }
@@ -305,8 +305,8 @@ impl Chart {
         // A later part of a split panel names one series; the table has all.
         let is_later = self.lines.first().is_some_and(|line| line.style >= LINES_MAX);
         let few = if is_later { PART_TOLD } else { usize::MAX };
-        let told = listed(lines.take(few).chain(marks));
-        format!("{}. {} over {}. {told}", self.title, self.up.name, self.across.name)
+        let description = listed(lines.take(few).chain(marks));
+        format!("{}. {} over {}. {description}", self.title, self.up.name, self.across.name)
     }
 }
 
@@ -342,15 +342,15 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     // The current position of the path, and a step that may be extended: its command, its offset in the path, and
     // whether it goes up.
     let mut before: Option<(String, String)> = None;
-    let mut place = (0.0, 0.0);
+    let mut previous = (0.0, 0.0);
     let mut last: Option<(char, usize, bool)> = None;
     for (across, down) in points {
         let (x, y) = (num(across), num(down));
         let step = match &before {
             None => ('M', format!("{x} {y}"), false),
             Some((at, level)) if *at == x && *level == y => continue,
-            Some((at, _)) if *at == x => ('V', y.clone(), down > place.1),
-            Some((_, level)) if *level == y => ('H', x.clone(), across > place.0),
+            Some((at, _)) if *at == x => ('V', y.clone(), down > previous.1),
+            Some((_, level)) if *level == y => ('H', x.clone(), across > previous.0),
             Some(_) => ('L', format!("{x} {y}"), false),
         };
         let (command, text, up) = step;
@@ -363,7 +363,7 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
         last = Some((command, path.len(), up));
         path.push(command);
         path += &text;
-        (before, place) = (Some((x, y)), (across, down));
+        (before, previous) = (Some((x, y)), (across, down));
     }
     path
 }

@@ -136,15 +136,15 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
                 @let summary = trial::trial_answer(&bare).or_else(|| summary::summary(&named));
                 @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
-                @let told = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
-                @let told: Vec<String> = told.collect();
+                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
+                @let sentences: Vec<String> = sentences.collect();
                 @if runs.len() > TOLD {
                     details {
                         summary { "The " (runs.len()) " runs" }
-                        ul class="soft" { @for sentence in &told { li { (sentence) } } }
+                        ul class="soft" { @for sentence in &sentences { li { (sentence) } } }
                     }
                 } @else {
-                    @for sentence in &told { p class="soft" { (sentence) } }
+                    @for sentence in &sentences { p class="soft" { (sentence) } }
                 }
             }
         }

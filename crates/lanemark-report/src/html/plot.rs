@@ -189,7 +189,7 @@ fn drawn(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
 /// Returns the positions of the entries of a legend, line by line.
 fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
     let (mut x, mut y) = (0.0, 0.0);
-    let place = |entry| {
+    let arranged = |entry| {
         let taken = room(entry);
         if x > 0.0 && x + taken > width {
             (x, y) = (0.0, y + LEGEND);
@@ -198,7 +198,7 @@ fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
         x += taken + 16.0;
         at
     };
-    entries.iter().map(place).collect()
+    entries.iter().map(arranged).collect()
 }
 
 /// Returns the width of an entry of a legend.

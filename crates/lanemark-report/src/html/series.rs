@@ -153,8 +153,10 @@ fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     let all = test_series(runs);
     let heat = all.iter().any(TestSeries::has_latencies);
-    let drawing =
-        |one: &TestSeries<'_>| Drawing { title: one.caption.clone(), image: draw(one, Size::WHOLE).0 };
+    let drawing = |one: &TestSeries<'_>| Drawing {
+        title: one.caption.clone(),
+        image: draw(one, Size::WHOLE).0,
+    };
     Picture {
         entries: if heat { heat::entries() } else { Vec::new() },
         figures: all.iter().map(drawing).collect(),
@@ -259,15 +261,15 @@ fn whole(one: &TestSeries<'_>, size: Size) -> Markup {
 /// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
 fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let TestSeries { ref caption, test, sample, series, .. } = *one;
-    let shown = series.condensed(size.steps);
+    let condensed = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
     let time = Axis::with_ticks([longest].into_iter(), size.width - LEFT - RIGHT, TICKS);
-    let place = |at: Duration| time.place(at.as_seconds() / seconds);
-    let edges: Vec<f64> = (0..=shown.points.len())
-        .map(|index| place((shown.interval * index as u64).min(shown.elapsed())))
+    let x_of = |at: Duration| time.place(at.as_seconds() / seconds);
+    let edges: Vec<f64> = (0..=condensed.points.len())
+        .map(|index| x_of((condensed.interval * index as u64).min(condensed.elapsed())))
         .collect();
-    let plots = plots(test, &shown, size);
+    let plots = plots(test, &condensed, size);
     let spans = spans(sample, series);
     let marks = marks(sample, series);
     let mut top = NAMES;
@@ -285,18 +287,18 @@ fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let content = html! {
         g transform=(format!("translate({} 0)", num(LEFT))) {
             @for (index, (plot, top)) in placed.iter().enumerate() {
-                (shading(&spans, &place, *top, plot.height, index == 0))
+                (shading(&spans, &x_of, *top, plot.height, index == 0))
                 @if index + 1 == placed.len() && heat.is_none() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
                 (plot.heading(top - 8.0 - if index == 0 { NAMES } else { 0.0 }))
                 (plot.draw(*top, &edges, size))
-                (marked(&marks, &place, *top, plot.height, (index == 0).then_some(size)))
+                (marked(&marks, &x_of, *top, plot.height, (index == 0).then_some(size)))
             }
             @if let Some((heat, top)) = &heat {
                 (time.draw(*top, top + heat.height(), &typeset(unit)))
                 text class="unit" x=(num(-LEFT)) y=(num(top - 8.0)) { (heat::HEADING) }
-                (heat.draw(*top, right, &place))
-                (marked(&marks, &place, *top, heat.height(), None))
+                (heat.draw(*top, right, &x_of))
+                (marked(&marks, &x_of, *top, heat.height(), None))
             }
         }
     };
@@ -385,14 +387,14 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
 /// Draws `marks` as lines from top to bottom, with their names if a drawing of `named` has room.
 fn marked(
     marks: &[Mark],
-    place: &impl Fn(Duration) -> f64,
+    x_of: &impl Fn(Duration) -> f64,
     top: f64,
     height: f64,
     named: Option<Size>,
 ) -> Markup {
     html! {
         @for (row, mark) in marks.iter().enumerate() {
-            @let at = place(mark.at);
+            @let at = x_of(mark.at);
             path class=(mark.class) d=(format!("M{} {}v{}", num(at), num(top), num(height))) {}
             @if let Some(size) = named {
                 @let fits = at + text_width(&mark.name) + 6.0 <= size.width - LEFT;
@@ -407,14 +409,14 @@ fn marked(
 
 fn shading(
     spans: &[Span],
-    place: &impl Fn(Duration) -> f64,
+    x_of: &impl Fn(Duration) -> f64,
     top: f64,
     height: f64,
     named: bool,
 ) -> Markup {
     html! {
         @for span in spans {
-            @let (from, to) = (place(span.from), place(span.to));
+            @let (from, to) = (x_of(span.from), x_of(span.to));
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
                 // The name is above the plot, away from all lines, and moves to the left if there is no room.
@@ -444,32 +446,32 @@ impl Plot {
         let count = (greatest / each * (1.0 - 1e-9)).floor() as usize + 1;
         let full = each * count as f64;
         let bottom = top + self.height;
-        let place = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * self.height;
+        let y_of = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * self.height;
         let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
         let right = edges.last().copied().unwrap_or_default();
-        let level = |tick: usize| format!("M0 {}H{}", num(place(each * tick as f64)), num(right));
+        let level = |tick: usize| format!("M0 {}H{}", num(y_of(each * tick as f64)), num(right));
         html! {
             path class="base" d=(level(0)) {}
             path class="grid" d=((1..=count).map(level).collect::<String>()) {}
             g class="soft end" {
                 @for tick in 0..=count {
                     @let value = each * tick as f64;
-                    text x="-6" y=(num(place(value) + 3.5)) { (grouped(&format!("{value:.decimals$}"))) }
+                    text x="-6" y=(num(y_of(value) + 3.5)) { (grouped(&format!("{value:.decimals$}"))) }
                 }
             }
-            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place, size.decimals)) {}
+            path class=(format!("trace {}", self.class)) d=(self.steps(edges, y_of, size.decimals)) {}
         }
     }
 
     /// Returns the values as steps, interrupted at unknown values.
-    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64, decimals: i32) -> String {
+    fn steps(&self, edges: &[f64], y_of: impl Fn(f64) -> f64, decimals: i32) -> String {
         let factor = 10f64.powi(decimals);
         let mut path = String::new();
         // The current step: its height, its beginning and its end.
         let mut step: Option<(String, f64, f64)> = None;
         for (value, ends) in self.values.iter().zip(edges.windows(2)) {
             let known = value.filter(|value| value.is_finite());
-            let y = known.map(|value| num((place(value) * factor).round() / factor));
+            let y = known.map(|value| num((y_of(value) * factor).round() / factor));
             if let (Some((known, _, to)), Some(y)) = (&mut step, &y)
                 && known == y
             {

@@ -94,7 +94,7 @@ fn answer(inspection: &Inspection) -> String {
 
 /// `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
 fn slowest(drive: &InspectedDevice) -> String {
-    let links = drive.ways.iter().flat_map(|way| &way.hops).filter_map(|hop| hop.link.as_ref());
+    let links = drive.ways.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
     let rate = |link: &InspectedLink| link.usable().or(link.range().map(|(least, _)| least));
     let known = links.filter_map(|link| Some((link, rate(link)?)));
     known.min_by_key(|(_, rate)| rate.0).map_or(String::new(), |(link, rate)| {
@@ -172,10 +172,10 @@ fn unread(unread: &[Unread]) -> String {
     let said: Vec<String> = reasons
         .into_iter()
         .map(|(reason, paths)| {
-            let shown = paths[..paths.len().min(UNREAD_MAX)].join(", ");
+            let listed = paths[..paths.len().min(UNREAD_MAX)].join(", ");
             match paths.len().checked_sub(UNREAD_MAX) {
-                Some(more @ 1..) => format!("{reason}: {shown} and {more} more."),
-                _ => format!("{reason}: {shown}."),
+                Some(more @ 1..) => format!("{reason}: {listed} and {more} more."),
+                _ => format!("{reason}: {listed}."),
             }
         })
         .collect();

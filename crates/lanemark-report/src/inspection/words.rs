@@ -100,13 +100,13 @@ pub(super) fn part(part: &HopPart) -> String {
     };
     match part {
         HopPart::Pci { role, driver, chipset, .. } => {
-            let place = if *chipset { ", chipset" } else { "" };
+            let chipset_text = if *chipset { ", chipset" } else { "" };
             match role {
                 PciRole::RootPort
                 | PciRole::UpstreamPort
                 | PciRole::DownstreamPort
-                | PciRole::Bridge => format!("{}{place}", self::role(*role)),
-                _ => driven(&format!("{}{place}", self::role(*role)), driver),
+                | PciRole::Bridge => format!("{}{chipset_text}", self::role(*role)),
+                _ => driven(&format!("{}{chipset_text}", self::role(*role)), driver),
             }
         }
         HopPart::AtaPort => "port".to_owned(),
@@ -223,15 +223,15 @@ pub(super) fn queue(queue: &QueueLimits) -> String {
         Some(WriteCache::WriteThrough) => "write through",
         None => "",
     };
-    let told = |value: Option<u32>, text: fn(u32) -> String| value.map_or(String::new(), text);
+    let clause = |value: Option<u32>, text: fn(u32) -> String| value.map_or(String::new(), text);
     joined(&[
         blocks,
         queue.scheduler.as_ref().map_or(String::new(), |name| format!("scheduler {name}")),
         cache.to_owned(),
         if queue.rotational == Some(true) { "rotational".to_owned() } else { String::new() },
-        told(queue.queue_depth, |depth| format!("queue depth {depth}")),
-        told(queue.requests_max, |requests| format!("{requests} requests")),
-        told(queue.hardware_queues, |queues| match queues {
+        clause(queue.queue_depth, |depth| format!("queue depth {depth}")),
+        clause(queue.requests_max, |requests| format!("{requests} requests")),
+        clause(queue.hardware_queues, |queues| match queues {
             1 => "1 queue".to_owned(),
             queues => format!("{queues} queues"),
         }),

@@ -133,7 +133,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
 
 /// Writes the sentence about the bottleneck.
 pub(crate) fn sentence(view: &PathView) -> String {
-    let told = |carried: BytesPerSecond| match view.random_block_bytes {
+    let throughput = |carried: BytesPerSecond| match view.random_block_bytes {
         Some(block) => {
             format!("{}, {} IOPS,", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
         }
@@ -146,12 +146,12 @@ pub(crate) fn sentence(view: &PathView) -> String {
     let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
     let hop = match (named.as_slice(), ceiling) {
         ([name], Some(ceiling)) => {
-            format!("The bottleneck is {name}: at most {} of this workload.", told(ceiling))
+            format!("The bottleneck is {name}: at most {} of this workload.", throughput(ceiling))
         }
         ([before @ .., last], Some(ceiling)) => format!(
             "The bottlenecks are {} and {last}: at most {} of this workload each.",
             before.join(", "),
-            told(ceiling)
+            throughput(ceiling)
         ),
         _ if view.hops.is_empty() => "The path has no hops.".to_owned(),
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
@@ -170,7 +170,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
     });
     format!(
         "{hop} The whole path carries {} in the simulator{share}{interval}.{assumed}",
-        told(simulated)
+        throughput(simulated)
     )
 }
 
@@ -280,8 +280,8 @@ mod tests {
 
     fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> PathView {
         let megabytes = |value: u64| BytesPerSecond(value * 1_000_000);
-        let hop = |((name, ceiling), place): (&(&str, Option<u64>), u8)| PathHop {
-            id: HopId::Link(place),
+        let hop = |((name, ceiling), index): (&(&str, Option<u64>), u8)| PathHop {
+            id: HopId::Link(index),
             name: (*name).to_owned(),
             law: String::new(),
             ceiling: ceiling.map(megabytes),

@@ -78,11 +78,11 @@ impl Curves {
                 places.push(text);
             }
         }
-        let place = |text: &str| match is_numeric {
+        let x_of = |text: &str| match is_numeric {
             true => number(text).unwrap_or(0.0),
             false => places.iter().position(|known| *known == text).unwrap_or(0) as f64,
         };
-        let all: Vec<f64> = places.iter().map(|text| place(text)).collect();
+        let all: Vec<f64> = places.iter().map(|text| x_of(text)).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         let most = all.iter().copied().fold(0.0, f64::max);
         let by = (0..sweep.axes.len()).find(|&axis| axis != x);
@@ -104,7 +104,7 @@ impl Curves {
                 || Curve { name: name.to_owned(), points: Vec::new() },
             );
             let text = point.values[x].clone();
-            curve.points.push(CurvePoint { x: place(&text), text, figures: figures.clone() });
+            curve.points.push(CurvePoint { x: x_of(&text), text, figures: figures.clone() });
         }
         for curve in panels.iter_mut().flat_map(|panel| &mut panel.curves) {
             curve.points.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -137,7 +137,7 @@ impl Curve {
     /// Returns the curve's knee; `None` if it has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
         let power =
-            |place: &CurvePoint| place.figures.bytes_per_second / place.figures.latency_mean_us;
+            |point: &CurvePoint| point.figures.bytes_per_second / point.figures.latency_mean_us;
         let powers: Vec<f64> = self.points.iter().map(power).collect();
         if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
             return None;
@@ -155,17 +155,17 @@ impl Curve {
 
     /// Returns the maximum throughput of the curve.
     pub(crate) fn most(&self) -> f64 {
-        self.points.iter().map(|place| place.figures.bytes_per_second).fold(0.0, f64::max)
+        self.points.iter().map(|point| point.figures.bytes_per_second).fold(0.0, f64::max)
     }
 }
 
 /// Returns the item that satisfies `is`; creates and adds an item if it does not exist.
 fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
-    let place = items.iter().position(is).unwrap_or_else(|| {
+    let index = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());
         items.len() - 1
     });
-    &mut items[place]
+    &mut items[index]
 }
 
 /// Returns a value as a number, in the base unit of its quantity.

@@ -26,8 +26,8 @@ fn a_tie_in_every_test_is_told_as_one() {
         }),
         ..fixture::study()
     };
-    let told = answer(&outcome).unwrap();
-    assert!(told.contains(" is as fast as ") && told.contains(" in every test."), "{told}");
+    let text = answer(&outcome).unwrap();
+    assert!(text.contains(" is as fast as ") && text.contains(" in every test."), "{text}");
 }
 
 #[test]
@@ -169,9 +169,9 @@ fn a_written_answer_is_shown_only_if_its_claims_hold() {
             &Style { width: 100, colour: false },
         )
     };
-    let shown = of(vec![claim(3.0, 3.2)]);
-    assert!(shown.starts_with("NVMe reads 1,607 MB/s.\n\n"), "{shown}");
-    assert!(shown.contains("NVMe is faster than SATA in 7 of 8 tests"), "{shown}");
+    let printed = of(vec![claim(3.0, 3.2)]);
+    assert!(printed.starts_with("NVMe reads 1,607 MB/s.\n\n"), "{printed}");
+    assert!(printed.contains("NVMe is faster than SATA in 7 of 8 tests"), "{printed}");
     let withheld = of(vec![claim(3.0, 3.2), claim(3.3, 3.2)]);
     assert!(
         !withheld.contains("1,607 MB/s.") && withheld.starts_with("NVMe is faster"),

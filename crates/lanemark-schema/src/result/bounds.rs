@@ -485,12 +485,12 @@ mod tests {
                 probe.processors.as_mut().unwrap().wakes = Some(value);
             }),
         ];
-        for (place, spoil) in spoils {
+        for (path, spoil) in spoils {
             for value in [-1.0, 1e300, f64::NAN, f64::INFINITY] {
                 let mut spoilt = good;
                 spoil(&mut spoilt, value);
-                let told = queue_probe(&at, &spoilt).unwrap_err().to_string();
-                assert!(told.contains(place), "{place} = {value}: {told}");
+                let message = queue_probe(&at, &spoilt).unwrap_err().to_string();
+                assert!(message.contains(path), "{path} = {value}: {message}");
             }
         }
     }

@@ -52,17 +52,17 @@ mod tests {
             end: Some(Duration::from_seconds(2_000)),
             is_simulated: false,
         };
-        let place = |one: CreditUse| one.check(&ValuePath::of("credits")).map_err(|e| e.place);
-        assert_eq!(place(one), Ok(()));
-        assert_eq!(place(CreditUse { end: None, ..one }), Ok(()));
+        let error_path = |one: CreditUse| one.check(&ValuePath::of("credits")).map_err(|e| e.path);
+        assert_eq!(error_path(one), Ok(()));
+        assert_eq!(error_path(CreditUse { end: None, ..one }), Ok(()));
         let wrong = |key: &str| Err(format!("credits.{key}"));
-        assert_eq!(place(CreditUse { reserve: Reserve::PseudoSlc, ..one }), wrong("reserve"));
-        assert_eq!(place(CreditUse { at_start: u64::MAX, ..one }), wrong("at_start"));
+        assert_eq!(error_path(CreditUse { reserve: Reserve::PseudoSlc, ..one }), wrong("reserve"));
+        assert_eq!(error_path(CreditUse { at_start: u64::MAX, ..one }), wrong("at_start"));
         for rate in [-1.0, f64::NAN, f64::INFINITY] {
             let one = CreditUse { used_per_second: rate, ..one };
-            assert_eq!(place(one), wrong("used_per_second"), "{rate}");
+            assert_eq!(error_path(one), wrong("used_per_second"), "{rate}");
         }
         let one = CreditUse { refill_per_second: u64::MAX, ..one };
-        assert_eq!(place(one), wrong("refill_per_second"));
+        assert_eq!(error_path(one), wrong("refill_per_second"));
     }
 }

@@ -126,11 +126,11 @@ impl RequestErrors {
     pub fn add(&mut self, more: ErrorCount) {
         let key = (more.kind, more.errno);
         match self.counts.binary_search_by_key(&key, |one| (one.kind, one.errno)) {
-            Ok(place) => {
-                let known = &mut self.counts[place].requests;
+            Ok(index) => {
+                let known = &mut self.counts[index].requests;
                 *known = known.saturating_add(more.requests);
             }
-            Err(place) => self.counts.insert(place, more),
+            Err(index) => self.counts.insert(index, more),
         }
     }
 
@@ -158,8 +158,8 @@ impl RequestErrors {
 /// Writes `3 media errors (ENODATA), 1 timeout`.
 impl fmt::Display for RequestErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, one) in self.counts.iter().enumerate() {
-            let comma = if place > 0 { ", " } else { "" };
+        for (index, one) in self.counts.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
             write!(f, "{comma}{} {}", one.requests, one.kind.words(one.requests))?;
             if let Some(errno) = one.errno {
                 match ERRNOS.iter().find(|(number, ..)| *number == errno) {

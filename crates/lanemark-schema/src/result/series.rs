@@ -143,8 +143,8 @@ impl Series {
         let mut sum = coarse.clone();
         let interval = sum.interval.picoseconds().max(1);
         for (index, point) in fine.points.iter().enumerate() {
-            let place = (fine.start(index).picoseconds() / interval) as usize;
-            match sum.points.get_mut(place) {
+            let slot = (fine.start(index).picoseconds() / interval) as usize;
+            match sum.points.get_mut(slot) {
                 Some(own) => *own = own.with(point),
                 None => sum.points.push(point.clone()),
             }

@@ -134,14 +134,14 @@ impl AddressRule {
     pub(super) fn next(&mut self, rng: &mut Rng, length: u64) -> u64 {
         match self {
             Self::Sequential { next, count } => {
-                let place = *next;
-                *next = if place + 1 == *count { 0 } else { place + 1 };
-                place
+                let address = *next;
+                *next = if address + 1 == *count { 0 } else { address + 1 };
+                address
             }
             Self::Running { next, count, largest, step } => {
-                let place = if *next + *largest > *count { 0 } else { *next };
-                *next = place + length.div_ceil(*step);
-                place
+                let address = if *next + *largest > *count { 0 } else { *next };
+                *next = address + length.div_ceil(*step);
+                address
             }
             Self::Backward { next, count } => {
                 *next = if *next == 0 { *count } else { *next } - 1;
@@ -152,9 +152,9 @@ impl AddressRule {
                 if *next == 0 {
                     *key = rng.next_u64();
                 }
-                let place = permuted(*next, *count, *key);
+                let address = permuted(*next, *count, *key);
                 *next = if *next + 1 == *count { 0 } else { *next + 1 };
-                place
+                address
             }
             Self::Zipf { ranks, count } => scatter(ranks.sample(rng) - 1, *count),
             Self::Pareto { power, count } => {
@@ -163,9 +163,9 @@ impl AddressRule {
             }
             Self::Normal { deviation, count } => loop {
                 // A position outside the span is drawn again.
-                let place = *count as f64 / 2.0 + rng.normal() * *deviation;
-                if place >= 0.0 && place < *count as f64 {
-                    return place as u64;
+                let address = *count as f64 / 2.0 + rng.normal() * *deviation;
+                if address >= 0.0 && address < *count as f64 {
+                    return address as u64;
                 }
             },
             Self::HotCold { hot, count, hot_share } => {
@@ -189,12 +189,12 @@ impl AddressRule {
 /// format-preserving encryption by cycle walking.
 fn scatter(rank: u64, count: u64) -> u64 {
     let mask = count.next_power_of_two() - 1;
-    let mut place = rank;
+    let mut address = rank;
     loop {
-        place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
-        place = (place ^ (place >> (mask.count_ones() / 2 + 1))) & mask;
-        if place < count {
-            return place;
+        address = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+        address = (address ^ (address >> (mask.count_ones() / 2 + 1))) & mask;
+        if address < count {
+            return address;
         }
     }
 }
@@ -205,17 +205,17 @@ fn scatter(rank: u64, count: u64) -> u64 {
 fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
     let mask = (1u64 << half) - 1;
-    let mut place = index;
+    let mut address = index;
     loop {
-        let (mut left, mut right) = (place >> half, place & mask);
+        let (mut left, mut right) = (address >> half, address & mask);
         for round in 0..4u32 {
             let mixed = (right ^ key.rotate_left(16 * round)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
             (left, right) = (right, left ^ ((mixed >> 32) & mask));
         }
-        place = left << half | right;
-        if place < count {
-            return place;
+        address = left << half | right;
+        if address < count {
+            return address;
         }
     }
 }

@@ -344,8 +344,8 @@ mod tests {
         (each(reads), each(writes), each(pages))
     }
 
-    fn near(seen: f64, law: f64, within: f64) {
-        assert!((law / seen - 1.0).abs() < within, "{law} by the law, {seen} counted");
+    fn near(counted: f64, law: f64, within: f64) {
+        assert!((law / counted - 1.0).abs() < within, "{law} by the law, {counted} counted");
     }
 
     #[test]

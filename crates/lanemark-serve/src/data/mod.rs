@@ -349,14 +349,14 @@ mod tests {
 
     #[test]
     fn a_write_that_a_cut_came_into_is_torn_at_sectors() {
-        let mut seen = [0; 3];
+        let mut counts = [0; 3];
         for seed in 0..60 {
             let data = Data::memory(1 << 20, VOLATILE, seed).unwrap();
             data.tear(512, &[9; 512 * 8]).unwrap();
             let stored = (1..9).filter(|at| read(&data, at * 512) == 9).count();
             assert_eq!((read(&data, 0), read(&data, 9 * 512)), (0, 0));
-            seen[usize::from(stored > 0) + usize::from(stored == 8)] += 1;
+            counts[usize::from(stored > 0) + usize::from(stored == 8)] += 1;
         }
-        assert!(seen.iter().all(|count| *count > 8), "{seen:?}");
+        assert!(counts.iter().all(|count| *count > 8), "{counts:?}");
     }
 }

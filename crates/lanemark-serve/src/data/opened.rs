@@ -21,7 +21,7 @@ const JOURNAL: &str = ".lanemark";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
     /// The location of the data.
-    pub place: DataLocation,
+    pub location: DataLocation,
     /// A read-only image that provides the content of unwritten blocks.
     pub over: Option<PathBuf>,
     /// Length of the export.
@@ -45,7 +45,7 @@ pub struct Opened {
     /// The data.
     pub data: Data,
     /// Lines about the state that the last server left.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The state that the last server left of a file's data.
@@ -70,7 +70,7 @@ impl DataPlan {
             let why = format!("the image of {length} bytes is longer than the export of {size}");
             return Err(DataError::Misfit { path: image.path.clone(), why });
         }
-        match &self.place {
+        match &self.location {
             DataLocation::Memory => {
                 let none = PathBuf::from("memory");
                 let fail =
@@ -81,7 +81,7 @@ impl DataPlan {
                     None => backing,
                 };
                 let data = Data::new(backing, None, cache, seed);
-                Ok(Opened { data, told: Vec::new() })
+                Ok(Opened { data, notes: Vec::new() })
             }
             DataLocation::File(path) => self.open_file(path, image, cache, seed),
         }
@@ -101,16 +101,16 @@ impl DataPlan {
         let inode = own.metadata().map_err(fail("looked at"))?.ino();
         let PreviousState { journal, said, is_gone } = self.former(path, &own, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         if is_gone {
-            told.push(format!(
+            notes.push(format!(
                 "{}: the data that the journal next to it records is missing; the export begins empty",
                 path.display()
             ));
         }
         if let Some(said) = &said {
             self.check_former(path, said, over.as_ref())?;
-            told = left_by(said);
+            notes = left_by(said);
         }
         let mut backing = Backing::file(own, self.size).map_err(fail("made as long"))?;
         if let Some(image) = image {
@@ -128,7 +128,7 @@ impl DataPlan {
         })?;
         made.keep();
         let data = Data::new(backing, Some(journal), cache, seed);
-        Ok(Opened { data, told })
+        Ok(Opened { data, notes })
     }
 
     /// Returns whether the user allows the file at `path` to be used as it is.
@@ -264,19 +264,19 @@ fn differs(said: Extent, now: Extent, what: &str) -> Option<String> {
 
 /// Returns lines about the state that the last server left.
 fn left_by(said: &JournalContent) -> Vec<String> {
-    let mut told: Vec<String> = said.cuts.iter().map(|cut| format!("before: {cut}")).collect();
+    let mut notes: Vec<String> = said.cuts.iter().map(|cut| format!("before: {cut}")).collect();
     match said.state {
         State::Closed => {}
-        State::Flushed => told.push(
+        State::Flushed => notes.push(
             "the last server did not shut down cleanly; everything was flushed, so no data is lost".to_owned(),
         ),
-        State::Unflushed => told.push(
+        State::Unflushed => notes.push(
             "the last server did not shut down cleanly, and some writes were not flushed: they are \
              lost only if the machine crashed"
                 .to_owned(),
         ),
     }
-    told
+    notes
 }
 
 fn read_bounded(file: &File) -> io::Result<String> {
@@ -293,8 +293,8 @@ mod tests {
     const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
 
     fn plan(path: &Path) -> DataPlan {
-        let place = DataLocation::File(path.to_owned());
-        DataPlan { place, over: None, size: 1 << 20, overwrite: None }
+        let location = DataLocation::File(path.to_owned());
+        DataPlan { location, over: None, size: 1 << 20, overwrite: None }
     }
 
     fn refusal(plan: &DataPlan) -> String {
@@ -305,23 +305,23 @@ mod tests {
     fn a_file_is_there_again_and_says_how_it_was_left() {
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(&folder.path().join("disk"));
-        let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told.is_empty());
+        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        assert!(notes.is_empty());
         assert!(refusal(&plan).contains("locked"));
         data.write(4096, &[5; 512]).unwrap();
         drop(data);
-        let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told[0].contains("not flushed"), "{told:?}");
+        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        assert!(notes[0].contains("not flushed"), "{notes:?}");
         let mut bytes = [0; 512];
         data.read(4096, &mut bytes).unwrap();
         assert_eq!(bytes, [5; 512]);
         data.flush(data.mark()).unwrap();
         drop(data);
-        let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told[0].contains("no data is lost"), "{told:?}");
+        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        assert!(notes[0].contains("no data is lost"), "{notes:?}");
         data.close().unwrap();
         drop(data);
-        assert!(plan.open(CACHE, 1).unwrap().told.is_empty());
+        assert!(plan.open(CACHE, 1).unwrap().notes.is_empty());
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
         assert!(line.contains("of 20 unflushed writes"), "{line}");
         data.close().unwrap();
         drop(data);
-        assert_eq!(plan.open(CACHE, 1).unwrap().told, [format!("before: {line}")]);
+        assert_eq!(plan.open(CACHE, 1).unwrap().notes, [format!("before: {line}")]);
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
         drop(data);
         assert!(refusal(&plan(&path)).contains("over"));
         assert!(refusal(&DataPlan { size: 1 << 21, ..over.clone() }).contains("size of 1048576"));
-        let short = DataPlan { size: 8_192, place: DataLocation::Memory, ..over.clone() };
+        let short = DataPlan { size: 8_192, location: DataLocation::Memory, ..over.clone() };
         assert!(refusal(&short).contains("longer than the export"));
         let data = over.open(CACHE, 1).unwrap().data;
         let mut bytes = [0; 1024];
@@ -436,7 +436,7 @@ mod tests {
         assert!(plan.open(CACHE, 1).is_ok());
         // A user who removed the file no longer needs its data.
         std::fs::remove_file(&path).unwrap();
-        assert!(plan.open(CACHE, 1).unwrap().told[0].contains("is missing"));
+        assert!(plan.open(CACHE, 1).unwrap().notes[0].contains("is missing"));
     }
 
     #[test]
@@ -493,8 +493,8 @@ mod tests {
         assert!(refusal(&ours).contains("is locked by another program"));
         drop(writer);
         let readers = [ours.open(CACHE, 1).unwrap(), {
-            let place = DataLocation::Memory;
-            DataPlan { place, ..ours.clone() }.open(CACHE, 1).unwrap()
+            let location = DataLocation::Memory;
+            DataPlan { location, ..ours.clone() }.open(CACHE, 1).unwrap()
         }];
         assert!(refusal(&theirs).contains("is locked by another program"));
         drop(readers);
@@ -506,8 +506,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = Path::new("/proc/self/mem");
         assert!(refusal(&plan(memory)).contains("generated by the kernel"));
-        let over =
-            DataPlan { over: Some(memory.to_owned()), place: DataLocation::Memory, ..plan(memory) };
+        let over = DataPlan {
+            over: Some(memory.to_owned()),
+            location: DataLocation::Memory,
+            ..plan(memory)
+        };
         assert!(refusal(&over).contains("generated by the kernel"));
         let (link, end) = (folder.path().join("link"), folder.path().join("end"));
         std::os::unix::fs::symlink(&end, &link).unwrap();

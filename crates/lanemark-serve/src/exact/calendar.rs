@@ -70,8 +70,8 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
 
 /// Returns the bytes of a calendar message, with its own sequence number or the sequence number of the message that it
 /// answers.
-pub fn write(told: CalendarMessage, order: u32) -> [u8; LENGTH] {
-    let (operation, time): (u32, u64) = match told {
+pub fn write(message: CalendarMessage, order: u32) -> [u8; LENGTH] {
+    let (operation, time): (u32, u64) = match message {
         CalendarMessage::Taken(time) => (0, time),
         CalendarMessage::Run(time) => (6, time),
         CalendarMessage::FreeUntil(time) => (7, time),

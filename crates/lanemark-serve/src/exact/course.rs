@@ -93,19 +93,19 @@ impl GuestRun {
     ) -> io::Result<()> {
         let mut messages = 0;
         let mut since = None;
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             let has_come = match self.is_waiting {
                 true => self.go_on()?,
                 false => self.hear()?,
             };
             if has_come {
-                (since, is_told) = (None, false);
+                (since, is_reported) = (None, false);
             } else {
                 let quiet = since.get_or_insert_with(std::time::Instant::now).elapsed();
-                if quiet >= SILENCE && !is_told {
+                if quiet >= SILENCE && !is_reported {
                     silent(quiet);
-                    is_told = true;
+                    is_reported = true;
                 }
             }
             messages += 1;
@@ -256,11 +256,11 @@ impl GuestRun {
     }
 
     /// Sends the guest a message, and waits for its acknowledgement.
-    fn tell(&mut self, told: CalendarMessage) -> io::Result<()> {
+    fn tell(&mut self, message: CalendarMessage) -> io::Result<()> {
         let order = self.order.0;
         self.order.0 = order.wrapping_add(1);
         let Some(stream) = &self.calendar else { return Ok(()) };
-        (&*stream).write_all(&calendar::write(told, order))?;
+        (&*stream).write_all(&calendar::write(message, order))?;
         while self.order.1 != order {
             let Some(stream) = &self.calendar else { return Ok(()) };
             if !wait_for_one(stream, MESSAGE)? {

@@ -150,10 +150,10 @@ fn kill_process_group_all() -> rustix::io::Result<()> {
     }
 }
 
-fn mounted(kind: &str, place: &Path, options: &str, flags: MountFlags) -> io::Result<()> {
+fn mounted(kind: &str, mount_point: &Path, options: &str, flags: MountFlags) -> io::Result<()> {
     let options = std::ffi::CString::new(options)?;
-    mount("none", place, kind, flags, Some(options.as_c_str())).map_err(|error| {
-        io::Error::other(format!("{kind} can't be mounted on {}: {error}", place.display()))
+    mount("none", mount_point, kind, flags, Some(options.as_c_str())).map_err(|error| {
+        io::Error::other(format!("{kind} can't be mounted on {}: {error}", mount_point.display()))
     })
 }
 

@@ -76,7 +76,7 @@ impl MountPoint {
         let refused =
             |reason: &str| MountError::Refused { path: path.to_owned(), reason: reason.to_owned() };
         let own = absolute(path).map_err(system)?;
-        let mut told = None;
+        let mut note = None;
         match is_served(&own) {
             Some(false) => {
                 return Err(refused("the path is already a mount point"));
@@ -84,7 +84,7 @@ impl MountPoint {
             Some(true) if !is_dead(&own) => return Err(refused("another server has it mounted")),
             Some(true) => {
                 unmount(&own).map_err(system)?;
-                told = Some(format!(
+                note = Some(format!(
                     "{}: its last server did not shut down cleanly and left its mount behind",
                     path.display()
                 ));
@@ -111,7 +111,7 @@ impl MountPoint {
         if there.uid() != rustix::process::geteuid().as_raw() {
             return Err(refused("only your own file can be mounted over"));
         }
-        Ok((Self { path: own, is_made }, told))
+        Ok((Self { path: own, is_made }, note))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -140,10 +140,10 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
             cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
         }
     }
-    let told =
+    let note =
         format!("{cleared} disk servers did not shut down cleanly and left their mounts behind");
     let own = Path::new(DISKS).join(std::process::id().to_string());
-    Ok((own, (cleared > 0).then_some(told)))
+    Ok((own, (cleared > 0).then_some(note)))
 }
 
 /// Returns the absolute form of `path`, with the links of its folder resolved and its own name unchanged.
@@ -210,8 +210,8 @@ mod tests {
         }
         assert!(matches!(MountPoint::take(&path("no/file")), Err(MountError::System { .. })));
         drop(MountPoint::take(&path("empty")).unwrap());
-        let (made, told) = MountPoint::take(&path("made")).unwrap();
-        assert!(told.is_none() && path("made").exists());
+        let (made, note) = MountPoint::take(&path("made")).unwrap();
+        assert!(note.is_none() && path("made").exists());
         drop(made);
         assert!(!path("made").exists() && path("empty").exists());
         assert_eq!(fs::read(path("data")).unwrap(), b"x");

@@ -179,10 +179,10 @@ impl<'e> Negotiation<'e> {
             }
             LIST if data.is_empty() => {
                 let name = self.export.name.as_bytes();
-                let mut told = (name.len() as u32).to_be_bytes().to_vec();
-                told.extend_from_slice(name);
-                told.extend_from_slice(self.export.description.as_bytes());
-                reply(answer, option, SERVER, &told);
+                let mut payload = (name.len() as u32).to_be_bytes().to_vec();
+                payload.extend_from_slice(name);
+                payload.extend_from_slice(self.export.description.as_bytes());
+                reply(answer, option, SERVER, &payload);
                 reply(answer, option, ACK, &[]);
             }
             INFO | GO => return self.go(option, data, answer),
@@ -231,31 +231,31 @@ impl<'e> Negotiation<'e> {
             return Step::Next;
         };
         if !self.is_export(name) {
-            let told = format!(
+            let payload = format!(
                 "the only export is `{}`, which the empty name also selects",
                 self.export.name
             );
-            refuse(answer, option, UNKNOWN, &told);
+            refuse(answer, option, UNKNOWN, &payload);
             return Step::Next;
         }
-        let mut told = OF_EXPORT.to_be_bytes().to_vec();
-        told.extend_from_slice(&self.export.size.to_be_bytes());
-        told.extend_from_slice(&self.flags().to_be_bytes());
-        reply(answer, option, INFORMATION, &told);
+        let mut payload = OF_EXPORT.to_be_bytes().to_vec();
+        payload.extend_from_slice(&self.export.size.to_be_bytes());
+        payload.extend_from_slice(&self.flags().to_be_bytes());
+        reply(answer, option, INFORMATION, &payload);
         let Export { name: own, description, .. } = self.export;
         for (kind, text) in [(OF_NAME, own), (OF_DESCRIPTION, description)] {
             if requested.contains(&kind) {
-                let mut told = kind.to_be_bytes().to_vec();
-                told.extend_from_slice(text.as_bytes());
-                reply(answer, option, INFORMATION, &told);
+                let mut payload = kind.to_be_bytes().to_vec();
+                payload.extend_from_slice(text.as_bytes());
+                reply(answer, option, INFORMATION, &payload);
             }
         }
         // The block sizes are sent to every client; a client that requested them respects them.
-        let mut told = OF_BLOCK_SIZE.to_be_bytes().to_vec();
+        let mut payload = OF_BLOCK_SIZE.to_be_bytes().to_vec();
         for size in [BLOCK_MIN, BLOCK_PREFERRED, PAYLOAD_MAX as u32] {
-            told.extend_from_slice(&size.to_be_bytes());
+            payload.extend_from_slice(&size.to_be_bytes());
         }
-        reply(answer, option, INFORMATION, &told);
+        reply(answer, option, INFORMATION, &payload);
         reply(answer, option, ACK, &[]);
         match option {
             GO => {
@@ -283,9 +283,9 @@ impl<'e> Negotiation<'e> {
             .any(|query| *query == CONTEXT_NAME.as_bytes() || lists && *query == b"base:");
         if wanted || lists && queries.is_empty() {
             let number = if lists { 0 } else { CONTEXT };
-            let mut told = number.to_be_bytes().to_vec();
-            told.extend_from_slice(CONTEXT_NAME.as_bytes());
-            reply(answer, option, META_CONTEXT, &told);
+            let mut payload = number.to_be_bytes().to_vec();
+            payload.extend_from_slice(CONTEXT_NAME.as_bytes());
+            reply(answer, option, META_CONTEXT, &payload);
             if !lists {
                 self.context_for = Some(name.to_vec());
             }
@@ -456,8 +456,8 @@ mod tests {
         assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &[CONTEXT_NAME])), [INVALID]);
         assert_eq!(kinds(&mut one, STRUCTURED_REPLY, &[]), [ACK]);
         assert_eq!(kinds(&mut one, LIST_META_CONTEXT, &context("", &[])), [META_CONTEXT, ACK]);
-        let asked = context("", &["other:x", CONTEXT_NAME]);
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &asked), [META_CONTEXT, ACK]);
+        let request = context("", &["other:x", CONTEXT_NAME]);
+        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &request), [META_CONTEXT, ACK]);
         assert!(!one.agreed_for(b"drive").has_context && one.agreed_for(b"").has_context);
         assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &["qemu:x"])), [ACK]);
         assert!(!one.agreed_for(b"").has_context);

@@ -80,10 +80,10 @@ fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
     for served in Served::both() {
         let mut slow = served.connect();
         slow.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
-        let mut asked = 0u64;
+        let mut requests = 0u64;
         // A gigabyte of answers, which the server must not keep in memory.
-        while asked < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
-            asked += 1;
+        while requests < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
+            requests += 1;
         }
         let began = Instant::now();
         still_serves(&served);
@@ -91,7 +91,7 @@ fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let kib: u64 = kib.trim().trim_end_matches(" kB").parse().unwrap();
-        assert!(kib < 700 << 10, "{kib} KiB with {asked} requests of a MiB");
+        assert!(kib < 700 << 10, "{kib} KiB with {requests} requests of a MiB");
     }
 }
 

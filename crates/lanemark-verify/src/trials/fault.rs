@@ -67,12 +67,15 @@ impl Fault<'_> {
         let same = |one: &Vec<Version>| one.last().is_some_and(|one| one.generation == generation);
         let newest = self.run.changes.get(&generation)?;
         let cut = self.run.header.sync;
-        let told = newest.told?;
-        let durable = !cut || newest.durable || self.run.flushes.iter().any(|&flush| flush > told);
+        let acknowledged = newest.acknowledged?;
+        let durable =
+            !cut || newest.durable || self.run.flushes.iter().any(|&flush| flush > acknowledged);
         let touching =
             self.run.changes.iter().filter(|(_, one)| self.units_of(one).contains(&unit));
         let mut others = touching.filter(|(number, _)| **number != generation);
-        let before = others.all(|(_, one)| one.told.is_some_and(|told| told < newest.asked));
+        let before = others.all(|(_, one)| {
+            one.acknowledged.is_some_and(|acknowledged| acknowledged < newest.submitted)
+        });
         (durable && before && sectors.iter().all(same)).then_some(generation)
     }
 
@@ -124,8 +127,8 @@ impl Fault<'_> {
         let mut bytes = Vec::new();
         let mut writers = Vec::new();
         for versions in &self.run.device.sectors[at..at + self.unit() / SECTOR] {
-            let place = versions.iter().rposition(|one| one.generation == generation)?;
-            let version = versions.get(place.checked_sub(1)?)?;
+            let index = versions.iter().rposition(|one| one.generation == generation)?;
+            let version = versions.get(index.checked_sub(1)?)?;
             bytes.extend_from_slice(&version.data);
             writers.push(version.generation);
         }
@@ -181,7 +184,8 @@ impl Fault<'_> {
                 .collect();
             let old = here.iter().find(|(_, one)| {
                 let over = |other: &Truth| {
-                    one.told.is_some_and(|told| told < other.asked) && other.told.is_some()
+                    one.acknowledged.is_some_and(|acknowledged| acknowledged < other.submitted)
+                        && other.acknowledged.is_some()
                 };
                 !one.trim && here.iter().any(|(_, other)| over(other))
             });

@@ -187,9 +187,9 @@ mod hostile {
             for (number, record) in (0u64..).zip(&records) {
                 bytes.extend(record.encode(header.run, number, number / 2));
             }
-            if let Some((place, mask)) = damage {
-                let place = place.index(bytes.len());
-                bytes[place] ^= mask;
+            if let Some((position, mask)) = damage {
+                let position = position.index(bytes.len());
+                bytes[position] ^= mask;
             }
             if !whole {
                 bytes.truncate(end.index(bytes.len()));

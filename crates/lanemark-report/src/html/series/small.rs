@@ -10,7 +10,7 @@ use super::super::grid::grid;
 use super::super::heat::{self, Heat};
 use super::super::picture::{self, Entry};
 use super::super::svg::{Image, image, num};
-use super::{BELOW, LEFT, Plot, RIGHT, TestSeries, Size, marked, marks, plots, shading, spans};
+use super::{BELOW, LEFT, Plot, RIGHT, Size, TestSeries, marked, marks, plots, shading, spans};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -99,9 +99,9 @@ pub(super) fn alt_text(one: &TestSeries<'_>, plots: &[Plot]) -> String {
 pub(super) fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let series = one.series.condensed(size.steps);
     let (all, width) = (one.series.elapsed(), size.width - LEFT - RIGHT);
-    let place = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
+    let x_of = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
     let edges: Vec<f64> = (0..=series.points.len())
-        .map(|index| place((series.interval * index as u64).min(series.elapsed())))
+        .map(|index| x_of((series.interval * index as u64).min(series.elapsed())))
         .collect();
     let plots = plots(one.test, &series, size);
     let (spans, marks) = (spans(one.sample, one.series), marks(one.sample, one.series));
@@ -120,14 +120,14 @@ pub(super) fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
     let end = significant(all.as_seconds() / seconds);
     let content = html! {
         @for (index, plot, top) in &placed {
-            (shading(&spans, &place, *top, plot.height, false))
+            (shading(&spans, &x_of, *top, plot.height, false))
             @if *index > 0 { (plot.heading(top - GAP)) }
             (plot.draw(*top, &edges, size))
-            (marked(&marks, &place, *top, plot.height, None))
+            (marked(&marks, &x_of, *top, plot.height, None))
         }
         @if let Some((heat, top)) = &heat {
-            (heat.draw(*top, width, &place))
-            (marked(&marks, &place, *top, heat.height(), None))
+            (heat.draw(*top, width, &x_of))
+            (marked(&marks, &x_of, *top, heat.height(), None))
         }
         text class="soft end" x=(num(width)) y=(num(top + 13.0)) {
             (grouped(&end)) " " (super::typeset(unit))
@@ -163,14 +163,14 @@ mod tests {
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();
             let point = Point { reads: 3 * u64::from(rows), latency_steps, ..Point::default() };
             let series = Series { interval: second, last: second, points: vec![point; 4] };
-            let shown = TestSeries {
+            let test_series = TestSeries {
                 label: "run",
                 caption: "a test".to_owned(),
                 test: &test,
                 sample: &sample,
                 series: &series,
             };
-            let (image, below) = draw(&shown, size);
+            let (image, below) = draw(&test_series, size);
             let map = if rows > 0 { GAP + f64::from(rows) * size.row } else { 0.0 };
             assert_eq!(image.height, TOP + size.rate + map + AXIS, "{rows}");
             assert_eq!(image.width, size.width);

@@ -282,13 +282,13 @@ mod tests {
     /// The text matches the state of the drive: a full drive is not called fresh.
     #[test]
     fn the_state_of_a_drive_before_a_run_is_stated() {
-        let told = |held: u64, free: u64| {
+        let sentence = |held: u64, free: u64| {
             let gigabytes = |count: u64| Bytes(count * 1_000_000_000);
             let before =
                 Some(DriveState { held_bytes: gigabytes(held), free_bytes: gigabytes(free) });
             Warning::NoCollection { written_bytes: Bytes::mebi(60), before }.to_string()
         };
-        let [empty, full, part] = [told(0, 1000), told(1000, 0), told(10, 990)];
+        let [empty, full, part] = [sentence(0, 1000), sentence(1000, 0), sentence(10, 990)];
         assert!(empty.contains("60 MiB written to an empty drive (1 TB free)"), "{empty}");
         assert!(full.contains("a full drive (1 TB of data, no free space)"), "{full}");
         assert!(part.contains("a drive with 10 GB of data on it and 990 GB free"), "{part}");
