@@ -389,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_at_a_run_says_where_it_is_and_what_it_came_to() {
+    fn a_status_line_shows_phase_and_rates() {
         let mut moment = Moment {
             counts: false,
             elapsed: Duration::from_secs(3),

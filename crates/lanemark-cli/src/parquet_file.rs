@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_rows_are_read_again() {
         let figures = SweepFigures { iops: 1234.5, ..SweepFigures::default() };
         let point = |number: u64, outcome| SweepPoint {
             number,

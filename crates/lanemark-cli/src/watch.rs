@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_what_came_since_the_last_look() {
+    fn a_moment_covers_the_time_since_the_previous_reading() {
         let (before, now) =
             (last(1000, 100, &[10_000]), last(1500, 300, &[10_000, 30_000, 30_000]));
         let moment = Moment::between(Some(&before), &now);

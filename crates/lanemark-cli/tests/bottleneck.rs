@@ -23,7 +23,7 @@ fn lanemark(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
+fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
     let folder = tempfile::tempdir().unwrap();
     let (out, page) = (folder.path().join("run.json"), folder.path().join("page.html"));
     let (out, page) = (out.to_str().unwrap(), page.to_str().unwrap());
@@ -57,7 +57,7 @@ fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
 }
 
 #[test]
-fn a_study_tells_the_bottleneck_of_each_cell() {
+fn a_study_shows_the_bottleneck_of_each_cell() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("study.json");
     let study = "studies/sata-vs-nvme-crystaldiskmark.toml";
@@ -90,7 +90,7 @@ fn hops_of_a_saved_result_keep_their_identities() {
 }
 
 #[test]
-fn hops_that_no_path_has_are_told() {
+fn impossible_hops_are_an_error() {
     let with = |hops: &str| SAVED.replace(r#"{"id":"link0","name":"DMI 3.0","#, hops);
     let of = |text: String| serde_json::from_str::<RunResult>(&text);
     let error = of(with(r#"{"id":"link999","name":"DMI 3.0","#)).unwrap_err().to_string();

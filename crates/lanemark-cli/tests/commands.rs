@@ -106,7 +106,7 @@ fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
 
 /// `docs/validation/studies.md` states these errors; a change of the model must update them there.
 #[test]
-fn the_studies_of_paths_stand_as_told() {
+fn the_studies_of_paths_have_their_stated_results() {
     let folder = folder();
     let out = folder.path().join("study.json");
     let (mut predicted, mut calibrated) = (Vec::new(), 0);
@@ -171,7 +171,7 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
 }
 
 #[test]
-fn one_simulated_test_tells_where_its_time_goes() {
+fn a_simulated_test_reports_its_time_budget() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
@@ -241,7 +241,7 @@ fn a_setting_on_the_command_line_moves_the_model() {
 }
 
 #[test]
-fn wrong_input_is_told_and_exits_with_2() {
+fn wrong_input_is_reported_and_exits_with_2() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let cases: [(&[&str], &str); 9] = [
@@ -327,7 +327,7 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
 }
 
 #[test]
-fn an_unwritable_or_missing_folder_is_told() {
+fn an_unwritable_or_missing_folder_is_reported() {
     let said =
         fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"], 1);
     assert!(said.contains("/proc/results"), "{said}");
@@ -338,7 +338,7 @@ fn an_unwritable_or_missing_folder_is_told() {
 }
 
 #[test]
-fn more_than_the_disk_holds_is_told_before_anything_is_written() {
+fn a_size_above_the_free_space_is_refused_before_anything_is_written() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let (path, out) = (target.to_str().unwrap(), folder.path().to_str().unwrap());
@@ -348,7 +348,7 @@ fn more_than_the_disk_holds_is_told_before_anything_is_written() {
 }
 
 #[test]
-fn ctrl_c_ends_a_measurement_with_what_it_has() {
+fn ctrl_c_ends_a_measurement_with_its_results_so_far() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let out = folder.path().join("bench.json");
@@ -382,7 +382,7 @@ fn ctrl_c_ends_a_measurement_with_what_it_has() {
 }
 
 #[test]
-fn the_library_lists_what_can_be_named() {
+fn the_library_lists_every_name() {
     let text = succeeds(&["library"]);
     for name in ["samsung-850-pro-1tb", "workstation-z170", "crystaldiskmark-8"] {
         assert!(text.contains(name), "{text}");
@@ -415,7 +415,7 @@ const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
 /// The day of `make endurance` on a thousandth of the drive, in 90 seconds of simulated time.
 #[test]
-fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
+fn a_day_of_random_writes_approaches_the_steady_state() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (out, csv, page) = (path("day.json"), path("day.csv"), path("day.html"));

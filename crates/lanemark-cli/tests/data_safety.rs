@@ -127,7 +127,7 @@ fn a_file_has_one_writer_at_a_time() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_anything_runs() {
+fn unwritable_outputs_are_reported_before_anything_runs() {
     let folder = WorkFolder::new();
     folder.write("good.html", "mine");
     fs::create_dir(folder.path("folder")).unwrap();
@@ -196,7 +196,7 @@ fn files_are_written_whoever_reads_the_messages() {
 }
 
 #[test]
-fn what_cannot_be_saved_any_more_is_printed() {
+fn a_result_that_can_no_longer_be_saved_is_printed() {
     let folder = WorkFolder::new();
     let target = ["bench", "t.dat", "--size", "1MiB", "--duration", "200ms", "--repeats", "1"];
     let mut run = folder.command(&[&target[..], &["--out", "gone"]].concat());
@@ -239,7 +239,7 @@ fn no_command_panics_without_a_stderr() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_at_once() {
+fn a_special_file_is_refused_at_once() {
     let folder = WorkFolder::new();
     for name in ["pipe.json", "pipe.fio", "pipe.icf", "pipe.csv", "pipe.toml", "pipe"] {
         let made = Command::new("mkfifo").arg(folder.path(name)).status().unwrap();
@@ -274,7 +274,7 @@ fn what_is_no_regular_file_is_refused_at_once() {
 }
 
 #[test]
-fn a_job_file_includes_what_lies_beside_it_and_tells_nothing_of_the_rest() {
+fn a_job_file_includes_only_files_next_to_it_and_reveals_no_others() {
     let folder = WorkFolder::new();
     fs::create_dir(folder.path("jobs")).unwrap();
     folder.write("secret", "root:x:0:0\nhunter2\n");
@@ -359,7 +359,7 @@ fn results_that_cannot_be_are_damaged() {
 }
 
 #[test]
-fn what_is_written_can_be_read() {
+fn written_results_can_be_read() {
     let folder = WorkFolder::new();
     let page = ["--html", "p.html"];
     // Few requests in a very long time.
@@ -432,7 +432,7 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
 }
 
 #[test]
-fn the_next_run_cleans_what_a_killed_one_left() {
+fn the_next_run_removes_the_remains_of_a_killed_run() {
     let folder = WorkFolder::new();
     fs::create_dir(folder.path("results")).unwrap();
     for name in [".lanemark-x.json.lock", ".lanemark-x.json-7-0.tmp", ".tmpSomebody", "notes"] {
@@ -450,7 +450,7 @@ fn the_next_run_cleans_what_a_killed_one_left() {
 }
 
 #[test]
-fn an_oltp_run_says_what_it_is() {
+fn an_oltp_run_describes_itself() {
     let folder = WorkFolder::new();
     let run = ["oltp", "load", "--warehouses", "1", "--scale", "100"];
     folder.ends(&run, 0);
@@ -471,7 +471,7 @@ fn an_oltp_run_says_what_it_is() {
 }
 
 #[test]
-fn whatif_finds_what_is_wrong_before_it_simulates() {
+fn whatif_reports_errors_before_it_simulates() {
     let folder = WorkFolder::new();
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
     folder.write("fit.json", "{}");

@@ -112,7 +112,7 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
 }
 
 #[test]
-fn what_is_missing_is_told_all_at_once_and_nothing_is_written() {
+fn all_missing_ratings_are_reported_at_once_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let made = lanemark(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]);
     assert_eq!(made.status.code(), Some(2));

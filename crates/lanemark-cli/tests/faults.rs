@@ -40,7 +40,7 @@ fn ms(time: u64) -> Duration {
 }
 
 #[test]
-fn a_power_cut_fails_what_is_outstanding_and_loses_what_the_buffer_held() {
+fn a_power_cut_fails_outstanding_requests_and_loses_buffered_data() {
     let sample = sample(WRITES, "power-cut at=200ms boot=100ms");
     let fault = &sample.faults[0];
     assert_eq!((sample.errors.total(), fault.failed, fault.at), (32, 32, ms(200)));
@@ -153,7 +153,7 @@ fn the_seed_gives_the_bytes_and_another_seed_others() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_before_anything_runs() {
+fn all_errors_are_reported_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = [
         "--fault",

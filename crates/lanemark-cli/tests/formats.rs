@@ -69,7 +69,7 @@ fn sweep() -> (TempDir, String, String) {
 }
 
 #[test]
-fn a_job_file_is_measured_and_told_as_fio_tells_it() {
+fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
     let (folder, job, saved) = sweep();
     let target = folder.path().join("target").display().to_string();
     let arguments =
@@ -86,7 +86,7 @@ fn a_job_file_is_measured_and_told_as_fio_tells_it() {
 }
 
 #[test]
-fn what_fio_measured_is_imported_and_exported_again() {
+fn measurements_of_fio_are_imported_and_exported_again() {
     let (folder, job, saved) = sweep();
     succeeds(&["sim", NVME, &job, "--out", &saved]);
     let (out, _) = succeeds(&["export", &saved, "--output-format", "fio-json"]);
@@ -101,7 +101,7 @@ fn what_fio_measured_is_imported_and_exported_again() {
 }
 
 #[test]
-fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
+fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     let (folder, job, saved) = sweep();
     succeeds(&["sim", NVME, &job, "--out", &saved]);
     let grid = folder.path().join("grid").display().to_string();
@@ -164,7 +164,7 @@ fn crystaldiskmark_gets_its_lines() {
 }
 
 #[test]
-fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
+fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     let folder = folder();
     let job = folder.path().join("bad.fio");
     fs::write(&job, "[a]\nsize=1m\nioengine=rbd\n").unwrap();
@@ -188,7 +188,7 @@ fn fio_plot() -> Option<PathBuf> {
 
 /// fio-plot reads a folder of files, one for each depth, and draws them.
 #[test]
-fn fio_plot_draws_what_is_exported() {
+fn fio_plot_draws_exported_results() {
     let Some(program) = fio_plot() else {
         lanemark_testbed::skipped("fio-plot is missing (make tools, which needs python3 and pip)");
         return;

@@ -92,7 +92,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
 }
 
 #[test]
-fn what_fio_did_not_measure_is_a_dash_and_what_it_did_not_state_is_not_computed_with() {
+fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let bare = fio(&json!(null)).replace("\"job options\"", "\"other\"");
     std::fs::write(folder.path().join("fio.json"), bare).unwrap();
@@ -148,7 +148,7 @@ fn foreign(name: &str) -> String {
 }
 
 #[test]
-fn results_of_other_programs_stand_in_place_of_saved_ones() {
+fn results_of_other_programs_are_accepted_like_saved_ones() {
     let folder = tempfile::tempdir().unwrap();
     for (name, test) in FOREIGN {
         let file = foreign(name);

@@ -53,7 +53,7 @@ fn root(folder: &TempDir) -> &str {
 }
 
 #[test]
-fn a_captured_tree_is_shown_with_what_limits_it() {
+fn a_captured_tree_is_shown_with_its_limits() {
     let folder = laptop();
     let output = inspect(&["--sysfs", root(&folder)]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -151,7 +151,7 @@ fn texts_of_lspci_are_read() {
 }
 
 #[test]
-fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
+fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     use std::io::Write;
     let given = |arguments: &[&str], text: &str| {
         let mut child = Command::new(env!("CARGO_BIN_EXE_lanemark"))

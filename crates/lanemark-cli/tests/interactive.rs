@@ -83,7 +83,7 @@ fn result() -> tempfile::TempDir {
 }
 
 #[test]
-fn pointing_tells_values_and_the_wheel_zooms() {
+fn pointing_shows_values_and_the_wheel_zooms() {
     let Some(library) = library() else { return };
     let folder = result();
     let address = page(folder.path(), &["run.json"], &library);
@@ -173,7 +173,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
 }
 
 #[test]
-fn bars_tell_values_and_a_print_has_all_pictures() {
+fn bars_show_values_and_a_print_has_all_pictures() {
     let Some(library) = library() else { return };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (seed, name) in [("1", "one.json"), ("2", "two.json")] {

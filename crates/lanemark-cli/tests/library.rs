@@ -68,7 +68,7 @@ fn a_platform_is_shown_with_its_ports_and_a_host_and_a_workload_with_what_they_s
 }
 
 #[test]
-fn filters_and_words_leave_what_fits() {
+fn filters_and_words_leave_the_matching_entries() {
     let listed = |arguments: &[&str]| {
         let all = json(&[&["library", "--json"], arguments].concat());
         all.as_array().unwrap().clone()
@@ -94,7 +94,7 @@ fn filters_and_words_leave_what_fits() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_what_is_near() {
+fn an_unknown_name_is_reported_with_similar_names() {
     assert!(refused(&["library", "samsung-950-pro-521gb"]).contains("samsung-950-pro-512gb"));
     assert!(
         refused(&["library", "samsung-950-pro-512gb", "--kind", "platform"]).contains("unknown")
@@ -125,7 +125,7 @@ fn a_platform_alone_has_a_path_too() {
 
 /// Four drives of 550 MB/s behind one lane of PCIe 2.0 share its throughput, and the command reports the loss.
 #[test]
-fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
+fn drives_behind_one_uplink_show_their_loss_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow = ["--set", "platform.link.dmi.pcie.lanes=1"];
     let text = printed(&[&["path", system, "--no-interval"], &narrow[..]].concat());
@@ -146,7 +146,7 @@ fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
 }
 
 #[test]
-fn a_path_tells_requests_a_second_of_random_tests_and_explains_as_sim_does() {
+fn a_path_shows_requests_a_second_of_random_tests_and_explains_like_sim() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
     let text = printed(&["path", system, test, "--no-interval"]);

@@ -39,7 +39,7 @@ fn saved(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> 
 const LOAD: [&str; 3] = ["load", "--scale", "100"];
 
 #[test]
-fn what_is_loaded_runs_is_consistent_and_is_compared() {
+fn a_loaded_database_runs_is_consistent_and_is_compared() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let loaded = stdout(&lanemark(here, &LOAD));
@@ -101,7 +101,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_a_way_on() {
+fn errors_are_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let (code, error) = failure(&lanemark(here, &["run"]));
@@ -121,7 +121,7 @@ fn what_is_wrong_is_told_with_a_way_on() {
 }
 
 #[test]
-fn what_was_loaded_is_kept_and_restored() {
+fn loaded_contents_are_kept_and_restored() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     stdout(&lanemark(here, &LOAD));

@@ -86,7 +86,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_and_nothing_is_written_over() {
+fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
     let folder = results();
     let path = folder.path();
     fs::write(path.join("mine.svg"), "<svg>mine</svg>").unwrap();

@@ -140,7 +140,7 @@ fn every_sample_is_replayed() {
 }
 
 #[test]
-fn several_devices_are_put_on_one_drive_where_asked() {
+fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let said = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
@@ -179,7 +179,7 @@ fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
 }
 
 #[test]
-fn a_trace_without_the_events_that_are_replayed_is_told_with_those_that_it_has() {
+fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     let folder = folder();
     let path = folder.path().join("complete.txt");
     let line = "259,0    0        7     0.000093000     0  C   R 8234952 + 8 [0]\n";
@@ -224,7 +224,7 @@ fn warnings_are_reported() {
 }
 
 #[test]
-fn wrong_input_is_told_with_its_line_and_exits_with_2() {
+fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let path = folder.path().join("bad.csv");
@@ -265,7 +265,7 @@ fn wrong_input_is_told_with_its_line_and_exits_with_2() {
 }
 
 #[test]
-fn ctrl_c_saves_what_is_there() {
+fn ctrl_c_saves_the_results_so_far() {
     let folder = folder();
     let out = folder.path().join("replay.json");
     // The trace comes through a pipe that is not closed, so the replay cannot end by itself.

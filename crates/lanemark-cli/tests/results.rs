@@ -41,7 +41,7 @@ fn repeated(folder: &TempDir, out: &str, repeats: &str, more: &[&str]) {
 }
 
 #[test]
-fn what_is_not_to_be_saved_is_printed_alone() {
+fn an_unsaved_result_is_only_printed() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--no-interval"];
     let output = lanemark(folder.path(), &[&usual[..], &["--no-save"]].concat());

@@ -106,7 +106,7 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
 }
 
 #[test]
-fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
+fn a_study_that_ends_within_a_long_test_saves_the_ended_tests() {
     let folder = folder();
     let workload = "[workload]\nname = \"two\"\nrepeats = 1\naverage = \"mean\"\norder = \"listed\"\n\n\
         [defaults]\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\n\
@@ -171,7 +171,7 @@ fn commands_without_anything_to_keep_end_at_once() {
 }
 
 #[test]
-fn nobody_who_does_not_read_keeps_it_alive() {
+fn a_reader_that_does_not_read_cannot_keep_it_alive() {
     let folder = folder();
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -188,7 +188,7 @@ fn nobody_who_does_not_read_keeps_it_alive() {
 }
 
 #[test]
-fn a_hang_up_is_ignored_where_it_was_told_to_be() {
+fn a_hang_up_is_ignored_if_the_parent_ignores_it() {
     let folder = folder();
     let mut command = Command::new("nohup");
     command.arg(env!("CARGO_BIN_EXE_lanemark")).current_dir(folder.path());
@@ -203,7 +203,7 @@ fn a_hang_up_is_ignored_where_it_was_told_to_be() {
 }
 
 #[test]
-fn what_a_kill_leaves_is_told_by_the_next_run() {
+fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     let folder = folder();
     fs::create_dir(folder.path().join("disk")).unwrap();
     let arguments = ["bench", "disk", "--size", "4MiB", "--duration", "600s", "--out", "results"];

@@ -126,7 +126,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
 }
 
 #[test]
-fn what_is_torn_or_missing_is_run_again_and_nothing_else() {
+fn only_torn_and_missing_rows_are_run_again() {
     let folder = folder();
     let (whole, torn) = (folder.path().join("whole.csv"), folder.path().join("torn.csv"));
     let few = ["--duration", "2ms", "--axis", "queue_depth=1..32*2"];
@@ -311,7 +311,7 @@ fn a_sweep_can_be_a_file() {
 }
 
 #[test]
-fn what_is_wrong_is_told_before_anything_runs() {
+fn errors_are_reported_before_anything_runs() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let axis = |text: &'static str| ["--axis", text];

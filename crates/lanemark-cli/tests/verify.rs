@@ -93,7 +93,7 @@ fn kinds(verified: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_written_is_intact_and_is_kept() {
+fn written_data_is_intact_and_is_kept() {
     let folder = WorkFolder::new();
     let (written, _) = folder.ends(&[&WRITE[..], &["--json"]].concat(), 0);
     let written: Value = serde_json::from_str(&written).unwrap();
@@ -149,7 +149,7 @@ fn nothing_of_anybody_is_written_over() {
 }
 
 #[test]
-fn wrong_input_is_told_from_damage() {
+fn wrong_input_is_distinguished_from_damage() {
     let folder = WorkFolder::written();
     folder.ends(&["check", "target", "--journal", "missing"], 2);
     folder.ends(&["check", "missing", "--journal", "journal"], 2);

@@ -72,7 +72,7 @@ fn one_lane_of_pcie_2_carries_what_its_law_says() {
 }
 
 #[test]
-fn what_a_fit_does_not_know_better_widens_the_prediction() {
+fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fit.json");
     let parameter = |name: &str, value: &str, range: [&str; 2], kind: Value| {
@@ -119,7 +119,7 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
 }
 
 #[test]
-fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
+fn an_answer_in_words_names_the_change_the_gain_the_loss_and_the_cause() {
     let text_of = |arguments: &[&str]| {
         let usual = ["--duration", "50ms", "--no-interval"];
         let output = lanemark(&[&["whatif"], arguments, &usual].concat());
@@ -155,7 +155,7 @@ fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
 }
 
 #[test]
-fn the_loss_to_a_drives_own_link_is_what_the_faster_port_has_more() {
+fn the_loss_to_a_drives_own_link_is_the_gain_of_the_faster_port() {
     let of = |system: &str, other: &str| {
         let words = ["whatif", system, "--port", other, "--no-interval"];
         answer(&[&words[..], &LARGE].concat())
@@ -170,7 +170,7 @@ fn the_loss_to_a_drives_own_link_is_what_the_faster_port_has_more() {
 }
 
 #[test]
-fn nothing_to_compare_and_a_drive_without_a_model_are_told() {
+fn nothing_to_compare_and_a_drive_without_a_model_are_errors() {
     assert!(refusal(&["whatif", SATA]).contains("--port"));
     assert!(refusal(&["whatif", SATA, "--platform", "dell-r730xd"]).contains("--port"));
     assert!(refusal(&["whatif", SATA, "--port", "satan"]).contains("sata"));
@@ -189,7 +189,7 @@ fn plans_show_every_step() {
 }
 
 #[test]
-fn a_plan_names_what_it_took_from_an_example() {
+fn a_plan_names_the_values_of_an_example() {
     for (plan, options) in [
         ("battery", &["--system 9.6 W", "--lasts 5.2 h", "--drive 1.4 W", "--other 1.1 W"][..]),
         ("fleet", &["--present SATA=1.37e6", "--other SAS=1.71e6", "--nodes 5"]),
@@ -206,7 +206,7 @@ fn a_plan_names_what_it_took_from_an_example() {
 }
 
 #[test]
-fn a_plan_refuses_what_cannot_be() {
+fn a_plan_refuses_impossible_inputs() {
     for args in [
         ["bandwidth", "--frames", "1e308"],
         ["bandwidth", "--frames", "inf"],

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_known_by_what_is_in_them() {
+    fn formats_are_recognised_by_their_content() {
         let format = |text: &str| match recognise(text) {
             Recognised::Result(format) => format!("{format:?}"),
             Recognised::Known(known) => known.name.to_owned(),

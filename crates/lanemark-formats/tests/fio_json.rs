@@ -71,7 +71,7 @@ fn the_figures_are_those_that_fio_printed() {
 }
 
 #[test]
-fn the_tests_are_what_the_job_options_say() {
+fn the_tests_follow_the_job_options() {
     let result = read(PLUS).result;
     let test = &result.test("read").unwrap().test;
     assert_eq!(
@@ -129,7 +129,7 @@ fn keys(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_written_has_fios_keys_in_fios_order() {
+fn written_output_has_fios_keys_in_fios_order() {
     let written = fio_json::write(&read(PLUS).result, 1_795_181_870);
     // The last job of both outputs, from its figures up to the devices.
     let figures = |text: &'static str| -> Vec<&'static str> {
@@ -150,7 +150,7 @@ fn what_is_written_has_fios_keys_in_fios_order() {
 }
 
 #[test]
-fn what_is_written_reads_as_the_same() {
+fn written_output_reads_back_unchanged() {
     let first = read(PLUS).result;
     let again = read(&fio_json::write(&first, 0)).result;
     for (a, b) in first.tests.iter().zip(&again.tests) {
@@ -192,7 +192,7 @@ fn requests_that_failed_are_written_and_read_back() {
 }
 
 #[test]
-fn what_is_no_output_of_fio_is_refused() {
+fn input_that_is_not_output_of_fio_is_refused() {
     for (text, message) in [
         ("", "out.json: it contains no JSON"),
         ("fio: failed\n", "out.json: it contains no JSON"),
@@ -244,7 +244,7 @@ proptest! {
 }
 
 #[test]
-fn a_job_that_went_on_beyond_its_size_was_told_to() {
+fn a_job_that_exceeded_its_size_was_time_based() {
     let options = r#""iodepth" : "8", "size" : "1m", "runtime" : "10""#;
     let imported = |size: &str| {
         let text = OLD.replace(r#""iodepth" : "8""#, &options.replace("1m", size));
@@ -257,7 +257,7 @@ fn a_job_that_went_on_beyond_its_size_was_told_to() {
 }
 
 #[test]
-fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
+fn files_of_one_target_are_one_result_with_distinct_test_names() {
     let other = OLD.replace("\"iodepth\" : \"8\"", "\"iodepth\" : \"16\"");
     let far = OLD.replace("\"rw\"", "\"filename\" : \"/dev/sdb\", \"rw\"");
     let alone = OLD.replace("\"old\"", "\"alone\"");
@@ -281,7 +281,7 @@ fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
 }
 
 #[test]
-fn a_span_is_the_targets_and_not_what_was_moved() {
+fn a_span_is_the_targets_and_not_the_moved_data() {
     let with = |options: &str, span| {
         let text = OLD.replace(r#""iodepth" : "8""#, &format!(r#""iodepth" : "8"{options}"#));
         let imported = import(&[("out.json", &text)], span).unwrap().remove(0);

@@ -359,7 +359,7 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
 }
 
 #[test]
-fn a_known_format_that_is_not_read_is_named_with_another_way() {
+fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
     for (text, name, alternative) in [
         ("AS SSD Benchmark 2.0.7316\n", "AS SSD", "lanemark bench"),
         ("1+0 records in\n1+0 records out\n", "dd's output", "lanemark bench"),

@@ -89,7 +89,7 @@ fn depths_are_cycled_where_the_test_says_so() {
 }
 
 #[test]
-fn bad_settings_are_told_with_their_line() {
+fn bad_settings_are_errors_with_their_line() {
     let size = Some(Bytes(1 << 30));
     for (from, to, message) in [
         (
@@ -185,7 +185,7 @@ proptest! {
 }
 
 #[test]
-fn a_specification_that_no_worker_is_given_is_told() {
+fn an_unused_specification_is_noted() {
     let (head, tail) = SETTINGS.split_once("'Access specification name").unwrap();
     let one = "'Access specification name,default assignment\n\tSpare,NONE\n'size,% of size,% reads,% random,delay,\
                burst,align,reply\n\t4096,100,100,100,0,1,0,0\n";

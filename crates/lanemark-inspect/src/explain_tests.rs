@@ -143,7 +143,7 @@ fn a_limit_that_is_met_comes_before_all_else() {
 }
 
 #[test]
-fn others_on_the_processors_take_away_what_they_could_explain() {
+fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain() {
     let crowd = |evidence: &mut TestEvidence| {
         (evidence.machine, evidence.others) = (Some((3.9, 4)), Some((3.1, 0.25)));
     };
@@ -216,7 +216,7 @@ fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_evidence_is_named() {
     let signs = TestEvidence::default().signs();
     assert_eq!(
         signs,

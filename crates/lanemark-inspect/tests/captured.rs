@@ -125,7 +125,7 @@ fn of_lspci(text: &str) -> Result<Inspection, String> {
 }
 
 #[test]
-fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
+fn lspci_shows_the_path_of_a_drive_and_its_trained_link() {
     for text in [
         VERBOSE.to_owned(),
         VERBOSE
@@ -152,7 +152,7 @@ fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
 }
 
 #[test]
-fn a_tree_of_lspci_tells_where_a_drive_hangs() {
+fn a_tree_of_lspci_shows_the_path_of_a_drive() {
     let text = include_str!("samples/lspci-tree.txt");
     let inspection = of_lspci(text).unwrap();
     assert_eq!(inspection.devices.len(), 3);
@@ -174,7 +174,7 @@ fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
 }
 
 #[test]
-fn lspci_tells_the_links_of_controllers_without_telling_what_hangs_on_them() {
+fn lspci_shows_the_links_of_controllers_without_their_drives() {
     let inspection = of_lspci(CONTROLLERS).unwrap();
     let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
     names.sort_unstable();

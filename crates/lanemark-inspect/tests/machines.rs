@@ -56,7 +56,7 @@ fn a_wide_port_above_a_narrow_drive_is_nothing_to_find() {
 }
 
 #[test]
-fn a_link_that_trained_down_and_a_slot_that_is_narrow_are_told_apart() {
+fn a_link_that_trained_down_and_a_narrow_slot_are_distinguished() {
     let trained = laptop((GEN3, 2), [(GEN4, 4), (GEN4, 4)]);
     assert_eq!(
         found(&trained.all()),
@@ -190,7 +190,7 @@ CPU, NUMA node 0
 }
 
 #[test]
-fn a_virtual_machine_shows_what_it_has_and_finds_nothing_in_what_it_has_not() {
+fn a_virtual_machine_has_its_devices_and_no_false_findings() {
     let tree = Tree::new();
     let bus = "devices/pci0000:00";
     let block = format!("{bus}/0000:00:04.0/virtio1");
@@ -267,7 +267,7 @@ CPU, NUMA node 0
 }
 
 #[test]
-fn a_namespace_with_two_controllers_has_two_ways() {
+fn a_namespace_with_two_controllers_has_two_paths() {
     let tree = Tree::new();
     let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys1";
     for (index, state) in [(2, "optimized"), (3, "non-optimized")] {
@@ -306,7 +306,7 @@ fn pata_words() -> String {
 }
 
 #[test]
-fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
+fn a_parallel_cable_is_distinguished_from_a_serial_link_by_the_class_of_its_host() {
     let unknown = ["<unknown>"; 3];
     for (class, driver, link) in [
         ("0x010180", "ata_piix", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
@@ -339,7 +339,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
 }
 
 #[test]
-fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
+fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
     let alone = |text: &str| text.contains("CPU, NUMA node 1");
     let slot = |tree: &Tree| {
         let four = (GEN4, 4);
@@ -377,7 +377,7 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
 }
 
 #[test]
-fn where_no_link_tells_anything_nothing_is_said_of_limits() {
+fn without_known_links_no_limits_are_reported() {
     let tree = Tree::new();
     let function = "devices/pci0000:00/0000:00:02.0";
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");

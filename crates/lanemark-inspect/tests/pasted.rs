@@ -78,7 +78,7 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
 }
 
 #[test]
-fn a_paste_is_read_whatever_was_put_around_its_lines_and_whatever_they_lost() {
+fn a_paste_is_read_despite_added_and_lost_characters() {
     let flat = |with: &str| DRIVE.lines().map(str::trim).collect::<Vec<_>>().join(with);
     let quoted =
         |mark: &str| DRIVE.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
@@ -211,7 +211,7 @@ fn domains_are_kept_apart() {
 }
 
 #[test]
-fn a_text_that_cannot_be_used_is_refused_with_the_way_to_a_better_one() {
+fn an_unusable_text_is_refused_with_a_remedy() {
     let links = "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 5GT/s, Width x1\n";
     let bare = "00:00.0 Host bridge: Maker Device 1234\n00:02.0 VGA compatible controller: Maker Device 5678\n";
     let tree = "-[0000:00]-+-00.0  Maker Host\n           +-06.0-[01]----00.0  Maker NVMe SSD X\n           \

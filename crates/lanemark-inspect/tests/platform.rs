@@ -28,7 +28,7 @@ fn ports(tree: &Tree) -> (Vec<String>, String) {
 }
 
 #[test]
-fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
+fn a_port_has_the_capability_of_its_own_end_and_the_configured_payload() {
     let tree = Tree::new();
     // The drive limits the link to generation 3; another part limits it to two lanes.
     let most = [(GEN4, 4), (GEN3, 4)];
@@ -46,7 +46,7 @@ fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
 }
 
 #[test]
-fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
+fn drives_on_a_switch_or_an_adapter_are_behind_its_link() {
     let tree = Tree::new();
     tree.switch(2);
     let most = [(GEN3, 16), (GEN3, 8)];
@@ -80,7 +80,7 @@ fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
 }
 
 #[test]
-fn a_machine_without_a_port_that_can_be_written_is_told_with_the_reasons() {
+fn a_machine_without_a_describable_port_is_an_error_with_the_reasons() {
     let tree = Tree::new();
     tree.block("devices/virtual/block/loop0", 1);
     let error = platform_file(&tree.all(), "none", Some(4)).unwrap_err().to_string();

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_blkid_exports_becomes_words() {
+    fn the_output_of_blkid_becomes_a_description() {
         let file_system = "DEVNAME=/dev/sda1\nLABEL=data\nUUID=5f1c\nTYPE=ext4\nUSAGE=filesystem\n";
         let words = |export| described(export).unwrap_or_default();
         assert_eq!(words(file_system), "ext4 \"data\" (5f1c)");

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_known_and_what_a_living_one_has_is_not() {
+    fn files_of_a_killed_run_are_recognised_and_files_of_a_live_run_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("target");
         fs::write(folder.path().join("somebodys"), "data").unwrap();

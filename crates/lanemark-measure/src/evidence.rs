@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_told_in_cores() {
+    fn processor_time_is_reported_in_cores() {
         let before = processors("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0\ncpu1 0\n").unwrap();
         let after = processors("cpu  50 0 100 30 10 4 6 0 0 0\ncpu0 0\ncpu1 0\n").unwrap();
         let used = after.since(&before).unwrap();

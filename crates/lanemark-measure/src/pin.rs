@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_beside_or_above_a_device_or_one_of_its_ways_is_found() {
+    fn the_node_of_a_device_its_parents_or_its_paths_is_found() {
         let tree = tempfile::tempdir().unwrap();
         let at = |path: &str| tree.path().join(path);
         let file = |path: &str, text: &str| {

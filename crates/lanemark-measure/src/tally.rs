@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_thread_did_not_count_is_taken_from_the_other() {
+    fn counts_that_one_thread_lacks_come_from_the_other() {
         let mut reader = WindowCounts { writes: None, punctuality: None, ..of_thread(1) };
         reader.merge(WindowCounts { reads: None, ..of_thread(2) });
         assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn flash_is_told_from_disks_and_from_faster_media() {
+    fn flash_is_distinguished_from_disks_and_from_faster_media() {
         use ProtocolKind::{Ahci, Nvme};
         let sys = tempfile::tempdir().unwrap();
         let block = sys.path().join("class/block");

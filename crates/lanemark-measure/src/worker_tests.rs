@@ -288,7 +288,7 @@ fn an_open_loop_counts_from_when_a_request_was_due() {
 }
 
 #[test]
-fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
+fn requests_that_an_open_loop_could_not_submit_in_a_final_stall_are_waited_for() {
     let script =
         Script { stall_ns: (BEGUN + 200 * MS, BEGUN + 600 * MS), ..Script::steady(MS / 10) };
     let done = run(&open(500.0).with(|requests| requests.queue_depth = 2), script);
@@ -304,7 +304,7 @@ fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
 }
 
 #[test]
-fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left() {
+fn an_open_loop_that_never_catches_up_ends_a_second_later_and_counts_unsubmitted_requests() {
     let done = run(&open(10_000.0).with(|requests| requests.queue_depth = 4), Script::steady(MS));
     let tally = &done.ended.tally;
     // One request a millisecond for 1.4 s, plus the four outstanding requests.
@@ -329,7 +329,7 @@ fn think_time_goes_by_between_requests() {
 }
 
 #[test]
-fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outstanding() {
+fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
     let length = Duration::from_nanoseconds(100 * MS);
     let rounds = Some(Rounds { length, tracked: Tracked::Iops });
     let done = run(
@@ -373,7 +373,7 @@ fn a_request_that_is_answered_in_parts_is_one_request() {
 }
 
 #[test]
-fn a_failed_request_ends_the_run_with_what_there_is() {
+fn a_failed_request_ends_the_run_with_its_results_so_far() {
     let answer = |number, length| if number == 20 { -libc::EIO } else { length };
     let done = run(&test(), Script { answer, ..Script::steady(MS) });
     let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
@@ -412,7 +412,7 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
 }
 
 #[test]
-fn a_volume_is_counted_without_what_failed() {
+fn a_volume_is_counted_without_failed_requests() {
     let answer = |number, length| if number % 4 == 0 { -libc::EILSEQ } else { length };
     let script = Script { answer, ..Script::steady(MS) };
     let done = run_as(
@@ -426,7 +426,7 @@ fn a_volume_is_counted_without_what_failed() {
 }
 
 #[test]
-fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
+fn a_dead_device_gets_a_thousand_requests_a_second_for_at_most_ten_seconds() {
     let length = Duration::from_nanoseconds(3 * SECOND);
     let script = Script { answer: |_, _| -libc::ENODEV, ..Script::steady(US) };
     let short = Test { duration: Some(length), ..test() };

@@ -83,7 +83,7 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
 }
 
 #[test]
-fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
+fn the_first_failure_ends_a_run_and_its_results_so_far_are_returned() {
     let Some(device) = half_device() else { return };
     let pattern = Pattern::Sequential;
     let whole = Bytes(4 * MIB as u64);
@@ -115,7 +115,7 @@ fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
 }
 
 #[test]
-fn a_file_that_becomes_smaller_is_told_as_that() {
+fn a_file_that_becomes_smaller_is_reported_as_that() {
     let folder = tempfile::tempdir_in(".").unwrap();
     let file = folder.path().join("file");
     fs::write(&file, content(MIB)).unwrap();

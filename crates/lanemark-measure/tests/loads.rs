@@ -46,7 +46,7 @@ fn with(engine: EngineKind) -> Settings {
 }
 
 #[test]
-fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
+fn an_open_loop_keeps_its_rate_and_reports_its_lateness() {
     for process in [Process::Even, Process::Poisson] {
         let load = Load::Open { rate_per_second: 2000.0, process };
         let test = Test { threads: 2, ..timed(read(), 1000) }.with(|requests| {
@@ -65,7 +65,7 @@ fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
 }
 
 #[test]
-fn what_an_overloaded_target_holds_back_counts_as_latency() {
+fn waiting_for_an_overloaded_target_counts_as_latency() {
     // One request at a time, each followed by a flush to the medium, at an unreachable rate.
     let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
     let test = timed(write(), 300).with(|requests| {
@@ -204,7 +204,7 @@ fn a_series_holds_every_request_of_every_thread() {
 }
 
 #[test]
-fn every_engine_does_what_was_asked_and_the_null_engine_nothing() {
+fn every_engine_performs_its_requests_and_the_null_engine_none() {
     for (_, engine) in EngineKind::ALL {
         let outcome =
             measured(&workload([write().with(|requests| requests.queue_depth = 1)]), with(engine))

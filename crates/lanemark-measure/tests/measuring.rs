@@ -65,7 +65,7 @@ fn changed_blocks(before: &[u8], after: &[u8]) -> BTreeSet<u64> {
 }
 
 #[test]
-fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
+fn exactly_the_volume_is_counted_at_any_depth_and_threads() {
     for (threads, queue_depth, requests) in [(1, 1, 7), (3, 7, 1000), (2, 64, 5), (4, 3, 2)] {
         let volume = Some(Bytes(requests * BLOCK as u64));
         let test =
@@ -154,7 +154,7 @@ fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
 }
 
 #[test]
-fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
+fn a_timed_window_has_its_requested_length_without_the_ramp() {
     let test = Test { ramp: Duration::from_microseconds(200_000), ..timed(read(), 300) };
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
@@ -204,7 +204,7 @@ fn a_slot_thinks_between_its_requests() {
 }
 
 #[test]
-fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
+fn a_stopped_run_keeps_its_counts_and_removes_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let think = Duration::from_seconds(3600);
     // The second drive almost never answers, and the stop must not wait for it.

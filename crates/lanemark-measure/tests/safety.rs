@@ -29,7 +29,7 @@ fn folder_with_file() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
 }
 
 #[test]
-fn what_does_not_exist_is_created_and_removed() {
+fn a_missing_target_is_created_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
     for test in [read(), write()] {
@@ -308,7 +308,7 @@ fn after_a_panic_the_file_is_removed_at_once() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn a_target_that_is_not_a_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
     rustix::fs::mknodat(
@@ -380,7 +380,7 @@ fn a_folder_that_takes_no_files_is_a_matter_of_permission() {
 }
 
 #[test]
-fn what_the_machine_cannot_hold_is_refused_before_anything_is_created() {
+fn a_test_that_exceeds_the_machine_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let deep = read().with(|requests| requests.queue_depth = 40_000);
     let error = run(folder.path(), &workload([deep]), None).unwrap_err();

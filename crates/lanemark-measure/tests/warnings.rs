@@ -43,7 +43,7 @@ fn loop_device(direct: bool) -> Option<LoopDevice> {
 }
 
 #[test]
-fn requests_that_the_kernel_hands_to_its_threads_are_told_and_their_time_counted() {
+fn requests_that_the_kernel_hands_to_its_threads_are_reported_and_their_time_counted() {
     let Some(tmpfs) = tmpfs() else { return };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 300);
     let outcome = bench(tmpfs.path(), test, Settings::default());
@@ -57,7 +57,7 @@ fn requests_that_the_kernel_hands_to_its_threads_are_told_and_their_time_counted
 }
 
 #[test]
-fn a_file_that_was_never_written_is_told() {
+fn a_file_that_was_never_written_raises_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sparse");
     let file = fs::File::create(&path).unwrap();
@@ -76,7 +76,7 @@ fn a_file_that_was_never_written_is_told() {
 }
 
 #[test]
-fn a_page_cache_that_answers_is_told() {
+fn an_answer_from_the_page_cache_raises_a_warning() {
     let Some(device) = LoopDevice::holding(&vec![0; 2 * SPAN.get() as usize], true) else { return };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let path = mounted.path().join("cached");
@@ -95,7 +95,7 @@ fn a_page_cache_that_answers_is_told() {
 }
 
 #[test]
-fn a_cache_under_a_loop_device_is_told() {
+fn a_cache_under_a_loop_device_raises_a_warning() {
     for direct in [false, true] {
         let Some(device) = loop_device(direct) else { return };
         let outcome = bench(device.node(), timed(wide(read()), 200), Settings::default());
@@ -107,7 +107,7 @@ fn a_cache_under_a_loop_device_is_told() {
 }
 
 #[test]
-fn somebody_else_on_the_device_is_told() {
+fn another_user_of_the_device_raises_a_warning() {
     let Some(device) = loop_device(true) else { return };
     let over = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
@@ -136,7 +136,7 @@ fn somebody_else_on_the_device_is_told() {
 }
 
 #[test]
-fn a_thread_without_time_left_is_told() {
+fn a_thread_without_time_left_raises_a_warning() {
     let Some(tmpfs) = tmpfs() else { return };
     let settings = Settings { engine: EngineKind::Synchronous, ..Settings::default() };
     let test = timed(wide(read().with(|requests| requests.queue_depth = 1)), 500);
@@ -158,7 +158,7 @@ fn a_thread_without_time_left_is_told() {
 }
 
 #[test]
-fn an_open_loop_that_is_held_back_is_told() {
+fn an_open_loop_that_is_held_back_raises_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let load = Load::Open { rate_per_second: 5e6, process: Process::Even };
     let test = timed(
@@ -173,7 +173,7 @@ fn an_open_loop_that_is_held_back_is_told() {
 }
 
 #[test]
-fn a_limit_is_told_and_so_is_a_sample_that_slows_down() {
+fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
     let Some(device) = loop_device(true) else { return };
     let Some(limited) = Group::read_bytes_a_second(device.node(), 8 << 20) else { return };
     let outcome = bench(device.node(), timed(wide(read()), 300), Settings::default());
@@ -213,7 +213,7 @@ fn little(outcome: &Outcome) -> (f64, f64) {
 }
 
 #[test]
-fn a_short_sample_of_a_device_that_is_held_at_a_rate_tells_its_latency() {
+fn a_short_sample_of_a_rate_limited_device_has_its_latency() {
     let Some(device) = loop_device(true) else { return };
     let Some(_group) = Group::reads_a_second(device.node(), 2000) else { return };
     let mut latencies = Vec::new();
@@ -284,7 +284,7 @@ fn a_ramp_is_no_other_user_of_the_device() {
 }
 
 #[test]
-fn a_device_over_a_file_that_was_never_written_is_told() {
+fn a_device_over_a_file_that_was_never_written_raises_a_warning() {
     let Some(device) = LoopDevice::sparse(SPAN.get()) else { return };
     let outcome = bench(device.node(), timed(wide(read()), 200), Settings::default());
     let reported = outcome.warnings.iter().find_map(|warning| match warning {
@@ -298,7 +298,7 @@ fn a_device_over_a_file_that_was_never_written_is_told() {
 }
 
 #[test]
-fn figures_of_nothing_asked_are_told() {
+fn figures_of_the_null_engine_raise_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings { engine: EngineKind::Null, ..Settings::default() };
     let outcome = bench(folder.path(), timed(wide(read()), 200), settings);

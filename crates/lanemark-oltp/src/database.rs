@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_no_database_is_refused() {
+    fn a_name_without_a_database_is_refused() {
         for name in ["", "x", "sqlite:", "sqlite::memory:", "oracle://x"] {
             assert!(matches!(name.parse::<Database>(), Err(OltpError::Name(_))), "{name}");
         }

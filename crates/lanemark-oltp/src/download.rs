@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_the_known_archive_is_not_unpacked() {
+    fn an_unknown_archive_is_not_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let name = ARCHIVES[0].name;
         let path = folder.path().join("io/zonky/test/postgres").join(name).join(VERSION);

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_change_returns_is_asked_for_by_the_same_rows() {
+    fn the_values_that_a_change_returns_are_selected_from_the_same_rows() {
         assert_eq!(
             parts(Statement::TakeOrderNumber.text()),
             [

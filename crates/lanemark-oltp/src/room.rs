@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_come_of_it_is_told_as_full() {
+    fn only_errors_of_a_full_file_system_are_reported_as_full() {
         let folder = tempfile::tempdir().unwrap();
         let room = DataFolder::of(&Database::sqlite(folder.path().join("absent.db")));
         let message =

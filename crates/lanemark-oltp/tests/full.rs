@@ -91,7 +91,7 @@ fn assert_refused(database: &Database, warehouses: i64) {
 }
 
 #[test]
-fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
+fn sqlite_names_the_full_file_system_and_continues_when_there_is_room() {
     let Some(small) = Small::new(24) else { return };
     let database = Database::sqlite(small.path().join("oltp.db"));
     assert_refused(&database, 5_000);
@@ -105,7 +105,7 @@ fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn a_warehouse_takes_what_room_is_estimated_for() {
+fn a_warehouse_takes_its_estimated_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
@@ -117,7 +117,7 @@ fn a_warehouse_takes_what_room_is_estimated_for() {
 }
 
 #[test]
-fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
+fn postgres_names_the_full_file_system_and_continues_when_there_is_room() {
     use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
     if programs().is_none() {
         lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");

@@ -41,7 +41,7 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
 }
 
 /// Panics if the server's counters differ from the executed work.
-fn assert_server_tells(repeat: &TransactionsUse, users: u64) {
+fn assert_server_reports(repeat: &TransactionsUse, users: u64) {
     let count_of = |counter| repeat.counters.get(counter).unwrap();
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
     let ours = repeat.count + retries + repeat.looked_on;
@@ -122,7 +122,7 @@ fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite()
 }
 
 #[test]
-fn a_procedure_returns_what_the_statements_return() {
+fn a_procedure_returns_the_values_of_the_statements() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();
@@ -199,7 +199,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     let sample = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
     let repeat = sample.transactions.unwrap();
     assert!(repeat.per_minute > 0.0 && repeat.counted_per_minute.is_some());
-    assert_server_tells(&repeat, 8);
+    assert_server_reports(&repeat, 8);
     assert_consistent(&database);
     let users = {
         let database = database.clone();
@@ -220,7 +220,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
 }
 
 #[test]
-fn what_was_kept_comes_back_and_replaces_nothing_else() {
+fn kept_contents_are_restored_and_replace_nothing_else() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();
@@ -284,7 +284,7 @@ fn without_rights_or_with_a_foreign_schema_nothing_is_touched() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told() {
+fn a_missing_server_is_an_error() {
     let database: Database = "postgres://me:secret@127.0.0.1:1/x".parse().unwrap();
     let error = load_into(&database, SCALE).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
@@ -292,7 +292,7 @@ fn a_server_that_is_not_there_is_told() {
 }
 
 #[test]
-fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
+fn fetched_programs_serve_with_direct_io_and_older_ones_name_their_gaps() {
     let folder = folder();
     let cache = folder.path().join("cache");
     let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
@@ -356,7 +356,7 @@ fn programs_of_another_version() -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn what_a_table_lacks_or_cannot_hold_is_found() {
+fn missing_and_impossible_rows_of_a_table_are_found() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();

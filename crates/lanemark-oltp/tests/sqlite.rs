@@ -78,7 +78,7 @@ fn every_transaction_leaves_it_consistent() {
 }
 
 #[test]
-fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
+fn a_run_counts_its_work_and_concurrent_users_stay_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let mut looks = Vec::new();
@@ -114,7 +114,7 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
 }
 
 #[test]
-fn what_was_not_made_here_is_refused_unless_it_is_named() {
+fn a_foreign_database_is_refused_unless_it_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
@@ -178,7 +178,7 @@ fn of_two_loads_at_once_one_says_that_the_other_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_run_says_why() {
+fn an_impossible_run_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let absent = Database::sqlite(folder.path().join("absent.db"));
     assert!(matches!(absent.loaded(), Err(OltpError::NotLoaded(_))));
@@ -200,7 +200,7 @@ fn what_cannot_be_run_says_why() {
 }
 
 #[test]
-fn what_was_kept_comes_back_and_replaces_nothing_else() {
+fn kept_contents_are_restored_and_replace_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let held = || contents(database.connect().unwrap().as_mut()).unwrap();
@@ -254,7 +254,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
 }
 
 #[test]
-fn every_condition_is_broken_by_what_it_forbids() {
+fn every_condition_is_broken_by_the_damage_that_it_forbids() {
     let folder = tempfile::tempdir().unwrap();
     let sound = loaded(folder.path(), SCALE);
     let notes = sound.loaded().unwrap();
@@ -285,7 +285,7 @@ fn every_condition_is_broken_by_what_it_forbids() {
 }
 
 #[test]
-fn what_a_table_lacks_or_cannot_hold_is_found() {
+fn missing_and_impossible_rows_of_a_table_are_found() {
     let folder = tempfile::tempdir().unwrap();
     damage::assert_found(&loaded(folder.path(), SCALE));
     // A column in SQLite accepts values of any type.

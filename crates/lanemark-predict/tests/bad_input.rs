@@ -48,7 +48,7 @@ fn missing_tests_are_named_with_the_workload_that_has_them() {
 }
 
 #[test]
-fn a_grid_of_small_requests_is_enough_and_what_it_leaves_open_names_its_test() {
+fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() {
     let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
     let drive = outcome(&[run], None).unwrap().drive;
     let of = |name: &str| drive.parameters.iter().find(|one| one.parameter == name).unwrap();
@@ -193,7 +193,7 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
 }
 
 #[test]
-fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
+fn the_written_file_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     let library = library();
     let run = measured("generic-nvme", |_| true);
     assert!(matches!(run.target, Target::Simulated(_)));

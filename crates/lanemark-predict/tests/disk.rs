@@ -92,7 +92,7 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
 }
 
 #[test]
-fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_other_way() {
+fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_reverse() {
     let library = library();
     let refused = |run: &RunResult, like: Option<&str>| {
         let runs = std::slice::from_ref(run);

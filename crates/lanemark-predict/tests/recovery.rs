@@ -127,7 +127,7 @@ fn identified_values_of_a_sas_drive_come_back() {
 }
 
 #[test]
-fn limits_that_a_narrow_port_hides_are_not_told() {
+fn limits_that_a_narrow_port_hides_are_not_stated() {
     let library = library();
     let platform_port = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
     // The port's link carries about 400,000 requests a second, and the drive's processor handles a million.

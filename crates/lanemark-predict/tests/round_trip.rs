@@ -187,7 +187,7 @@ fn median_is_below_five_per_cent(seeds: std::ops::Range<u64>, requests: u64) {
 
 /// `LANEMARK_FIT_DRIVES=30`, as in `make fit`, uses thirty drives with longer runs instead of three.
 #[test]
-fn fitted_drives_do_in_another_port_what_the_true_ones_do() {
+fn fitted_drives_predict_the_true_ones_in_another_port() {
     let count = std::env::var("LANEMARK_FIT_DRIVES").ok();
     match count.map(|text| text.parse::<u64>().expect("LANEMARK_FIT_DRIVES is a number of drives"))
     {

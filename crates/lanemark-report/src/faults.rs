@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_told_with_its_time_and_what_came_of_it() {
+    fn a_fault_is_reported_with_its_time_and_its_outcome() {
         let mut one = FaultUse {
             fault: "power-cut boot=5s at=2s".to_owned(),
             at: Duration::from_seconds(2),

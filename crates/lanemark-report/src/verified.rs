@@ -202,7 +202,7 @@ mod tests {
     use lanemark_schema::units::{Bytes, Duration};
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_its_write() {
+    fn damage_is_reported_with_its_offset_and_its_write() {
         let write = Acknowledged {
             generation: 77,
             offset_bytes: Bytes(8192),

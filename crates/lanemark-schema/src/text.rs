@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_or_hides_is_not_shown() {
+    fn control_and_invisible_characters_are_not_shown() {
         let text = "4K\x1b[2J\u{9b}31m read\u{202e}daer\u{2066}\u{200f}\u{e0041}\r";
         let cleaned = shown(text);
         assert!(cleaned.chars().all(is_shown), "{cleaned:?}");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_shown_as_it_is() {
+    fn ordinary_text_is_shown_unchanged() {
         for text in ["SEQ1M Q8T1 read", "größe – 3 µs", "قراءة", "\u{200d}👩\u{200d}💻", "½"]
         {
             assert_eq!(shown(text), text);

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_answered_and_one_who_says_nothing_stops_nobody() {
+    fn a_line_is_answered_and_a_silent_client_blocks_no_other() {
         let (_desk, port) = desk(QueryEnd::Line);
         let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
         let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();

@@ -90,7 +90,7 @@ fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
 }
 
 #[test]
-fn what_is_handed_out_late_is_counted_so() {
+fn a_late_completion_is_counted_as_late() {
     let mut bench = bench(&[]);
     bench.submit(access(Operation::Read, 9), false);
     let (_, outcome) = bench.turn_to(after_us(10_000)).unwrap();
@@ -113,7 +113,7 @@ fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
 }
 
 #[test]
-fn a_power_cut_comes_behind_what_was_complete_and_before_what_was_not() {
+fn a_power_cut_is_after_complete_requests_and_before_the_others() {
     let cut: Fault = "power-cut at=100us boot=1ms".parse().unwrap();
     let mut bench = bench(&[cut]);
     bench.submit(access(Operation::Write, 1), false);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_server_left_is_replaced_and_nothing_else() {
+    fn only_the_remains_of_a_killed_server_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         drop(UnixListener::bind(&path).unwrap());
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_knows_what_is_there_and_what_is_unread() {
+    fn a_socket_knows_its_available_and_unread_bytes() {
         let (own, other) = UnixStream::pair().unwrap();
         let (own, other) = (Socket::Unix(own), Socket::Unix(other));
         let mut bytes = [0; 64];

@@ -282,7 +282,7 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
 }
 
 #[test]
-fn nothing_is_told_in_the_clear() {
+fn nothing_is_sent_unencrypted() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let mut client = in_the_clear(&session);
@@ -301,7 +301,7 @@ fn nothing_is_told_in_the_clear() {
 }
 
 #[test]
-fn what_comes_behind_starttls_in_the_clear_is_no_option() {
+fn unencrypted_bytes_after_starttls_are_not_an_option() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let mut client = in_the_clear(&session);
@@ -379,7 +379,7 @@ fn half_open_connections_keep_no_certified_client_out() {
 }
 
 #[test]
-fn certificates_that_are_none_are_named() {
+fn invalid_certificates_are_named() {
     let Some(certificates) = Certificates::new() else { return };
     let (own, key) = (certificates.read("server-cert"), certificates.read("server-key"));
     let says = |certificates: &[u8], key: &[u8], clients: Clients, what: &str| {

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_tells_field_value_and_column() {
+    fn a_fault_states_field_value_and_column() {
         let fault = field("12a").integer().unwrap_err();
         assert_eq!(fault.column, Some(5));
         assert_eq!(fault.message, "time is `12a`; expected a whole number");

@@ -93,7 +93,7 @@ fn disksim_is_in_blocks_and_milliseconds() {
 }
 
 #[test]
-fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
+fn five_whole_numbers_are_never_taken_for_another_format() {
     let whole = "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n";
     let lone = "0 0 29320 8 1\n";
     // Requests 5 µs apart if the times are ns, and 5 s apart if they are ms.
@@ -113,7 +113,7 @@ fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
 }
 
 #[test]
-fn several_devices_are_one_where_asked() {
+fn several_devices_are_one_on_request() {
     let options = Options { as_one: true, ..Options::default() };
     let mut reader = open(MQSIM.as_bytes(), &options).unwrap();
     let devices: Vec<u32> = reader.by_ref().map(|one| one.unwrap().device).collect();
@@ -121,7 +121,7 @@ fn several_devices_are_one_where_asked() {
 }
 
 #[test]
-fn events_that_were_not_asked_for_are_named() {
+fn other_events_of_a_trace_are_named() {
     let completions: String = BLKPARSE
         .lines()
         .filter(|line| line.contains(" C ") && line.contains('['))
@@ -151,7 +151,7 @@ fn blkparse_gives_the_requests_that_were_queued() {
 }
 
 #[test]
-fn blkparse_gives_another_step_where_asked() {
+fn blkparse_gives_another_step_on_request() {
     for (letter, line) in [("D", 7), ("C", 14)] {
         let options = Options { action: letter.parse().unwrap(), ..Options::default() };
         let arrivals: Vec<Arrival> =
@@ -208,7 +208,7 @@ fn chosen_devices_are_numbered_as_they_were_chosen() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_column_value_and_hint() {
+fn errors_are_reported_with_line_column_value_and_hint() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n";
     let event = "  8,0    3        2     0.000000100   697  Q   W 223490 + 8 [x]\n";
     let iolog = "fio version 3 iolog\n";
@@ -258,7 +258,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
 }
 
 #[test]
-fn a_last_line_that_was_cut_short_is_told() {
+fn a_truncated_last_line_is_an_error() {
     for (text, cut) in [(MSR, 12), (MQSIM, 5), (DISKSIM, 7), (IOLOG_2, 20), (COLUMNS, 12)] {
         let text = text.trim_end().replace("\n/dev/sda close", "");
         let short = &text[..text.len() - cut];
@@ -269,7 +269,7 @@ fn a_last_line_that_was_cut_short_is_told() {
 }
 
 #[test]
-fn a_time_that_cannot_be_told_is_an_error() {
+fn an_unreadable_time_is_an_error() {
     let error = read("1 0 8 8 1\n18446744073709551615 0 8 8 1\n").unwrap_err();
     assert!(error.to_string().contains("213 days"), "{error}");
 }
@@ -339,7 +339,7 @@ fn line_of(format: Format, one: &Arrival) -> String {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(arrivals in prop::collection::vec(any_arrival(), 1..40)) {
+    fn written_rows_are_read_again(arrivals in prop::collection::vec(any_arrival(), 1..40)) {
         let arrivals = in_order(arrivals);
         let devices = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let cases = [

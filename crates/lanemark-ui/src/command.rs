@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workload_file_reads_as_the_test_that_was_asked() {
+    fn the_workload_file_reads_as_the_requested_test() {
         for (pattern, read_percent) in
             [(OffsetOrder::Random, 70.0), (OffsetOrder::Sequential, 33.5)]
         {

@@ -246,19 +246,19 @@ mod tests {
         lab.run(&system, &workload, &Default::default(), &mut |_| {}).unwrap()
     }
 
-    fn told_of(run: &RunResult) -> TestJson {
+    fn summary_of(run: &RunResult) -> TestJson {
         let summary = read(serde_json::to_vec(run).unwrap()).unwrap();
         assert_eq!((summary.tests.len(), summary.left_out), (1, 0));
         summary.tests.into_iter().next().unwrap()
     }
 
     #[test]
-    fn a_run_is_told_with_its_figures_and_their_intervals() {
+    fn a_run_is_summarised_with_its_figures_and_their_intervals() {
         let mut run = run(5);
         let test = &mut run.tests[0];
         test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], Average::Mean);
         test.interval = None;
-        let summary = told_of(&run);
+        let summary = summary_of(&run);
         assert_eq!((summary.how, summary.repeats, summary.is_cut_short), ("simulated", 5, false));
         assert_eq!(summary.target, "samsung-950-pro-512gb@workstation-z170:m2");
         let iops = summary.iops.unwrap();
@@ -271,14 +271,14 @@ mod tests {
         assert!(summary.transactions_per_minute.is_none());
 
         run.tests[0].iops = Statistic::of(&[100.0, 110.0], Average::Mean);
-        let interval = told_of(&run).iops.unwrap().interval.unwrap();
+        let interval = summary_of(&run).iops.unwrap().interval.unwrap();
         assert_eq!(interval, IntervalJson { low: 100.0, high: 110.0, of: "all" });
         run.tests[0].iops = Statistic::of(&[100.0], Average::Mean);
-        assert_eq!(told_of(&run).iops.unwrap().interval, None);
+        assert_eq!(summary_of(&run).iops.unwrap().interval, None);
     }
 
     #[test]
-    fn a_run_on_a_real_target_is_told_as_measured() {
+    fn a_run_on_a_real_target_is_shown_as_measured() {
         let mut value = serde_json::to_value(run(1)).unwrap();
         value["target"] = serde_json::json!({"kind": "measured", "path": "/mnt/x", "device": false,
             "size_bytes": 1_000_000, "file_system": null, "block_device": null,
@@ -295,7 +295,7 @@ mod tests {
         let mut run = run(1);
         let interval = r#"{"low_ratio": 0.8, "high_ratio": 1.25}"#;
         run.tests[0].interval = Some(serde_json::from_str(interval).unwrap());
-        let summary = told_of(&run);
+        let summary = summary_of(&run);
         for (figure, at_least) in
             [(summary.iops.unwrap(), 0.8), (summary.latency_mean_us.unwrap(), 1.0 / 1.25)]
         {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_is_told_so() {
+    fn a_file_without_a_result_is_an_error() {
         let mut empty = run(1);
         empty.tests.clear();
         let mut newer = serde_json::to_value(&empty).unwrap();

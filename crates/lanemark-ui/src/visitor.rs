@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_stranger_goes_and_nobody_who_is_known() {
+    fn the_oldest_stranger_leaves_and_no_known_visitor() {
         let mut visitors = Visitors::new();
         let known = visitors.take();
         known.let_in();

@@ -14,7 +14,7 @@ fn answer(client: &Client, path: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn a_search_box_finds_systems_and_bad_texts_find_none() {
+fn a_search_box_finds_systems_and_bad_texts_find_nothing() {
     let client = Client::start();
     let find = |text: &str| answer(&client, "/api/find", &json!({"text": text, "present": SYSTEM}));
     let found = find("980 pro in the second slot of a B550");

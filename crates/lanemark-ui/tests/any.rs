@@ -191,7 +191,7 @@ fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn any_file_is_told_in_numbers_or_refused() {
+fn any_file_is_summarised_or_refused() {
     let good = client::run_file().into_bytes();
     let mut rng = Rng::new(StreamKey { seed: 18, test: 0, repeat: 0, thread: 0 });
     let (mut answered, mut refused) = (0, 0);

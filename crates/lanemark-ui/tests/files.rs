@@ -83,7 +83,7 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
 }
 
 #[test]
-fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
+fn a_result_is_chosen_by_the_keyboard_and_an_invalid_file_is_reported() {
     let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
     let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };

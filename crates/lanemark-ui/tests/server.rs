@@ -50,7 +50,7 @@ fn nothing_but_loopback_is_listened_on() {
 }
 
 #[test]
-fn what_is_too_long_or_no_json_is_refused() {
+fn a_body_that_is_too_long_or_not_json_is_refused() {
     let client = Client::start();
     let ask = |body: &str| client.post_text("/api/simulate", body);
     assert_eq!(ask("{").0, 400);
@@ -72,7 +72,7 @@ fn what_is_too_long_or_no_json_is_refused() {
 }
 
 #[test]
-fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
+fn a_simulation_is_streamed_in_lines_and_ends_with_an_interval() {
     let client = Client::start();
     let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": *TEST});
     let lines = client.lines("/api/simulate", &body);
@@ -129,7 +129,7 @@ fn a_value_that_is_set_changes_the_figures() {
 }
 
 #[test]
-fn random_writes_of_a_disk_are_told_behind_its_cache() {
+fn random_writes_of_a_disk_are_reported_behind_its_cache() {
     let client = Client::start();
     let system = json!({"system": "seagate-constellation-2-1tb@workstation-z170:sata"});
     let mut test = TEST.clone();
@@ -191,7 +191,7 @@ fn a_question_that_would_take_minutes_is_refused() {
 }
 
 #[test]
-fn connections_without_the_token_keep_nobody_out() {
+fn connections_without_the_token_exclude_no_other() {
     let client = Client::start();
     let idle: Vec<_> = (0..520).map(|_| client.connect()).collect();
     let began = Instant::now();
@@ -201,7 +201,7 @@ fn connections_without_the_token_keep_nobody_out() {
 }
 
 #[test]
-fn a_simulation_that_nobody_waits_for_is_cancelled() {
+fn a_simulation_without_a_waiting_client_is_cancelled() {
     let client = Client::start();
     // There is half a minute of work, with the maximum number of requests in progress.
     let test = json!({"block": "256 KiB", "pattern": "random", "read_percent": 0.0,
@@ -246,7 +246,7 @@ fn names_of_files_are_not_opened() {
 }
 
 #[test]
-fn a_system_is_told_with_its_values_its_drawing_and_the_command() {
+fn a_system_is_returned_with_its_values_its_drawing_and_the_command() {
     let client = Client::start();
     let set = json!([["drive.flash.read", "60 us"]]);
     let body = json!({"system": {"system": SYSTEM, "set": set}, "test": *TEST});
@@ -301,7 +301,7 @@ fn this_machine_is_a_platform_once_it_was_read() {
 }
 
 #[test]
-fn a_machine_that_cannot_be_read_is_told_in_words() {
+fn an_unreadable_machine_is_an_error_in_words() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("block")).unwrap();
     let error_of = |path: &std::path::Path| {
@@ -324,7 +324,7 @@ fn a_machine_that_cannot_be_read_is_told_in_words() {
 }
 
 #[test]
-fn a_result_file_is_told_and_what_is_too_long_or_none_is_refused() {
+fn a_result_file_is_summarised_and_one_that_is_too_long_or_invalid_is_refused() {
     let client = Client::start();
     let run = client::run_file();
     let (status, text) = client.post_text("/api/result", &run);

@@ -454,7 +454,7 @@ mod tests {
 
     /// Only writes change the drive, so only they need more than one round of requests before counting begins.
     #[test]
-    fn the_ramp_is_a_round_of_reads_two_of_writes_and_what_fills_a_cache() {
+    fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
         let library = Library::built_in();
         let system = assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
         // The kind of the drive, the share of reads, depth and threads, the class, and the requests of the ramp.

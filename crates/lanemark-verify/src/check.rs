@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_cannot_be_read_are_told_apart_from_their_neighbours() {
+    fn unreadable_units_are_distinguished_from_their_neighbours() {
         let (unit, units) = (512, 3 * FILL_UNITS + 7);
         let header = Header {
             run: 1,

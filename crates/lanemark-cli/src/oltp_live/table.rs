@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_in_the_units_of_the_table() {
+    fn values_are_printed_in_the_units_of_the_table() {
         assert_eq!(shown(Metric::Transactions, 1.3712e6), "1.371 M");
         assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");
         assert_eq!(shown(Metric::ProcessorUse, 51.4), "51");

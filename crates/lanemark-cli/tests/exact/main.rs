@@ -91,7 +91,7 @@ impl Drop for Load {
 }
 
 #[test]
-fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
+fn a_guest_measures_the_modelled_times_even_on_a_busy_host() {
     let Some(kernel) = kernel() else { return };
     if Command::new("fio").arg("--version").output().is_err() {
         eprintln!("skipped: apt-get install fio");
@@ -213,7 +213,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
 }
 
 #[test]
-fn wrong_input_is_told_with_a_way_out() {
+fn wrong_input_is_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let none = Path::new("/no/kernel");
     for (words, wanted) in [

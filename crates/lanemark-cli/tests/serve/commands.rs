@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{SATA, Server, command, count, folder, said};
 
 #[test]
-fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
+fn a_server_prints_its_address_takes_commands_and_saves_its_result() {
     let server = Server::start(folder(), &["--memory", "--size", "64MiB"]);
     let mut client = server.client();
     assert_eq!(client.size, 64 << 20);
@@ -119,7 +119,7 @@ fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
 }
 
 #[test]
-fn what_would_lose_data_is_refused_with_code_3() {
+fn a_command_that_would_lose_data_is_refused_with_code_3() {
     let folder = folder();
     fs::write(folder.path().join("theirs"), "important").unwrap();
     let words = ["serve", SATA, "--socket", "nbd", "--size", "1MiB", "--data"];

@@ -95,7 +95,7 @@ fn result(folder: &Path) -> Value {
 }
 
 #[test]
-fn a_machine_boots_from_it_and_what_it_writes_is_there() {
+fn a_machine_boots_from_it_and_its_writes_are_kept() {
     if tool_or_skip("qemu-system-x86_64", &["--version"]).is_none() {
         return;
     }

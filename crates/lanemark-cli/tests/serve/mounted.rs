@@ -150,7 +150,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
 /// A user without root privileges gets a file if the machine allows this, and otherwise an error that states the
 /// obstacle.
 #[test]
-fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
+fn a_user_without_rights_has_a_file_or_a_message_about_the_missing_rights() {
     if !rustix::process::geteuid().is_root() {
         return skipped("only root takes another user's place");
     }
@@ -267,7 +267,7 @@ fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
 }
 
 #[test]
-fn whoever_is_not_root_is_told_that_a_disk_needs_it() {
+fn a_disk_without_root_rights_is_refused_with_the_reason() {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return skipped("setpriv, which only root can use");
     }

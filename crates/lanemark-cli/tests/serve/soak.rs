@@ -116,7 +116,7 @@ fn operations(interface: &mut dyn BlockInterface, part: u64, number: u64) -> u64
 }
 
 #[test]
-fn random_operations_by_all_ways_find_what_was_written() {
+fn random_operations_by_all_interfaces_find_the_written_data() {
     let arguments = ["--memory", "--size", "64MiB", "--mount", "disk"];
     let Some(server) = start(folder(), &arguments) else { return };
     let number = count(20_000, 1_000_000) / THREADS;

@@ -297,7 +297,7 @@ fn a_model_belongs_to_the_same_half_however_it_is_written() {
 }
 
 #[test]
-fn faults_of_a_measurement_are_all_told_at_once() {
+fn all_faults_of_a_measurement_are_reported_at_once() {
     let text = reference("measurements.csv");
     let mut lines = text.lines();
     let (header, good) = (lines.next().unwrap(), lines.next().unwrap());

@@ -114,7 +114,7 @@ fn of_a_tree_that_keeps_the_rules_nothing_is_said() {
 }
 
 #[test]
-fn a_file_that_is_created_by_another_way_is_told() {
+fn a_file_that_is_created_by_another_function_is_reported() {
     for call in [
         "fn f() { std::fs::write(\"a\", \"b\"); }",
         "use std::fs::File;\nfn f() { File::create(\"a\"); }",
@@ -126,7 +126,7 @@ fn a_file_that_is_created_by_another_way_is_told() {
 }
 
 #[test]
-fn a_call_that_is_not_pure_is_told() {
+fn an_impure_call_is_reported() {
     let calls = [
         ("fn f() { let _ = std::time::UNIX_EPOCH; }", "std::time::UNIX_EPOCH"),
         ("use std::fs;\nfn f() { fs::read_dir(\"/\"); }", "std::fs"),
@@ -165,7 +165,7 @@ fn a_call_that_is_not_pure_is_told() {
 }
 
 #[test]
-fn an_exception_that_is_not_needed_is_told() {
+fn an_unneeded_exception_is_reported() {
     let folder = small();
     let tree = Tree::at(folder.path());
     let (_, needless) = tree.purity();
@@ -180,7 +180,7 @@ fn an_exception_that_is_not_needed_is_told() {
 }
 
 #[test]
-fn an_import_between_crates_that_is_forbidden_is_told() {
+fn a_forbidden_import_between_crates_is_reported() {
     for (section, how) in [
         ("dependencies", ""),
         ("dev-dependencies", "in tests"),
@@ -211,7 +211,7 @@ fn an_import_between_crates_that_is_forbidden_is_told() {
 }
 
 #[test]
-fn an_import_between_rooms_that_is_forbidden_is_told() {
+fn a_forbidden_import_between_rooms_is_reported() {
     let units = "crates/lanemark-schema/src/units.rs";
     one_sentence(
         |root| {
@@ -246,7 +246,7 @@ fn an_import_between_rooms_that_is_forbidden_is_told() {
 }
 
 #[test]
-fn a_circle_of_imports_is_told_through_names_that_are_passed_on() {
+fn a_circle_of_imports_is_found_through_reexported_names() {
     // `units` names an item that `sim` re-exports from `station`, and `station` names `units`.
     one_sentence(
         |root| {
@@ -274,7 +274,7 @@ fn a_tuple_in_place_of_parameters_is_reported_with_its_line() {
 }
 
 #[test]
-fn names_lengths_and_dead_files_are_told() {
+fn names_lengths_and_dead_files_are_reported() {
     let tests = "crates/lanemark-cli/tests/shown.rs";
     one_sentence(
         |root| {

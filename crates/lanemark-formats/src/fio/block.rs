@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_share_gets_what_is_left() {
+    fn sizes_without_a_share_get_the_rest() {
         assert_eq!(
             plain(&split("4k/10:64k/50:32k/", 1024).unwrap()),
             [(4096, 10.0), (65536, 50.0), (32768, 40.0)]

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_take_what_is_left() {
+    fn zones_without_a_share_get_the_rest() {
         let Ok(Some(Pattern::Zones { zones })) = distribution("zoned:50/5:30/15:20/", READS, 1024)
         else {
             panic!("no zones");

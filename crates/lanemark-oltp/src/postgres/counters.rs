@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_version_is_asked_where_it_keeps_its_counters() {
+    fn each_version_is_queried_in_its_own_views() {
         let sql = |version, wanted| {
             let found = expressions(version).into_iter().find(|(counter, _)| *counter == wanted);
             found.map(|(_, sql)| sql).unwrap_or_default()

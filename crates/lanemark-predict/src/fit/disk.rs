@@ -196,7 +196,7 @@ mod tests {
 
     /// A search may reach any combination of values within the bounds, and each of them must be a valid disk.
     #[test]
-    fn whatever_a_search_comes_to_is_a_disk() {
+    fn every_result_of_a_search_is_a_disk() {
         let library = Library::built_in();
         let mut disks = 0;
         for name in library.names(LibraryKind::Drive) {

@@ -237,7 +237,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn everything_is_free_but_what_another_value_explains() {
+    fn every_value_is_free_unless_another_value_explains_it() {
         let mut engine = engine("samsung-950-pro-512gb");
         let count = engine.parameters.len();
         assert!(count > 4);

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_goes_on_over_points_on_its_way_and_turns_where_they_do() {
+    fn a_path_skips_points_on_a_straight_line_and_turns_at_corners() {
         let path = |points: &[(f64, f64)]| trace(points.iter().copied());
         assert_eq!(
             path(&[(0.0, 1.0), (2.0, 1.0), (5.0, 1.0), (5.0, 4.0), (6.0, 5.5)]),

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bottleneck_hop_is_told_with_what_the_path_makes_of_it() {
+    fn the_bottleneck_hop_is_reported_with_the_rate_of_the_path() {
         let cases: [(&[(&str, Option<u64>)], Option<u64>, &str); 6] = [
             (
                 &[("a", Some(500)), ("b", None), ("c", Some(400))],

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_axis_of_numbers_is_across_and_the_next_tells_curves_apart() {
+    fn the_first_axis_of_numbers_is_across_and_the_next_separates_curves() {
         let axes = ["drive", "queue_depth", "block"].map(str::to_owned).to_vec();
         let points = vec![
             point(0, &["a", "16", "4 KiB"]),

@@ -16,7 +16,7 @@ fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
 }
 
 #[test]
-fn a_tie_in_every_test_is_told_as_one() {
+fn a_tie_in_every_test_is_reported_as_a_tie() {
     let tie = |test: &str| (test.to_owned(), 1.001, None);
     let outcome = StudyOutcome {
         comparison: Some(Comparison {
@@ -41,7 +41,7 @@ fn simulated_and_published_stand_side_by_side() {
 }
 
 #[test]
-fn a_tie_is_neither_faster_nor_slower_and_what_reads_twice_is_twice() {
+fn a_tie_is_neither_faster_nor_slower_and_double_the_rate_is_twice() {
     let study = study(&[("a", 1.004, None), ("b", 1.996, None), ("c", 0.5, None)]);
     let answer = answer(&study).unwrap();
     assert!(answer.contains("faster than SATA in 1 of 3 tests and as fast in 1,"), "{answer}");

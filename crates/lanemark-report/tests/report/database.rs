@@ -268,7 +268,7 @@ fn a_single_repeat_has_no_spread() {
 }
 
 #[test]
-fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
+fn a_run_shows_its_time_split_and_the_device_next_to_tpm() {
     let result = three(1.37e6, (440, 290), 0.51);
     let printed = text(&result);
     // 1,610 ms of requests over 1,000 transactions of 2 ms.
@@ -290,7 +290,7 @@ fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
 }
 
 #[test]
-fn what_is_not_known_is_not_shown() {
+fn unknown_values_are_not_shown() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     one.evidence = None;
     let all = of(&mut one);
@@ -315,7 +315,7 @@ fn a_run_without_transactions_has_no_shares() {
 }
 
 #[test]
-fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
+fn a_user_thread_shows_its_own_time_if_the_database_reports_none() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     of(&mut one).waits = None;
     of(&mut one).processor_time.as_mut().unwrap().server_s = None;

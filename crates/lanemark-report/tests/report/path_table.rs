@@ -55,7 +55,7 @@ fn every_node_has_a_line_and_the_path_is_marked() {
 }
 
 #[test]
-fn each_link_stands_on_its_branch_with_its_rate() {
+fn each_link_is_on_its_branch_with_its_rate() {
     let printed = path_table(&marvell(), &PLAIN);
     for branch in [
         "┠─ PCIe 2.0 x16, 8,000 MB/s ───────── ○ slot x16",
@@ -69,7 +69,7 @@ fn each_link_stands_on_its_branch_with_its_rate() {
 }
 
 #[test]
-fn the_bottleneck_hop_is_marked_in_its_row_and_told() {
+fn the_bottleneck_hop_is_marked_in_its_row_and_in_a_sentence() {
     let printed = path_table(&marvell(), &PLAIN);
     let marked: Vec<&str> = printed.lines().filter(|line| line.contains('◀')).collect();
     assert_eq!(marked.len(), 3, "its link in the tree, its row and the sentence: {printed}");
@@ -84,7 +84,7 @@ fn the_bottleneck_hop_is_marked_in_its_row_and_told() {
 }
 
 #[test]
-fn laws_are_told_whole_at_every_width() {
+fn formulas_are_printed_whole_at_every_width() {
     for width in [60, 80, 100] {
         let printed = path_table(&marvell(), &Style { width, colour: false });
         let words = unwrapped(&printed);
@@ -101,7 +101,7 @@ fn laws_are_told_whole_at_every_width() {
 }
 
 #[test]
-fn what_is_not_known_is_not_told_as_zero() {
+fn unknown_values_are_not_shown_as_zero() {
     let printed = path_table(&unknown(), &PLAIN);
     assert!(!printed.contains('◀') && !printed.contains("latency"), "{printed}");
     assert!(printed.contains("┗━ DMI 1.0: PCIe 1.1 x4 ━ ● ICH10R"), "{printed}");

@@ -107,7 +107,7 @@ fn columns_without_room_are_named() {
 }
 
 #[test]
-fn colour_is_used_only_when_asked_for() {
+fn colour_is_used_only_on_request() {
     let (study, measured) = (fixture::study(), fixture::measured());
     for view in terminal_views(&study, &measured, &PLAIN) {
         assert!(!view.contains('\x1b'), "{view}");
@@ -272,7 +272,7 @@ fn a_run_that_has_not_ended_says_so() {
 }
 
 #[test]
-fn what_is_empty_shows_neither_panic_nor_false_numbers() {
+fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
     let mut run = fixture::simulated();
     let (test, workload) = (run.tests[0].test.clone(), run.workload.clone());
     let without_requests = {
@@ -313,7 +313,7 @@ fn what_is_empty_shows_neither_panic_nor_false_numbers() {
 }
 
 #[test]
-fn what_is_not_known_is_a_dash_and_never_zero() {
+fn an_unknown_value_is_a_dash_and_never_zero() {
     let printed = study_table(&fixture::study(), Some(&fixture::measured()), true, &PLAIN);
     let row = printed.lines().find(|line| line.starts_with("4K QD32 read")).unwrap();
     assert!(row.ends_with('–'), "this test was not measured here: {row}");
@@ -365,7 +365,7 @@ fn unit_of_budget(printed: &str) -> f64 {
 }
 
 #[test]
-fn the_busiest_hop_is_named_with_what_it_carries() {
+fn the_busiest_hop_is_named_with_its_rate() {
     let run = fixture::simulated();
     let text = test_detail(&run, run.test("Seq read").unwrap(), &PLAIN);
     assert!(
@@ -404,7 +404,7 @@ fn each_metric_has_a_table_of_its_own() {
 }
 
 #[test]
-fn a_comparison_tells_a_difference_from_the_spread() {
+fn a_comparison_distinguishes_a_difference_from_the_spread() {
     let a = fixture::measured();
     let mut b = a.clone();
     b.tests.swap(0, 1);
@@ -425,7 +425,7 @@ fn a_comparison_tells_a_difference_from_the_spread() {
 }
 
 #[test]
-fn what_the_flash_took_besides_is_told_where_there_was_something() {
+fn additional_writes_of_the_flash_are_reported_if_there_are_any() {
     let mut run = fixture::study().systems.swap_remove(0).run;
     let detail = |run: &RunResult| test_detail(run, &run.tests[0], &PLAIN);
     assert!(!detail(&run).contains("Flash took"), "nothing is known of it");
@@ -518,7 +518,7 @@ fn tests_that_differ_in_queue_depth_are_lines_and_latency_over_load() {
 }
 
 #[test]
-fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
+fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
     let mut run = fixture::simulated();
     assert!(!html(None, &[&run]).contains("Modelled and delivered"));
     run.tests.truncate(1);

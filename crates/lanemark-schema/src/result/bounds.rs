@@ -459,7 +459,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_that_no_probe_of_a_deeper_queue_has_is_refused_with_its_place() {
+    fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
         let used = ProcessorUse { cores: 2, user: 0.5, ..ProcessorUse::default() };
         let good = QueueProbe {
             queue_depth: 1,

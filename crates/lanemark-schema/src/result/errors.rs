@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_the_same_in_whatever_order_they_come() {
+    fn counts_do_not_depend_on_their_order() {
         let numbers = [110, 5, 61, 5, 4095, 61, 5];
         let (mut one, mut other) = (RequestErrors::default(), RequestErrors::default());
         numbers.iter().for_each(|&errno| one.count_errno(errno));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_are_in_the_order_of_the_way() {
+    fn hops_are_in_the_order_of_the_path() {
         let path =
             [HopId::Cpu, HopId::Protocol, HopId::Link(0), HopId::Link(1), HopId::SecondLink(0)];
         assert!(path.is_sorted());

@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_what_came_in_between() {
+    fn a_difference_contains_the_values_between_two_states() {
         let before = ramp(500);
         let since = ramp(1000).since(&before);
         assert_eq!(
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_states_what_both_parts_know_within_their_values() {
+    fn a_sum_has_the_percentiles_of_both_parts_within_their_values() {
         let of = |p50, p99: u64| {
             let stated = vec![(50.0, p50), (99.0, p99)];
             LatencyHistogram::from_percentiles(stated, 1_000, p50 as f64, 10, 9_000)

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_hundredth_is_none() {
+    fn a_gain_below_a_hundredth_is_no_bottleneck() {
         assert_eq!(beyond_noise(0.0099), 0.0);
         assert_eq!(beyond_noise(-0.0099), 0.0);
         assert_eq!(beyond_noise(0.01), 0.01);

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_nobody_gave_is_round_and_makes_at_most_a_thousand_points() {
+    fn a_default_interval_is_round_and_gives_at_most_a_thousand_points() {
         for (length, interval) in [(86_400, 100_000), (60, 100), (1, 1), (3600, 5000)] {
             let recorder = Recorder::automatic(Some(Duration::from_seconds(length)));
             assert_eq!(recorder.interval, MS * interval, "{length} s");

@@ -272,13 +272,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_is_as_in_a_workload_file() {
+    fn defaults_are_those_of_a_workload_file() {
         let test = Test::random_read("4 KiB").named("RND4K Q1T1 read").volume("16 MiB");
         assert_eq!(test.build().unwrap().into_test(), super::super::tests::random_read());
     }
 
     #[test]
-    fn the_first_of_several_faults_is_told_with_its_field() {
+    fn the_first_of_several_faults_is_reported_with_its_field() {
         let wrong = Test::sequential_write("128 KiB").ramp("5").span("x").queue_depth(0);
         let error = wrong.build().unwrap_err();
         assert_eq!((error.field, error.value.as_str()), ("ramp", "5"));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_says_what_is_asked() {
+    fn a_name_describes_the_requests() {
         let test = Test::sequential_write("1 MiB").threads(2).queue_depth(8).duration("1 s");
         let name = |test: TestBuilder| test.build().unwrap().name.clone();
         assert_eq!(name(test.clone()), "1 MiB sequential write, QD 8 x 2");

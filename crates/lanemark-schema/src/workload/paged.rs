@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_page_cache_stays_as_it_is() {
+    fn a_test_that_needs_no_page_cache_is_unchanged() {
         let test = random_read();
         assert_eq!(test.in_pages(), test);
         let mut odd = in_order(2300);

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_stated_comes_back_as_not_stated() {
+    fn unstated_settings_are_read_back_as_unstated() {
         let read_share = Ratio::new(0.75).unwrap();
         for (pattern, queue_depth) in
             [(None, None), (None, Some(8)), (Some(Pattern::Uniform), None)]

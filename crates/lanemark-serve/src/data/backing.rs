@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_files_hold_what_was_written() {
+    fn memory_and_files_contain_the_written_data() {
         let mut model = vec![0; SIZE as usize];
         holds_as_a_model_does(&Backing::memory(SIZE).unwrap(), &mut model, 1);
         let mut model = vec![0; SIZE as usize];

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_says_what_was_written_to_it() {
+    fn a_journal_reads_back_its_records() {
         let file = tempfile::tempfile().unwrap();
         let image = Image { extent: Extent { length: 9, inode: 8 }, path: "/a b/c".to_owned() };
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, Some(&image)).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_does_not_grow_beyond_what_is_read() {
+    fn a_journal_does_not_exceed_the_readable_length() {
         let file = tempfile::tempfile().unwrap();
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, None).unwrap();
         let line = "x".repeat(100_000);

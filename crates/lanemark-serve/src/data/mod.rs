@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_takes_from_a_volatile_cache_what_was_not_flushed() {
+    fn a_cut_loses_unflushed_data_of_a_volatile_cache() {
         assert!((10..90).contains(&kept(VOLATILE, false)));
         assert_eq!(kept(VOLATILE, true), 100);
         for kind in [WriteCache::Protected, WriteCache::Off] {

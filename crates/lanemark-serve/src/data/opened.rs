@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cut_took_is_told_at_the_next_start() {
+    fn data_lost_in_a_cut_is_reported_at_the_next_start() {
         use crate::engine::DataOwner;
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(&folder.path().join("disk"));
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_nobodys_data() {
+    fn an_image_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
         let (theirs, ours) = (plan(&image), DataPlan { over: Some(image.clone()), ..plan(&path) });

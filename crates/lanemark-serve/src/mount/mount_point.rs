@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_empty_file_is_taken_and_what_was_there_stays() {
+    fn only_an_empty_file_is_used_and_existing_data_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("data"), "x").unwrap();

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn go_tells_the_export_its_block_sizes_and_begins() {
+    fn go_reports_the_export_and_its_block_sizes_and_begins() {
         let export = export();
         let mut one = Negotiation::new(&export, 3).unwrap();
         let (replies, step) = ask(&mut one, GO, &go("", &[OF_BLOCK_SIZE, OF_NAME]));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn info_tells_and_does_not_begin_and_unknown_exports_are_refused() {
+    fn info_reports_and_does_not_begin_and_unknown_exports_are_refused() {
         let export = export();
         let mut one = Negotiation::new(&export, 3).unwrap();
         assert_eq!(ask(&mut one, INFO, &go("drive", &[])).1, Step::Next);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_is_agreed_for_the_name_that_it_was_asked_for() {
+    fn a_context_is_agreed_only_for_its_requested_name() {
         let export = export();
         let mut one = Negotiation::new(&export, 3).unwrap();
         assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &[CONTEXT_NAME])), [INVALID]);

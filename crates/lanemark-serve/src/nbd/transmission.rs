@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn block_status_is_told_stretch_by_stretch() {
+    fn block_status_is_reported_by_extent() {
         let header = read(0, 7, 0, 8192);
         let stretches =
             [ExportRange { length: 4096, hole: true }, ExportRange { length: 4096, hole: false }];

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_what_is_wrong_is_answered() {
+    fn written_data_is_read_and_wrong_requests_are_answered() {
         let (mut machine, device) = device();
         machine.file.write_all_at(&[7; 4096], 0x3000).unwrap();
         assert_eq!(submit(&mut machine, &device, 1, 8), 0);

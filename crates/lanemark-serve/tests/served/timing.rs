@@ -21,7 +21,7 @@ fn modelled() -> Duration {
 }
 
 #[test]
-fn a_read_takes_at_least_what_the_model_says_and_figures_account_for_the_rest() {
+fn a_read_takes_at_least_the_modelled_time_and_figures_account_for_the_rest() {
     let (served, modelled) = (Served::new(Wanted::default()), modelled());
     let mut client = served.connect();
     let mut times = Vec::new();

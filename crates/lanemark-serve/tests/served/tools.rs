@@ -37,7 +37,7 @@ fn nbdinfo_sees_the_export() {
 }
 
 #[test]
-fn nbdcopy_brings_back_what_it_took_and_the_map_shows_its_holes() {
+fn nbdcopy_restores_its_copy_and_the_map_shows_its_holes() {
     let folder = tempfile::tempdir().unwrap();
     let (image, back) = (folder.path().join("image"), folder.path().join("back"));
     let mut random = Rng::new(StreamKey::from_seed(1));
@@ -88,7 +88,7 @@ fn qemu_writes_reads_and_compares() {
 }
 
 #[test]
-fn fio_verifies_what_it_wrote() {
+fn fio_verifies_its_writes() {
     for served in Served::both() {
         let uri = format!("--uri={}", served.session().address().unwrap());
         let words = [

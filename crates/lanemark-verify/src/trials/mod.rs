@@ -84,7 +84,7 @@ fn no_false_alarm_in_a_thousand_clean_trials() {
 }
 
 #[test]
-fn every_fault_of_a_thousand_is_found_where_it_is_and_for_what_it_is() {
+fn every_fault_of_a_thousand_is_found_at_its_position_with_its_kind() {
     let mut met: BTreeMap<DamageKind, u64> = BTreeMap::new();
     let mut tried = 0;
     for number in 0..TRIALS {

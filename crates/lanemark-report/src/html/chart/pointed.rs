@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_tells_its_value_its_range_if_it_has_one_and_its_note() {
+    fn a_bar_states_its_value_its_range_if_it_has_one_and_its_note() {
         let bar = |kind, range, predicted, note: &str| Bar {
             kind,
             text: "12500".to_owned(),

@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         assert_eq!(errors("brownout at=1s").len(), 1);
         assert!(errors("brownout at=1s")[0].contains("there are bit-flips, latency"));
         let messages = errors("media-error range=2GiB..1GiB at=1 drive=-1 boot=1s at");
@@ -526,7 +526,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic_and_what_is_read_is_written_back(
+        fn no_text_causes_a_panic_and_read_faults_are_written_back(
             kind in 0usize..KINDS.len(),
             keys in proptest::collection::vec(
                 (0usize..22, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),
