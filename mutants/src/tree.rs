@@ -89,12 +89,12 @@ impl Tree {
             let mut own: Vec<(usize, &Site)> =
                 self.sites.iter().enumerate().filter(|(_, site)| site.file == *file).collect();
             own.sort_by_key(|(_, site)| site.range.start);
-            let (mut text, mut at, mut places) = (String::new(), 0, Vec::new());
+            let (mut text, mut at, mut ranges) = (String::new(), 0, Vec::new());
             for (number, site) in own {
                 text += &original[at..site.range.start];
                 let start = text.len();
                 text += &site.switched(number + 1);
-                places.push((start..text.len(), number));
+                ranges.push((start..text.len(), number));
                 at = site.range.end;
             }
             text += &original[at..];
@@ -106,7 +106,7 @@ impl Tree {
             if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
                 fs::write(&path, text).map_err(|error| error.to_string())?;
             }
-            all.insert(file.clone(), places);
+            all.insert(file.clone(), ranges);
         }
         Ok(all)
     }
@@ -116,7 +116,7 @@ impl Tree {
         // Tests enable additional features and take much longer: they are built when all other code compiles.
         let mut with_tests = false;
         for _ in 0..ROUNDS {
-            let places = self.write()?;
+            let ranges = self.write()?;
             let errors = self.errors(with_tests)?;
             if errors.is_empty() {
                 if with_tests && self.sites.len() <= count {
@@ -128,7 +128,7 @@ impl Tree {
             }
             let mut wrong = BTreeSet::new();
             for (file, error) in &errors {
-                let Some(own) = places.get(file).filter(|own| !own.is_empty()) else { continue };
+                let Some(own) = ranges.get(file).filter(|own| !own.is_empty()) else { continue };
                 // An error outside all changes belongs to the next change.
                 let away = |range: &Range<usize>| {
                     error.start.saturating_sub(range.end) + range.start.saturating_sub(error.end)

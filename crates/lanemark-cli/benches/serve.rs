@@ -143,10 +143,10 @@ fn without_latency(rounds: usize, runtime: &str) {
     let (own, file) = (folder.path().join("own"), folder.path().join("file"));
     let null = folder.path().join("null");
     let qemu = Server::qemu(&null);
-    let mut ways = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
-    ways.extend(qemu.as_ref().map(|_| At::File(null)));
-    for mode in &ways[..2] {
-        fio(mode, "write", "1m", 4, &[]);
+    let mut targets = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
+    targets.extend(qemu.as_ref().map(|_| At::File(null)));
+    for target in &targets[..2] {
+        fio(target, "write", "1m", 4, &[]);
     }
     println!("requests a second, the middle of {rounds}; the ratio is of one round, its middle");
     let head = ["lanemark", "nbdkit", "ratio", "p50 us", "p50 us", "FUSE", "QEMU null"];
@@ -154,7 +154,7 @@ fn without_latency(rounds: usize, runtime: &str) {
     for (name, mode, block, depth) in CASES {
         let mut results: [Vec<Figures>; 4] = Default::default();
         for _ in 0..rounds {
-            for (at, results) in ways.iter().zip(&mut results) {
+            for (at, results) in targets.iter().zip(&mut results) {
                 results.push(fio(at, mode, block, depth, &["--time_based", runtime]));
             }
         }
@@ -163,7 +163,7 @@ fn without_latency(rounds: usize, runtime: &str) {
         let pairs = results[0].iter().zip(&results[1]);
         let ratio = middle(pairs.map(|(own, other)| own.iops / other.iops).collect());
         let (own, other, file) = (iops(0), iops(1), iops(2));
-        let null = if ways.len() > 3 { format!("{:.0}", iops(3)) } else { "-".to_owned() };
+        let null = if targets.len() > 3 { format!("{:.0}", iops(3)) } else { "-".to_owned() };
         let (own_us, other_us) = (p50(0), p50(1));
         println!(
             "{name:<24}{own:>11.0}{other:>11.0}{ratio:>11.2}{own_us:>11.1}{other_us:>11.1}{file:>11.0}{null:>11}"

@@ -229,13 +229,13 @@ fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
 #[test]
 fn jobs_with_files_of_their_own_have_parts_of_their_own() {
     let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
-    let places: Vec<(u64, u64)> = jobs
+    let ranges: Vec<(u64, u64)> = jobs
         .workload
         .tests
         .iter()
         .map(|test| (test.offset.get() >> 20, test.span.get() >> 20))
         .collect();
-    assert_eq!(places, [(0, 20), (20, 10), (30, 10), (30, 10)]);
+    assert_eq!(ranges, [(0, 20), (20, 10), (30, 10), (30, 10)]);
     assert!(jobs.notes.iter().any(|note| note.reason.contains("part of one target")));
 }
 
@@ -243,8 +243,8 @@ fn jobs_with_files_of_their_own_have_parts_of_their_own() {
 fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
     let text = "[a]\nfilename=x\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
     let tests = read(text).workload.tests;
-    let places: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
-    assert_eq!(places, [0, 8, 16, 24, 32, 40, 48, 56]);
+    let offsets: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
+    assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
     assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
     assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
     assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("no zonesize"));

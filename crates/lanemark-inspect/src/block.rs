@@ -74,9 +74,9 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
 pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
     let at = &block.position;
     let kind = kind(sysfs, block);
-    let ways = ways(sysfs, functions, block);
+    let paths = paths(sysfs, functions, block);
     let kind = match kind {
-        BlockKind::Virtual if ways.iter().any(|path| !path.hops.is_empty()) => BlockKind::Disk,
+        BlockKind::Virtual if paths.iter().any(|path| !path.hops.is_empty()) => BlockKind::Disk,
         kind => kind,
     };
     InspectedDevice {
@@ -85,9 +85,9 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> In
         size: sysfs.value(at, "size", sectors),
         removable: sysfs.value(at, "removable", flag),
         read_only: sysfs.value(at, "ro", flag),
-        identity: identity(sysfs, at, &ways),
+        identity: identity(sysfs, at, &paths),
         queue: queue(sysfs, at),
-        ways,
+        ways: paths,
         below: Vec::new(),
         partitions: partition_names(sysfs, block)
             .iter()
@@ -176,7 +176,7 @@ fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
 
-fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedPath> {
+fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedPath> {
     if let Some(namespace) = nvme::Namespace::parse(&block.name)
         && nvme::subsystem(&block.position).is_some()
     {
@@ -207,8 +207,8 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
 }
 
 /// Returns a device's identity: the identity of its last hop if that hop has one, else the device's own attributes.
-fn identity(sysfs: &Sysfs, at: &DevicePosition, ways: &[InspectedPath]) -> Identity {
-    let last = ways.first().and_then(|first| first.hops.last()).map(|hop| &hop.part);
+fn identity(sysfs: &Sysfs, at: &DevicePosition, paths: &[InspectedPath]) -> Identity {
+    let last = paths.first().and_then(|first| first.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =
         last
     {

@@ -284,13 +284,13 @@ fn a_namespace_with_two_controllers_has_two_paths() {
     tree.file("block/nvme1c2n1/hidden", "1");
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
-    let ways: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
+    let paths: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
         .ways
         .iter()
         .map(|path| (path.name.as_deref(), path.state.as_deref()))
         .collect();
     assert_eq!(
-        ways,
+        paths,
         [(Some("nvme1c2n1"), Some("optimized")), (Some("nvme1c3n1"), Some("non-optimized"))]
     );
     assert_eq!(found(&inspection).len(), 2, "both links trained down");

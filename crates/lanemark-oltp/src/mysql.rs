@@ -60,8 +60,8 @@ fn quoted(name: &str) -> String {
 }
 
 impl Mysql {
-    /// Connects to `database` of a server, and creates the database if `create` is set. Errors print `display_name` as its
-    /// name.
+    /// Connects to `database` of a server, and creates the database if `create` is set. Errors print `display_name` as
+    /// its name.
     fn connect(
         opts: Opts,
         database: &str,

@@ -87,7 +87,7 @@ pub(crate) struct WhatIfOptions {
 
 /// Compares the same work on the current system and on the changed one.
 #[pyfunction]
-#[pyo3(signature = (source, asked, library, threads, on_progress=None))]
+#[pyo3(signature = (source, options, library, threads, on_progress=None))]
 pub(crate) fn what_if(
     py: Python<'_>,
     source: &str,
@@ -110,7 +110,7 @@ pub(crate) fn what_if(
     let progress = Progress::default();
     let (at_work, reporter) = (&lab, &progress);
     let run = move || {
-        let options = WhatIfQuestion {
+        let question = WhatIfQuestion {
             from: source,
             model: options.model.as_deref(),
             port: options.port.as_deref(),
@@ -125,7 +125,7 @@ pub(crate) fn what_if(
             seed: options.seed,
         };
         let begun = &mut |cells| reporter.set(0, cells);
-        at_work.what_if_asked(&own, &options, begun, &mut |event| reporter.note(&event))
+        at_work.what_if_asked(&own, &question, begun, &mut |event| reporter.note(&event))
     };
     let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
     let ended = || LabError::run("the run was stopped before its end");
@@ -211,7 +211,7 @@ pub(crate) struct Measure {
 
 /// Measures a workload on a real target.
 #[pyfunction]
-#[pyo3(signature = (path, workload, asked, command, on_progress=None))]
+#[pyo3(signature = (path, workload, options, command, on_progress=None))]
 pub(crate) fn bench(
     py: Python<'_>,
     path: PathBuf,

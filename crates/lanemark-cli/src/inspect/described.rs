@@ -95,8 +95,8 @@ fn block(found: &MatchedDrive<'_>) -> String {
             Some(rate) => format!("{address} ({rate:.2} GB/s)"),
             None => address.clone(),
         };
-        let places: Vec<String> = drive.pci.iter().map(address).collect();
-        lines.push(format!("  path: {}", places.join(", ")));
+        let addresses: Vec<String> = drive.pci.iter().map(address).collect();
+        lines.push(format!("  path: {}", addresses.join(", ")));
     }
     lines.push(match (found.library.as_slice(), found.library_other_capacity.as_slice()) {
         ([], []) => {

@@ -96,7 +96,7 @@ fn late_runs_and_other_clocks_are_not_ranked() {
 fn a_disk_is_found_and_a_socket_can_be_named() {
     let served = ["--memory", "--size", "64MiB", "--attach"];
     let Some(server) = start(folder(), &served) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     let words =
         [&["bench", &node, "--i-will-lose-all-data-on", &node, "--out", "disk.json"], &TEST[..]];
     let output = lanemark(&server, &words.concat());

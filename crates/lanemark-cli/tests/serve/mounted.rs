@@ -57,7 +57,7 @@ fn result(folder: &Path) -> Value {
 fn the_file_is_the_drive_that_connections_have() {
     let Some(server) = start(folder(), &MOUNTED) else { return };
     let path = server.path("disk");
-    assert_eq!(server.places[1], path.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(server.addresses[1], path.canonicalize().unwrap().to_str().unwrap());
     let there = fs::metadata(&path).unwrap();
     assert_eq!((there.len(), there.permissions().mode()), (SIZE, 0o100_600));
     let (file, mut client) = (open(&path), server.client());
@@ -210,7 +210,7 @@ fn nothing_that_was_there_is_mounted_over() {
 fn a_disk_is_the_drive_and_goes_with_the_server() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(server) = start(folder(), &ATTACHED) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     let mut client = server.client();
     let disk = open(Path::new(&node));
     disk.write_all_at(&[5; 4096], 1 << 20).unwrap();
@@ -238,7 +238,7 @@ fn a_disk_gets_flushes_though_an_earlier_user_of_its_number_turned_them_off() {
     let mut nodes = Vec::new();
     for _ in 0..2 {
         let Some(server) = start(folder(), &ATTACHED) else { return };
-        let node = server.places[1].clone();
+        let node = server.addresses[1].clone();
         let of_node = Path::new("/sys/block").join(node.trim_start_matches("/dev/"));
         let switch = of_node.join("queue/write_cache");
         assert_eq!(fs::read_to_string(&switch).unwrap().trim(), "write back");
@@ -255,7 +255,7 @@ fn a_disk_gets_flushes_though_an_earlier_user_of_its_number_turned_them_off() {
 fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(server) = start(folder(), &ATTACHED) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     open(Path::new(&node)).write_all_at(&vec![5; 48 << 20], 0).unwrap();
     let began = Instant::now();
     server.kill();

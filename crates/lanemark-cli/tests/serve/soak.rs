@@ -173,7 +173,7 @@ fn holds_a_file_system(make: &[&str], check: &[&str]) {
     let size = "640MiB";
     let arguments = ["--memory", "--size", size, "--attach"];
     let Some(server) = start(folder(), &arguments) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     tool(make[0], &[&make[1..], &[&node]].concat()).unwrap();
     let Some(mounted) = Mounted::with(&[&node]) else { return };
     let files = fill(mounted.path(), count(64 << 20, u64::MAX));

@@ -49,7 +49,7 @@ fn every_library_file_can_be_used() {
     let library = Library::in_folder(&project().join("library")).unwrap();
     let named_at = NameLocations::all(&Location::file("any"));
     let platforms = library.names(LibraryKind::Platform);
-    let places: Vec<(&String, String)> = platforms
+    let locations: Vec<(&String, String)> = platforms
         .iter()
         .flat_map(|name| ports(&library, name).into_iter().map(move |port| (name, port)))
         .collect();
@@ -59,10 +59,10 @@ fn every_library_file_can_be_used() {
         System::assemble(&library, &parts, &named_at, "any", &[]).is_ok()
     };
     for drive in library.names(LibraryKind::Drive) {
-        let found = places.iter().any(|location| fits(&drive, location));
+        let found = locations.iter().any(|location| fits(&drive, location));
         assert!(found, "{drive} fits no port of any platform");
     }
-    for location in &places {
+    for location in &locations {
         let generic = ["generic-nvme", "generic-sata", "generic-sas", "transcend-ts32gssd25s-m"];
         let found = generic.iter().any(|drive| fits(drive, location));
         assert!(found, "nothing fits port {} of {}", location.1, location.0);

@@ -97,8 +97,8 @@ mod tests {
             (drive.name.as_deref(), drive.size_bytes),
             (Some("nvme0n1"), Some(1_000_204_886_016))
         );
-        let places: Vec<&str> = drive.pci.iter().map(|(address, _)| address.as_str()).collect();
-        assert_eq!(places, ["0000:00:1d.0", "0000:03:00.0"]);
+        let addresses: Vec<&str> = drive.pci.iter().map(|(address, _)| address.as_str()).collect();
+        assert_eq!(addresses, ["0000:00:1d.0", "0000:03:00.0"]);
         assert_eq!(drive.pci[1].1, Some(3.938462));
         let hostile = text.replace("3.938462", "inf").replace("976762584", "99999999999999999999");
         let drives = read(&hostile).unwrap();

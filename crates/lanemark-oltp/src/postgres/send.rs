@@ -21,7 +21,7 @@ impl Postgres {
         }
         // An error may occur before or after BEGIN; an unnecessary rollback is harmless.
         self.open |= message.begins;
-        self.ways += 1;
+        self.messages += 1;
         self.statements += message.statements;
         let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
         self.open &= !message.ends;

@@ -62,7 +62,7 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     };
     let [_, log, index] = Sqlite::files(path);
     let logged = head[WRITE_VERSION.0] == WRITE_VERSION.1;
-    let ways: &[&str] = match logged {
+    let modes: &[&str] = match logged {
         true if index.exists() => &["mode=ro&readonly_shm=1", "immutable=1"],
         true => &["immutable=1"],
         false => &["mode=ro", "immutable=1"],
@@ -70,7 +70,7 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     // A log without an index is not read. The log may contain tables, so the file does not count as empty.
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
     // A file that begins like an SQLite file but cannot be read counts as foreign.
-    let Some((mut connection, ours)) = ways.iter().find_map(|mode| look(path, mode).ok()) else {
+    let Some((mut connection, ours)) = modes.iter().find_map(|mode| look(path, mode).ok()) else {
         return Ok(DatabaseContents::Foreign);
     };
     Ok(match ours {

@@ -57,14 +57,14 @@ pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
         return vec![Gap::AllLinks { on_pci }];
     }
-    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_way).collect();
+    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_path).collect();
     gaps.sort();
     gaps.dedup();
     gaps
 }
 
 /// Returns whether a link reports its rate or the capability of one of its ends.
-fn tells(link: &InspectedLink) -> bool {
+fn has_rate(link: &InspectedLink) -> bool {
     let ends = match link {
         InspectedLink::Pcie(link) => link.upper_max.or(link.lower_max),
         _ => None,
@@ -72,7 +72,7 @@ fn tells(link: &InspectedLink) -> bool {
     ends.is_some() || link.range().is_some()
 }
 
-fn of_way(path: &InspectedPath) -> Vec<Gap> {
+fn of_path(path: &InspectedPath) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = path.hops.iter().flat_map(of_hop).collect();
     let is_pci = |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { .. });
     let end = path.hops.iter().rposition(is_pci);

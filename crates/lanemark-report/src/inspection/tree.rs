@@ -28,7 +28,7 @@ pub(super) fn draw<'a>(
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
 ) {
     for (index, path) in device.ways.iter().enumerate() {
-        draw_way(sheet, device, path, index + 1 == device.ways.len());
+        draw_path(sheet, device, path, index + 1 == device.ways.len());
     }
     if device.ways.is_empty() {
         let limits = words::queue(&device.queue);
@@ -41,7 +41,7 @@ pub(super) fn draw<'a>(
     }
 }
 
-fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, path: &InspectedPath, last: bool) {
+fn draw_path(sheet: &mut Sheet, device: &InspectedDevice, path: &InspectedPath, last: bool) {
     let node = path.hops.iter().find_map(|hop| hop.numa_node);
     let start = words::joined(&[
         "CPU".to_owned(),

@@ -72,17 +72,17 @@ impl Curves {
         let numeric = |&axis: &usize| texts(axis).all(|text| number(text).is_some());
         let x = (0..sweep.axes.len()).find(numeric).unwrap_or(0);
         let is_numeric = numeric(&x);
-        let mut places: Vec<&str> = Vec::new();
+        let mut distinct: Vec<&str> = Vec::new();
         for text in texts(x) {
-            if !places.contains(&text) {
-                places.push(text);
+            if !distinct.contains(&text) {
+                distinct.push(text);
             }
         }
         let x_of = |text: &str| match is_numeric {
             true => number(text).unwrap_or(0.0),
-            false => places.iter().position(|known| *known == text).unwrap_or(0) as f64,
+            false => distinct.iter().position(|known| *known == text).unwrap_or(0) as f64,
         };
-        let all: Vec<f64> = places.iter().map(|text| x_of(text)).collect();
+        let all: Vec<f64> = distinct.iter().map(|text| x_of(text)).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         let most = all.iter().copied().fold(0.0, f64::max);
         let by = (0..sweep.axes.len()).find(|&axis| axis != x);

@@ -324,19 +324,19 @@ impl Plot<'_> {
         colour: &str,
         y: &impl Fn(f64) -> f64,
     ) -> Markup {
-        let places: Vec<(String, String, &CurvePoint)> = curve
+        let points: Vec<(String, String, &CurvePoint)> = curve
             .points
             .iter()
             .map(|point| (num(across.place(point.x)), num(y((self.value)(point))), point))
             .collect();
-        let path: Vec<String> = places.iter().map(|(x, y, _)| format!("{x} {y}")).collect();
+        let path: Vec<String> = points.iter().map(|(x, y, _)| format!("{x} {y}")).collect();
         let knee = match curve.knee().filter(|_| across.curves.over_load()) {
             Some(Knee::At(point)) => Some(point),
             _ => None,
         };
         html! {
             path class=(format!("trace {colour}")) d=(format!("M{}", path.join("L"))) {}
-            @for (index, (x, y, point)) in places.iter().enumerate() {
+            @for (index, (x, y, point)) in points.iter().enumerate() {
                 circle class=(format!("dot {colour}")) cx=(x) cy=(y) r="2.5" {
                     title { (across.curves.x) " " (point.text) ": " (format!("{:.3}", (self.value)(point))) }
                 }

@@ -237,9 +237,9 @@ mod tests {
         let mut pass = || (0..1000).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>();
         let (first, second) = (pass(), pass());
         assert_ne!(first, second);
-        for mut places in [first, second] {
-            places.sort_unstable();
-            assert!(places.iter().copied().eq((0..1000).map(|index| index * 4096)));
+        for mut addresses in [first, second] {
+            addresses.sort_unstable();
+            assert!(addresses.iter().copied().eq((0..1000).map(|index| index * 4096)));
         }
     }
 

@@ -228,16 +228,16 @@ mod tests {
     proptest! {
         #[test]
         fn scattering_doubles_no_place(count in 1u64..3000) {
-            let mut places: Vec<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
-            places.sort_unstable();
-            prop_assert!(places.iter().copied().eq(0..count));
+            let mut addresses: Vec<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
+            addresses.sort_unstable();
+            prop_assert!(addresses.iter().copied().eq(0..count));
         }
 
         #[test]
         fn an_order_has_each_place_once(count in 1u64..3000, key: u64) {
-            let mut places: Vec<u64> = (0..count).map(|at| permuted(at, count, key)).collect();
-            places.sort_unstable();
-            prop_assert!(places.iter().copied().eq(0..count));
+            let mut addresses: Vec<u64> = (0..count).map(|at| permuted(at, count, key)).collect();
+            addresses.sort_unstable();
+            prop_assert!(addresses.iter().copied().eq(0..count));
         }
     }
 }

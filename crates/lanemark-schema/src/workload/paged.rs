@@ -72,14 +72,14 @@ impl Workload {
 /// bytes after a multiple of `step`.
 fn touched(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
     let mut found: Vec<SizeShare> = Vec::new();
-    let places = PAGE.get() / step;
+    let positions = PAGE.get() / step;
     for size in sizes {
         let whole = |index: u64| {
             let end = (first + index * step) % PAGE.get() + size.block.get();
             Bytes(end.next_multiple_of(PAGE.get()))
         };
-        for index in 0..places {
-            let (block, share) = (whole(index), size.share / places as f64);
+        for index in 0..positions {
+            let (block, share) = (whole(index), size.share / positions as f64);
             match found.iter_mut().find(|known| known.block == block) {
                 Some(known) => known.share += share,
                 None => found.push(SizeShare { block, share }),

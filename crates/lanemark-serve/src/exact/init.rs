@@ -42,8 +42,8 @@ pub struct InitPlan {
 impl InitPlan {
     /// Returns the plan as bytes: its parts, each followed by a zero byte, which no part can contain.
     pub fn bytes(&self) -> Vec<u8> {
-        let places = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
-        let parts = places.into_iter().chain([self.path.clone()]).chain(self.words.clone());
+        let paths = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
+        let parts = paths.into_iter().chain([self.path.clone()]).chain(self.words.clone());
         parts.flat_map(|part| [part.into_vec(), vec![0]].concat()).collect()
     }
 

@@ -5,7 +5,7 @@ use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 use super::super::grid::typeset;
 use super::super::{database, family_chart};
 use super::{
-    BAR, Bar, ChartKind, Group, Panel, alt_text, bar_top, places, runs_panels, study_panels,
+    BAR, Bar, ChartKind, Group, Panel, alt_text, bar_group_tops, bar_top, runs_panels, study_panels,
 };
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
@@ -48,7 +48,7 @@ impl Panel {
     fn pointed(&self, unit: &str) -> Vec<Pointed> {
         let part = |(title, groups): &(String, &[Group])| {
             let mut bars = Vec::new();
-            for (group, top) in groups.iter().zip(places(groups).0) {
+            for (group, top) in groups.iter().zip(bar_group_tops(groups).0) {
                 let tooltip = |(index, bar): (usize, &Bar)| {
                     (bar_top(top, index), format!("{}\n{}", group.label, bar.tooltip(unit)))
                 };
