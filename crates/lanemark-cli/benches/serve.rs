@@ -158,8 +158,8 @@ fn without_latency(rounds: usize, runtime: &str) {
                 results.push(fio(at, mode, block, depth, &["--time_based", runtime]));
             }
         }
-        let iops = |at: usize| middle(results[at].iter().map(|one| one.iops).collect());
-        let p50 = |at: usize| middle(results[at].iter().map(|one| one.p50).collect());
+        let iops = |at: usize| middle(results[at].iter().map(|result| result.iops).collect());
+        let p50 = |at: usize| middle(results[at].iter().map(|result| result.p50).collect());
         let pairs = results[0].iter().zip(&results[1]);
         let ratio = middle(pairs.map(|(own, other)| own.iops / other.iops).collect());
         let (own, other, file) = (iops(0), iops(1), iops(2));

@@ -87,8 +87,8 @@ fn write_capture(
     let same = again
         .devices
         .iter()
-        .map(|one| &one.name)
-        .eq(inspection.devices.iter().map(|one| &one.name));
+        .map(|device| &device.name)
+        .eq(inspection.devices.iter().map(|device| &device.name));
     if !same {
         return Err(failed(&"the machine changed during the capture").hint("try again"));
     }

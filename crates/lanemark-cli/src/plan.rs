@@ -101,10 +101,10 @@ struct GivenResult<'r> {
 
 /// Refuses two results of different work.
 fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
-    let asks = |one: &TestResult| {
-        let test = &one.test;
+    let asks = |result: &TestResult| {
+        let test = &result.test;
         // The number of users changes a database's load; single requests may come from any number of users.
-        let users = one.has_transactions().then_some(test.threads);
+        let users = result.has_transactions().then_some(test.threads);
         (
             test.block,
             (test.is_trace(), test.pattern().cloned()),

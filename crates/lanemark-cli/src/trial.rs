@@ -288,7 +288,8 @@ fn time_scale(
 
 /// Returns the mean wall time of the program.
 fn wall(samples: &[Sample]) -> Duration {
-    let walls = samples.iter().filter_map(|one| Some(one.live.as_ref()?.program.as_ref()?.wall));
+    let walls =
+        samples.iter().filter_map(|sample| Some(sample.live.as_ref()?.program.as_ref()?.wall));
     let sum: f64 = walls.map(lanemark_schema::units::Duration::as_seconds).sum();
     Duration::from_secs_f64(sum / samples.len().max(1) as f64)
 }

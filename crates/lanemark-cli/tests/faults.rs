@@ -31,8 +31,8 @@ const WRITES: &str = "quick:rnd4k-q32t1-write";
 
 /// Returns the requests of a sample that failed by `kind`.
 fn of(sample: &Sample, kind: ErrorKind) -> u64 {
-    let counts = sample.errors.counts().iter().filter(|one| one.kind == kind);
-    counts.map(|one| one.requests).sum()
+    let counts = sample.errors.counts().iter().filter(|count| count.kind == kind);
+    counts.map(|count| count.requests).sum()
 }
 
 fn ms(time: u64) -> Duration {

@@ -254,7 +254,7 @@ fn options_of_a_trace_are_refused_where_none_is_replayed() {
 #[track_caller]
 fn assumed(saved: &Value) -> &Value {
     let warnings = saved["warnings"].as_array().unwrap();
-    warnings.iter().find(|one| one["kind"] == "cache-not-modelled").unwrap()
+    warnings.iter().find(|warning| warning["kind"] == "cache-not-modelled").unwrap()
 }
 
 /// The disk check from etcd's documentation: requests of partial sectors, each followed by a flush.

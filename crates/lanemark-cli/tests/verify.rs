@@ -251,7 +251,7 @@ fn a_target_that_went_back_in_time_is_found_out() {
     let kinds = kinds(&verified);
     let late = |kind: &&str| ["lost", "stale", "torn"].contains(kind);
     assert!(kinds.len() > 10 && kinds.iter().all(late), "{kinds:?}");
-    let inside = |one: &Value| one["offset_bytes"].as_u64().unwrap() < 1 << 20;
+    let inside = |value: &Value| value["offset_bytes"].as_u64().unwrap() < 1 << 20;
     assert!(verified["damage"].as_array().unwrap().iter().all(inside));
     // All of the data had been flushed, so a power cut cannot explain the damage.
     folder.check(&["--after", "power-cut"], 1);

@@ -160,7 +160,7 @@ fn latencies_that_fio_did_not_measure_have_no_figures() {
     );
     assert_eq!(result.tests[0].latency_mean_ns.count, 0);
     assert!(result.tests[0].iops.value > 0.0);
-    assert!(result.warnings.iter().any(|one| matches!(one, Warning::NoLatencies { .. })));
+    assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NoLatencies { .. })));
     // With disable_clat only the other kind of latency is measured.
     let mut only_lat = direction(500, &zeros);
     only_lat["lat_ns"] = json!({"min": 10, "max": 90, "mean": 40.0, "N": 500});
@@ -190,7 +190,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
     let warned = |text: &Value| -> Vec<String> {
         let result = import(&text.to_string());
         let test = &result.tests[0].test;
-        let texts = result.warnings.iter().filter_map(|one| match one {
+        let texts = result.warnings.iter().filter_map(|warning| match warning {
             Warning::OptionsContradict { what, .. } => Some(what.clone()),
             _ => None,
         });

@@ -178,7 +178,7 @@ fn requests_that_failed_are_written_and_read_back() {
     assert!(!written.contains("\"error\" : 61"));
     let again = read(&written).result;
     assert_eq!(again.tests[0].errors(), run.tests[0].errors());
-    assert!(again.warnings.iter().any(|one| matches!(one, Warning::Failed { .. })));
+    assert!(again.warnings.iter().any(|warning| matches!(warning, Warning::Failed { .. })));
     run.tests[0].samples[0].complete = false;
     let written = fio_json::write(&run, 0);
     assert!(written.contains("\"error\" : 61"));

@@ -234,7 +234,9 @@ fn options_of_unlike_jobs_are_not_those_of_their_sum() {
     let text = sample("fio-3.txt").replace("(g=1): rw=write", "(g=0): rw=write");
     let text = &text[..text.find("log: (groupid").unwrap()];
     let result = result(text);
-    assert!(result.warnings.iter().any(|one| matches!(one, Warning::OptionsContradict { .. })));
+    assert!(
+        result.warnings.iter().any(|warning| matches!(warning, Warning::OptionsContradict { .. }))
+    );
     assert_eq!(result.tests[0].test.stated_queue_depth(), None);
     assert_eq!(result.tests[0].test.pattern(), None);
 }

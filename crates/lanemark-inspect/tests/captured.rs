@@ -202,7 +202,8 @@ fn lspci_shows_the_links_of_controllers_without_their_drives() {
 fn a_tree_of_lspci_names_controllers() {
     let tree = "-[0000:00]-+-00.0  Intel Corporation Device 3e30\n           +-14.0  Intel Corporation Cannon Lake PCH USB 3.1 xHCI Host Controller\n           \\-17.0  Intel Corporation Cannon Lake PCH SATA AHCI Controller\n";
     let inspection = of_lspci(tree).unwrap();
-    let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let mut names: Vec<&str> =
+        inspection.devices.iter().map(|device| device.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["sata-0000:00:17.0", "usb-0000:00:14.0"]);
 }
@@ -258,7 +259,7 @@ fn real_drives_come_first_and_then_discs_maps_and_loops() {
     }
     tree.block("devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sr0", 1);
     tree.block("devices/pci0000:00/0000:00:17.0/ata2/host1/target1:0:0/1:0:0:0/block/sda", 1);
-    let names: Vec<String> = tree.all().devices.into_iter().map(|one| one.name).collect();
+    let names: Vec<String> = tree.all().devices.into_iter().map(|device| device.name).collect();
     assert_eq!(names, ["nvme0n1", "sda", "sr0", "dm-0", "loop3"]);
 }
 

@@ -88,7 +88,7 @@ fn a_partition_is_shown_with_the_drive_below_it() {
     let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);
     let inspection = tree.inspect(Some("/dev/nvme0n1p1")).unwrap();
     assert_eq!(inspection.target.as_deref(), Some("nvme0n1p1"));
-    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["nvme0n1p1", "nvme0n1"]);
     assert!(matches!(&inspection.devices[0].kind, BlockKind::Partition(part)
         if part.start == Some(Bytes(1 << 20))));
@@ -158,7 +158,7 @@ fn raid_over_drives_behind_a_volume_management_device_is_followed_down() {
         );
     }
     let inspection = tree.inspect(Some("md126")).unwrap();
-    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["md126", "nvme0n1", "nvme1n1"]);
     assert!(
         matches!(&inspection.devices[0].kind, BlockKind::Md { level: Some(level), members: Some(2), .. }
@@ -214,7 +214,7 @@ fn a_virtual_machine_has_its_devices_and_no_false_findings() {
         tree.link(&format!("{at}/slaves/{below}"), "/sys/block/vda");
     }
     let inspection = tree.inspect(Some("/dev/mapper/vg0-root")).unwrap();
-    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["dm-1", "dm-0", "vda"]);
     assert_eq!(found(&tree.all()), Vec::<String>::new());
     assert_eq!(hops(&tree.all(), "sda"), ["0000:00:02.0", "0000:01:00.0", "virtio2", "2:0:0:1"]);

@@ -146,7 +146,8 @@ impl Limits {
 
     /// Returns the current limits of the device as text.
     pub(crate) fn of_device(&self) -> Vec<String> {
-        let mut texts: Vec<String> = self.devices.iter().map(|one| one.text.clone()).collect();
+        let mut texts: Vec<String> =
+            self.devices.iter().map(|device| device.text.clone()).collect();
         texts.dedup();
         texts
     }

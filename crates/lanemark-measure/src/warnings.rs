@@ -250,7 +250,7 @@ fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warni
 /// Returns a warning if requests waited for idle processors to wake.
 fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
     let evidence = sample.evidence.as_ref()?;
-    let processors = evidence.processors.filter(|one| one.is_virtual)?;
+    let processors = evidence.processors.filter(|used| used.is_virtual)?;
     let rate = sample.iops().max(1.0);
     let wakes = processors.wakes? / rate;
     let is_short = evidence.outstanding?.mean / rate < ASLEEP_BELOW.as_seconds();

@@ -403,7 +403,8 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
         let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
         assert!(*complete && failure.is_none() && !done.aborted);
         assert_eq!((tally.requests(), errors.total()), (320, 80));
-        let kinds: Vec<_> = errors.counts().iter().map(|one| (one.kind, one.requests)).collect();
+        let kinds: Vec<_> =
+            errors.counts().iter().map(|count| (count.kind, count.requests)).collect();
         assert_eq!(kinds, [(ErrorKind::Media, 40), (ErrorKind::Ended, 40)]);
         assert_eq!((tally.bytes(), tally.latency().count()), (Bytes(320 * 4096), 320));
         assert_eq!((tally.failed_ns, tally.outstanding_ns), (80 * MS, 400 * MS));

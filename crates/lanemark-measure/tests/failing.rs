@@ -148,7 +148,7 @@ fn a_full_file_system_fails_writes_a_thousand_times_a_second_at_most() {
     let test = workload([timed(write(), 1_200)]);
     let outcome = run(&file, &test, going_on(), fill).unwrap();
     let errors = outcome.tests[0].errors();
-    let no_space = errors.counts().iter().find(|one| one.kind == ErrorKind::NoSpace);
+    let no_space = errors.counts().iter().find(|count| count.kind == ErrorKind::NoSpace);
     let no_space = no_space.unwrap_or_else(|| panic!("{errors}"));
     assert_eq!(no_space.errno, Some(28));
     assert!((1..=2_000 + 8).contains(&no_space.requests), "{no_space:?}");

@@ -182,7 +182,7 @@ fn rounds_end_when_they_are_steady_or_there_are_too_many() {
     let is_reported =
         outcome.warnings.iter().any(|warning| matches!(warning, Warning::NotSteady { .. }));
     assert_eq!(is_reported, !steady.reached());
-    let window: f64 = steady.rounds[steady.rounds.len() - 5..].iter().map(|one| one.iops).sum();
+    let window: f64 = steady.rounds[steady.rounds.len() - 5..].iter().map(|round| round.iops).sum();
     assert!((window / 5.0 / sample.iops() - 1.0).abs() < 1e-9);
 }
 
@@ -243,15 +243,17 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
         .run(&mut |event| {
             if let Event::SampleEnded { outcome } = event {
                 counts.push(tests.map(|name| {
-                    let result = outcome.tests.iter().find(|one| one.test.name == name);
+                    let result = outcome.tests.iter().find(|test| test.test.name == name);
                     result.map_or(0, |result| result.samples.len())
                 }));
             }
         })
         .unwrap();
-    assert!(outcome.complete && outcome.tests.iter().all(|one| one.samples.len() == 4));
+    assert!(outcome.complete && outcome.tests.iter().all(|test| test.samples.len() == 4));
     assert_eq!(counts.len(), 20);
-    assert!(counts.iter().skip(4).step_by(5).enumerate().all(|(pass, one)| *one == [pass + 1; 5]));
+    assert!(
+        counts.iter().skip(4).step_by(5).enumerate().all(|(pass, count)| *count == [pass + 1; 5])
+    );
     assert_ne!(counts[0], [1, 0, 0, 0, 0], "seed 1 begins with another test");
 }
 

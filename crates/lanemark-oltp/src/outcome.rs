@@ -249,7 +249,8 @@ fn test_warnings(test: &TestResult, complete: bool, cores: Option<u32>) -> Vec<W
     if complete && test.samples.len() < REPEATS_FEW {
         warnings.push(Warning::FewRepeats { repeats: test.samples.len() as u32 });
     }
-    let shares = test.samples.iter().filter_map(|one| one.transactions.as_ref()?.processor_others);
+    let shares =
+        test.samples.iter().filter_map(|sample| sample.transactions.as_ref()?.processor_others);
     let most = shares.reduce(f64::max).filter(|&share| share > OTHERS);
     if let Some((share, cores)) = most.zip(cores) {
         let used = share * f64::from(cores);

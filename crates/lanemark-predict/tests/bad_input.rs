@@ -51,7 +51,8 @@ fn missing_tests_are_named_with_the_workload_that_has_them() {
 fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() {
     let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
     let drive = outcome(&[run], None).unwrap().drive;
-    let of = |name: &str| drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+    let of =
+        |name: &str| drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
     let Determination::Open { needs, .. } = &of("drive.data_path.read").standing else {
         panic!("{:?}", of("drive.data_path.read"))
     };

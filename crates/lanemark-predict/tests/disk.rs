@@ -59,8 +59,11 @@ fn value(parameters: &[FittedParameter], name: &str) -> f64 {
 fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let library = library();
     let fit = fitted(&library, &measured(&library), &port(), Some(TEMPLATE), &[], 2000);
-    for one in &fit.drive.parameters {
-        println!("{} {:?} {:?} {:?}", one.parameter, one.value, one.range_80, one.standing);
+    for parameter in &fit.drive.parameters {
+        println!(
+            "{} {:?} {:?} {:?}",
+            parameter.parameter, parameter.value, parameter.range_80, parameter.standing
+        );
     }
     let parameters = &fit.drive.parameters;
     for (name, truth, within) in [

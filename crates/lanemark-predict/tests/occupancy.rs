@@ -19,7 +19,8 @@ fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
     let measured = noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5);
     let fit = fitted(&library, &measured, &platform_port, Some("generic-sata"), &[], 1000);
     for name in ["drive.front_end.read_time", "drive.front_end.write_time"] {
-        let time = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+        let time =
+            fit.drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
         assert!(matches!(time.standing, Determination::Open { .. }), "{name}: {time:?}");
         let ratio = number(time.value.as_ref().unwrap()) / number(time.template.as_ref().unwrap());
         assert!((0.8..1.01).contains(&ratio), "{name}: {ratio} of the template's");

@@ -109,7 +109,7 @@ impl Study {
 impl StudyRun {
     /// The runs of the systems, by name.
     fn systems(&self) -> Vec<(String, Run)> {
-        self.0.systems.iter().map(|one| (one.name.clone(), Run(one.run.clone()))).collect()
+        self.0.systems.iter().map(|system| (system.name.clone(), Run(system.run.clone()))).collect()
     }
 
     fn json(&self) -> Result<String, Failure> {

@@ -23,11 +23,15 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
         Column::name("link"),
         Column::number("MB/s", "10^6 B/s"),
     ]);
-    for one in ceilings {
-        table.push(vec![Cell::plain(&one.hop), Cell::plain(&one.link), Cell::strong(carries(one))]);
+    for ceiling in ceilings {
+        table.push(vec![
+            Cell::plain(&ceiling.hop),
+            Cell::plain(&ceiling.link),
+            Cell::strong(carries(ceiling)),
+        ]);
     }
     sheet.table(&table);
-    if ceilings.iter().any(|one| one.rate_most.is_some()) {
+    if ceilings.iter().any(|ceiling| ceiling.rate_most.is_some()) {
         sheet.paragraph(
             "The ceiling is a range if the packet size of the link was not read, because reading \
              it requires root. The range is from 128 B of data in each packet, the minimum, to 4 \

@@ -22,17 +22,17 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
 /// Describes the outcome of one fault in `repeats`, which must not be empty.
 fn sentence(repeats: &[&FaultUse]) -> String {
     let FaultUse { fault, at, .. } = repeats[0];
-    let failed = range(repeats.iter().map(|one| one.failed));
-    let held = range(repeats.iter().map(|one| one.held));
-    let silent = match range(repeats.iter().map(|one| one.silent)).as_str() {
+    let failed = range(repeats.iter().map(|repeat| repeat.failed));
+    let held = range(repeats.iter().map(|repeat| repeat.held));
+    let silent = match range(repeats.iter().map(|repeat| repeat.silent)).as_str() {
         "0" => String::new(),
         silent => format!("; requests that failed silently: {silent}"),
     };
-    let lost = match range(repeats.iter().map(|one| one.lost)).as_str() {
+    let lost = match range(repeats.iter().map(|repeat| repeat.lost)).as_str() {
         "0 B" => String::new(),
         lost => format!("; acknowledged data lost: {lost}"),
     };
-    let recovery: Option<Vec<Duration>> = repeats.iter().map(|one| one.recovery).collect();
+    let recovery: Option<Vec<Duration>> = repeats.iter().map(|repeat| repeat.recovery).collect();
     let recovery = recovery.map_or_else(
         || "no later request succeeded".to_owned(),
         |times| format!("first success of a later request after {}", range(times.into_iter())),

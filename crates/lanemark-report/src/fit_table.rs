@@ -45,7 +45,7 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
 /// within 1.3%; …`.
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
-    let known = |one: &&FittedParameter| one.standing == Determination::Identified;
+    let known = |parameter: &&FittedParameter| parameter.standing == Determination::Identified;
     let (set, all) = (fitted.parameters.iter().filter(known).count(), fitted.parameters.len());
     let of = format!("{set} of {all} values follow from the measurements");
     let name = &fitted.measured;

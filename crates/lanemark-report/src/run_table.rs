@@ -196,7 +196,7 @@ fn widely(run: &RunResult) -> Option<String> {
 pub(crate) fn wide_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
-    match intervals.filter(|one| is_wide(one.low_ratio, one.high_ratio)).count() {
+    match intervals.filter(|interval| is_wide(interval.low_ratio, interval.high_ratio)).count() {
         0 => None,
         1 => Some(
             "One interval, marked !, spans more than a factor of ten and predicts little."
@@ -277,7 +277,8 @@ fn repeated(result: &TestResult) -> String {
 /// States the part of the tests that was simulated, if long tests were shortened.
 pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
-    let short: Vec<_> = samples.filter_map(|one| Some((one.operations(), one.similar?))).collect();
+    let short: Vec<_> =
+        samples.filter_map(|sample| Some((sample.operations(), sample.similar?))).collect();
     let (_, first) = short.first()?;
     let simulated: u64 = short.iter().map(|(requests, _)| requests).sum();
     let whole: u64 = short.iter().map(|(_, similar)| similar.requests).sum();

@@ -153,7 +153,9 @@ impl Counters {
 
     /// Returns the figures of delivery, with the evidence for the verdict.
     pub fn live(&self) -> LiveUse {
-        let known = |one: &DirectionResult| (one.bytes > Bytes::ZERO).then(|| one.clone());
+        let known = |direction: &DirectionResult| {
+            (direction.bytes > Bytes::ZERO).then(|| direction.clone())
+        };
         LiveUse {
             time_scale: self.time_scale,
             served: self.served,

@@ -283,7 +283,7 @@ impl Session {
     /// Returns the counters of the session until now, and its faults; `None` without a model.
     pub fn reading(&self) -> Option<(Counters, Vec<String>)> {
         let looked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look))?;
-        let faults = looked.sample.faults.iter().map(|one| one.fault.clone()).collect();
+        let faults = looked.sample.faults.iter().map(|fault| fault.fault.clone()).collect();
         Some((self.counters(&looked), faults))
     }
 
@@ -293,7 +293,9 @@ impl Session {
         let sample = &looked.sample;
         let elapsed_ns = sample.elapsed.nanoseconds() as f64;
         let directions = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
-        let total_ns = |one: &DirectionResult| one.latency.mean_ns() * one.latency.count() as f64;
+        let total_ns = |direction: &DirectionResult| {
+            direction.latency.mean_ns() * direction.latency.count() as f64
+        };
         let hops = sample.path.iter().flat_map(|path| &path.hops);
         Counters {
             time_scale: self.scale.factor(),

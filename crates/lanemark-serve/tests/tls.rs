@@ -133,7 +133,7 @@ impl Certificates {
             CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect::<Vec<_>>()
         };
         let mut roots = RootCertStore::empty();
-        certificates("ca-cert").into_iter().for_each(|one| roots.add(one).unwrap());
+        certificates("ca-cert").into_iter().for_each(|certificate| roots.add(certificate).unwrap());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

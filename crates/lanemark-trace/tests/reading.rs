@@ -33,10 +33,10 @@ fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
 type ArrivalFields = (u64, Option<u64>, u32, Operation, u64, u64);
 
 fn fields_of(arrivals: &[Arrival]) -> Vec<ArrivalFields> {
-    let tell = |one: &Arrival| {
-        let Access { operation, offset, length } = one.access;
-        let at = one.at.map(|at| at.picoseconds() / 1_000);
-        (one.line, at, one.device, operation, offset.get(), length.get())
+    let tell = |arrival: &Arrival| {
+        let Access { operation, offset, length } = arrival.access;
+        let at = arrival.at.map(|at| at.picoseconds() / 1_000);
+        (arrival.line, at, arrival.device, operation, offset.get(), length.get())
     };
     arrivals.iter().map(tell).collect()
 }
@@ -295,10 +295,10 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
 
 /// The requests as a reader returns them: in order of time, the first at zero.
 fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
-    arrivals.sort_by_key(|one| one.at);
+    arrivals.sort_by_key(|arrival| arrival.at);
     let first = arrivals[0].at.unwrap();
-    for one in &mut arrivals {
-        one.at = one.at.map(|at| Instant::ZERO + at.since(first));
+    for arrival in &mut arrivals {
+        arrival.at = arrival.at.map(|at| Instant::ZERO + at.since(first));
     }
     arrivals
 }
@@ -381,14 +381,14 @@ proptest! {
         for version in [IologVersion::Two, IologVersion::Three] {
             let files = ["/dev/a", "/dev/b", "/dev/c"].map(str::to_owned).to_vec();
             let mut writer = IologWriter::new(Vec::new(), version, files).unwrap();
-            for one in &arrivals {
-                writer.write(one).unwrap();
+            for arrival in &arrivals {
+                writer.write(arrival).unwrap();
             }
             let text = String::from_utf8(writer.finish().unwrap()).unwrap();
             let parsed = read(&text).unwrap();
-            for (parsed, one) in parsed.iter().zip(&arrivals) {
-                let at = one.at.filter(|_| version == IologVersion::Three);
-                prop_assert_eq!(*parsed, Arrival { at, line: parsed.line, ..*one });
+            for (parsed, arrival) in parsed.iter().zip(&arrivals) {
+                let at = arrival.at.filter(|_| version == IologVersion::Three);
+                prop_assert_eq!(*parsed, Arrival { at, line: parsed.line, ..*arrival });
             }
             prop_assert_eq!(parsed.len(), arrivals.len());
         }

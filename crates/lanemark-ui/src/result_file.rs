@@ -97,7 +97,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     let (title, runs) = match results::read_any(NAME, &text)? {
         Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
         Saved::Study(study) => {
-            let runs = study.systems.into_iter().map(|one| (Some(one.label), one.run));
+            let runs = study.systems.into_iter().map(|system| (Some(system.label), system.run));
             (study.title, runs.collect())
         }
     };
@@ -195,7 +195,7 @@ fn figures(result: &TestResult) -> TestJson {
 fn response(result: &TestResult) -> LatencyHistogram {
     let mut all = LatencyHistogram::new();
     let transactions = result.samples.iter().filter_map(|sample| sample.transactions.as_ref());
-    transactions.for_each(|one| all.merge(&one.response));
+    transactions.for_each(|transaction| all.merge(&transaction.response));
     all
 }
 

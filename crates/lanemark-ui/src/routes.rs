@@ -363,7 +363,7 @@ async fn find_systems(
 ) -> Result<Response, Problem> {
     let request: FindRequest = question(&headers, body).await?;
     let has_machine =
-        server.library().names(LibraryKind::Platform).iter().any(|one| one == machine::NAME);
+        server.library().names(LibraryKind::Platform).iter().any(|name| name == machine::NAME);
     if find::names_machine(&request.text) && !has_machine {
         machine(State(Arc::clone(&server))).await?;
     }

@@ -43,7 +43,7 @@ impl Visitors {
     /// Adds a new connection, which may close the oldest one without the token.
     pub(crate) fn take(&mut self) -> Arc<Visitor> {
         // After the end of a connection only this list owns its visitor.
-        self.strangers.retain(|one| !one.is_known() && Arc::strong_count(one) > 1);
+        self.strangers.retain(|stranger| !stranger.is_known() && Arc::strong_count(stranger) > 1);
         while self.strangers.len() >= STRANGERS_MAX {
             self.strangers.remove(0).leave.notify_one();
         }
@@ -99,11 +99,11 @@ mod tests {
         known.let_in();
         let strangers: Vec<_> = (0..=STRANGERS_MAX).map(|_| visitors.take()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let is_notified = async |one: &Visitor| {
-            tokio::time::timeout(Duration::from_millis(1), one.leave.notified()).await.is_ok()
+        let is_notified = async |stranger: &Visitor| {
+            tokio::time::timeout(Duration::from_millis(1), stranger.leave.notified()).await.is_ok()
         };
         let notified: Vec<bool> =
-            strangers.iter().map(|one| runtime.block_on(is_notified(one))).collect();
+            strangers.iter().map(|stranger| runtime.block_on(is_notified(stranger))).collect();
         assert_eq!(notified.iter().filter(|notified| **notified).count(), 1);
         assert!(notified[0] && known.is_known());
     }

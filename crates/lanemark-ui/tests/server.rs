@@ -163,8 +163,8 @@ fn two_hundred_questions_at_once_are_answered() {
             })
         };
         let requests: Vec<_> = (0..200).map(ask).collect();
-        for one in requests {
-            let line = one.join().unwrap();
+        for request in requests {
+            let line = request.join().unwrap();
             assert!(line["figures"]["iops"].as_f64().unwrap() > 0.0, "{line}");
         }
     });
@@ -364,8 +364,8 @@ fn result_files_at_once_are_all_read() {
     std::thread::scope(|scope| {
         let requests: Vec<_> =
             (0..16).map(|_| scope.spawn(|| client.post_text("/api/result", &padded).0)).collect();
-        for one in requests {
-            assert_eq!(one.join().unwrap(), 200);
+        for request in requests {
+            assert_eq!(request.join().unwrap(), 200);
         }
     });
 }

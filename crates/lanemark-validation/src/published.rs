@@ -66,8 +66,10 @@ impl Predictions {
                 let own: Vec<&Comparison> = self
                     .comparisons
                     .iter()
-                    .filter(|one| one.half == half)
-                    .filter(|one| grades == Grades::All || one.is_of_a_known_machine())
+                    .filter(|comparison| comparison.half == half)
+                    .filter(|comparison| {
+                        grades == Grades::All || comparison.is_of_a_known_machine()
+                    })
                     .collect();
                 rows.extend(scores(half, grades, &own));
             }
@@ -81,8 +83,12 @@ impl Predictions {
     /// Returns the error of `out`.
     pub fn write(&self, out: &mut dyn Write, lines: bool) -> Result<(), ValidationError> {
         if lines {
-            for one in self.comparisons.iter().filter(|one| one.half == CorpusHalf::Development) {
-                writeln!(out, "{}", one.line)?;
+            for comparison in self
+                .comparisons
+                .iter()
+                .filter(|comparison| comparison.half == CorpusHalf::Development)
+            {
+                writeln!(out, "{}", comparison.line)?;
             }
         }
         writeln!(out, "{} rows compared, {} skipped", self.comparisons.len(), self.skipped.len())?;

@@ -88,7 +88,7 @@ impl Device {
     /// Moves every version up to the last version of a `settled` change to the media.
     pub(super) fn keep(&mut self, settled: &dyn Fn(u64) -> bool) {
         for (kept, versions) in self.kept.iter_mut().zip(&self.sectors) {
-            let last = versions.iter().rposition(|one| settled(one.generation));
+            let last = versions.iter().rposition(|version| settled(version.generation));
             *kept = (*kept).max(last.map_or(0, |last| last + 1));
         }
     }

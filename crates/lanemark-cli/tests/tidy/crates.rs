@@ -35,7 +35,11 @@ pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
     let read = |package: &cargo_metadata::Package| Crate {
         name: package.name.to_string(),
         folder: package.manifest_path.parent().unwrap().into(),
-        others: package.dependencies.iter().map(|one| one.name.replace('-', "_")).collect(),
+        others: package
+            .dependencies
+            .iter()
+            .map(|dependency| dependency.name.replace('-', "_"))
+            .collect(),
         targets: package
             .targets
             .iter()

@@ -59,7 +59,7 @@ impl Settings {
                 // An alignment other than the block is a pattern that is not supported.
                 "r" => all.pattern = Some(Pattern::Uniform),
                 "S" => {
-                    all.direct = match value.chars().find(|one| "bhurm".contains(*one)) {
+                    all.direct = match value.chars().find(|letter| "bhurm".contains(*letter)) {
                         Some('h' | 'u') => Some(true),
                         Some('b') => Some(false),
                         // -S without a letter.

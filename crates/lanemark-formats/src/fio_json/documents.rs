@@ -193,7 +193,7 @@ mod tests {
 
     fn counts(text: &str) -> Vec<u64> {
         let read = documents(text, "f").unwrap();
-        read.documents.iter().map(|one| count(&one["jobs"][0], "read")).collect()
+        read.documents.iter().map(|document| count(&document["jobs"][0], "read")).collect()
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl LanemarkKey {
     /// Returns whether the repeats add up to `entry`, which they do not if the entry was edited.
     pub(super) fn fits(&self, entry: &Sample) -> bool {
         let operations: u64 = self.repeats.iter().map(Sample::operations).sum();
-        let bytes: u64 = self.repeats.iter().map(|one| one.bytes().get()).sum();
-        let failed: u64 = self.repeats.iter().map(|one| one.errors.total()).sum();
+        let bytes: u64 = self.repeats.iter().map(|repeat| repeat.bytes().get()).sum();
+        let failed: u64 = self.repeats.iter().map(|repeat| repeat.errors.total()).sum();
         operations == entry.operations()
             && bytes == entry.bytes().get()
             && failed == entry.errors.total()

@@ -103,7 +103,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         direction(&merged, of, per)
     };
     let errors = result.errors();
-    let first = u64::from(errors.counts().iter().find_map(|one| one.errno).unwrap_or(0));
+    let first = u64::from(errors.counts().iter().find_map(|count| count.errno).unwrap_or(0));
     // An error number that ended a job is in the job's entry.
     let ended_by = if result.samples.iter().all(|sample| sample.complete) { 0 } else { first };
     let mut pairs = vec![

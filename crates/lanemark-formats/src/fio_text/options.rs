@@ -28,7 +28,7 @@ impl Options {
     pub(super) fn read(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once(": (g=")?;
         let (group, rest) = rest.split_once("): rw=")?;
-        let rw: String = rest.chars().take_while(|one| one.is_ascii_alphanumeric()).collect();
+        let rw: String = rest.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
         let field = |name: &str| {
             let value = rest.split_once(name)?.1;
             Some(value.split([',', ' ']).next().unwrap_or(value).trim().to_owned())

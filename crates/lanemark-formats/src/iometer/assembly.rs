@@ -31,8 +31,9 @@ impl Reader<'_> {
             return Err(error.hint("set 'Run Time"));
         }
         if self.workers.is_empty() {
-            let usual = |one: &&Specification| one.usual;
-            let named = |one: &Specification| (one.line, one.name.clone());
+            let usual = |specification: &&Specification| specification.usual;
+            let named =
+                |specification: &Specification| (specification.line, specification.name.clone());
             let mut given: Vec<_> = self.specifications.iter().filter(usual).map(named).collect();
             if given.is_empty() {
                 given = self.specifications.iter().map(named).collect();
@@ -69,15 +70,15 @@ impl Reader<'_> {
 
     /// Reports the specifications that are not assigned to any worker. Iometer silently ignores them.
     fn tell_unassigned(&mut self) {
-        let is_assigned = |one: &Specification| {
+        let is_assigned = |specification: &Specification| {
             let mut given = self.workers.iter().flat_map(|worker| &worker.specifications);
-            given.any(|(_, name)| *name == one.name)
+            given.any(|(_, name)| *name == specification.name)
         };
         let unassigned: Vec<(u64, String)> = self
             .specifications
             .iter()
-            .filter(|one| !is_assigned(one))
-            .map(|one| (one.line, one.name.clone()))
+            .filter(|specification| !is_assigned(specification))
+            .map(|specification| (specification.line, specification.name.clone()))
             .collect();
         for (line, name) in unassigned {
             let reason = format!("`{}` is not assigned to any worker and is not run", shown(&name));

@@ -166,7 +166,8 @@ impl Engine {
     /// Returns the sum of squares of the residuals of `trials` and of the priors, at `logs`.
     pub(super) fn cost(&self, logs: &[f64], trials: &[usize]) -> Result<f64, PredictError> {
         let residuals = self.residuals_at(logs, trials)?;
-        Ok(residuals.iter().map(|one| one * one).sum::<f64>() + self.prior_cost(logs))
+        Ok(residuals.iter().map(|residual| residual * residual).sum::<f64>()
+            + self.prior_cost(logs))
     }
 
     /// Returns the cost that the priors add.

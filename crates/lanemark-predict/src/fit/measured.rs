@@ -118,7 +118,8 @@ impl Measurements {
                     other: identity(run),
                 });
             }
-            let ended = run.tests.iter().all(|test| test.samples.iter().all(|one| one.complete));
+            let ended =
+                run.tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete));
             if !run.complete || !ended {
                 let (tests, all) = (run.tests.len(), run.workload.tests.len());
                 return Err(PredictError::CutShort { result: name.clone(), tests, all });

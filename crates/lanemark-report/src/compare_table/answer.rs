@@ -100,7 +100,7 @@ fn unranked(
     if own != other {
         return Some(format!("A was measured at a time scale of {own}, and B at {other}"));
     }
-    let is_late = |test: &TestResult| test.samples.iter().any(|one| !one.is_served_in_time());
+    let is_late = |test: &TestResult| test.samples.iter().any(|sample| !sample.is_served_in_time());
     let late = |(own, other): &TestPair<'_>| match (is_late(own), is_late(other)) {
         (true, _) => Some(("A", own.test.name.clone())),
         (false, true) => Some(("B", other.test.name.clone())),

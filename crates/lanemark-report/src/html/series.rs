@@ -153,9 +153,9 @@ fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     let all = test_series(runs);
     let heat = all.iter().any(TestSeries::has_latencies);
-    let drawing = |one: &TestSeries<'_>| Drawing {
-        title: one.caption.clone(),
-        image: draw(one, Size::WHOLE).0,
+    let drawing = |series: &TestSeries<'_>| Drawing {
+        title: series.caption.clone(),
+        image: draw(series, Size::WHOLE).0,
     };
     Picture {
         entries: if heat { heat::entries() } else { Vec::new() },

@@ -127,7 +127,9 @@ impl Curves {
 /// Returns whether requests are large, or of several sizes, so that their rates are not comparable.
 fn told_by_data(points: &[SweepPoint]) -> bool {
     let figures = points.iter().filter_map(|point| point.outcome.as_ref().ok());
-    let blocks = figures.filter(|one| one.iops > 0.0).map(|one| one.bytes_per_second / one.iops);
+    let blocks = figures
+        .filter(|figure| figure.iops > 0.0)
+        .map(|figure| figure.bytes_per_second / figure.iops);
     let (least, most) = blocks
         .fold((f64::INFINITY, 0.0_f64), |(least, most), block| (least.min(block), most.max(block)));
     most > least * 1.01 || least >= LARGE

@@ -136,7 +136,7 @@ impl RequestErrors {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        other.counts.iter().for_each(|one| self.add(*one));
+        other.counts.iter().for_each(|count| self.add(*count));
     }
 
     /// Returns the counts in order of kind and error number.

@@ -276,7 +276,7 @@ fn drawn(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
         if !name.ends_with("crowded_time") {
             factor = (WIDE.ln() * (2.0 * rng.unit() - 1.0)).exp();
         }
-        let Some(record) = system.values.iter().find(|one| one.parameter == *name) else {
+        let Some(record) = system.values.iter().find(|value| value.parameter == *name) else {
             continue;
         };
         let Some((number, unit)) = record.text.split_once(' ') else { continue };

@@ -519,7 +519,7 @@ mod tests {
             ("", "there is no fault ``"),
         ] {
             let messages = errors(text);
-            assert!(messages.iter().any(|one| one.contains(part)), "{text}: {messages:?}");
+            assert!(messages.iter().any(|message| message.contains(part)), "{text}: {messages:?}");
         }
         assert!(errors(&"x".repeat(5_000))[0].contains("at most"));
     }
