@@ -232,7 +232,7 @@ fn turns(
     let Some(set) = setting.set(loaded, progress)? else { return Ok(None) };
     let mut found = LiveOutcome { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
     for number in 0..sizes.turns {
-        let mut took = Vec::new();
+        let mut ended = Vec::new();
         for side in &parts.sides {
             let turn = Turn {
                 name: format!("turn {} of {}, {}", number + 1, sizes.turns, side.name),
@@ -243,11 +243,11 @@ fn turns(
                 number,
             };
             match bench.turn(&turn, set.loaded, progress)? {
-                Some(one) if one.sample.complete => took.push(one),
+                Some(one) if one.sample.complete => ended.push(one),
                 _ => return Ok((found.turns > 0).then_some(found)),
             }
         }
-        for (side, one) in found.sides.iter_mut().zip(took) {
+        for (side, one) in found.sides.iter_mut().zip(ended) {
             side.push(one);
         }
         found.turns += 1;
@@ -273,7 +273,7 @@ fn deliver(
             simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
         let took = &found.sides[side];
         let samples = took.iter().map(|took| took.sample.clone()).collect();
-        let busy = took.iter().filter_map(|took| Cost::of(took, found.cores)).map(|one| one.busy);
+        let busy = took.iter().filter_map(|took| Cost::of(took, found.cores)).map(|cost| cost.busy);
         let busy = busy.collect();
         let holds = took.iter().map(|took| late(took).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }

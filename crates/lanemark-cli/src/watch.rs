@@ -100,7 +100,8 @@ impl Watch {
         let _ = writeln!(page, "  throughput  {:>10.1} MB/s", moment.bytes_per_second / 1e6);
         let _ = writeln!(page, "  requests    {:>10.0} /s", moment.iops);
         for (percentile, name) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")] {
-            let latency = moment.latency.as_ref().and_then(|one| one.percentile_ns(percentile));
+            let latency =
+                moment.latency.as_ref().and_then(|histogram| histogram.percentile_ns(percentile));
             let latency = latency.map_or("–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
             let _ = writeln!(page, "  {name:<10}  {latency:>10} µs");
         }

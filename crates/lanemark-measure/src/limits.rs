@@ -329,7 +329,7 @@ mod tests {
         file("cpu.stat", "usage_usec 7\nnr_throttled 9\nthrottled_usec 201000\n");
         let rates = Rates { read: (4_194_304.0, 1990.0), written: (0.0, 60.0) };
         let met = limits.met(rates, Duration::from_seconds(1));
-        let shares: Vec<f64> = met.iter().map(|one| (one.share * 1000.0).round()).collect();
+        let shares: Vec<f64> = met.iter().map(|limit| (limit.share * 1000.0).round()).collect();
         assert_eq!(shares, [995.0, 500.0, 500.0, 200.0]);
         assert_eq!(met[3].text, "cpu.max of group /g: 50000 100000");
         let held: Vec<bool> = met.iter().map(Limit::is_met).collect();

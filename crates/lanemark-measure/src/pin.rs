@@ -21,9 +21,9 @@ pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
 
 /// Pins the calling thread to one processor.
 pub(crate) fn pin(processor: usize) -> io::Result<()> {
-    let mut one = CpuSet::new();
-    one.set(processor);
-    rustix::thread::sched_setaffinity(None, &one).map_err(io::Error::from)
+    let mut set = CpuSet::new();
+    set.set(processor);
+    rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)
 }
 
 /// Returns the processors of a device's NUMA node.

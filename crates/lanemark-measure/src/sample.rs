@@ -341,15 +341,15 @@ impl ThreadResults {
 
 /// Adds up the counts of a test's threads since `opened_ns`.
 fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sample {
-    let closed_ns = threads.iter().map(|one| one.closed_ns).max().unwrap_or(0);
-    let stopped = threads.iter().any(|one| !one.complete);
+    let closed_ns = threads.iter().map(|thread| thread.closed_ns).max().unwrap_or(0);
+    let stopped = threads.iter().any(|thread| !thread.complete);
     let whole = Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns));
     let (mut tally, mut series) = (WindowCounts::default(), None);
     let mut errors = RequestErrors::default();
-    for one in threads {
-        errors.merge(&one.errors);
-        tally.merge(one.tally);
-        if let Some(own) = one.series.map(|recorder| recorder.finish(whole, None)) {
+    for thread in threads {
+        errors.merge(&thread.errors);
+        tally.merge(thread.tally);
+        if let Some(own) = thread.series.map(|recorder| recorder.finish(whole, None)) {
             series = Some(series.map_or_else(|| own.clone(), |sum: Series| sum.beside(&own)));
         }
     }
@@ -361,7 +361,7 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         + [&tally.flushes, &tally.trims]
             .into_iter()
             .flatten()
-            .map(|one| one.latency.count())
+            .map(|thread| thread.latency.count())
             .sum::<u64>();
     let per_request = |ns: u64| ns as f64 / requests as f64;
     let cpu = (requests > 0).then(|| CpuUse {

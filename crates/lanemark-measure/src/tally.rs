@@ -141,24 +141,32 @@ impl WindowCounts {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
         let before = self.punctuality.as_ref().map_or(0.0, |kept| sum(&kept.lateness));
-        all.into_iter().flatten().map(|one| sum(&one.latency)).sum::<f64>() + self.failed_ns as f64
+        all.into_iter().flatten().map(|direction| sum(&direction.latency)).sum::<f64>()
+            + self.failed_ns as f64
             - before
     }
 
     /// Returns the number of reads and writes.
     pub(crate) fn requests(&self) -> u64 {
-        [&self.reads, &self.writes].into_iter().flatten().map(|one| one.latency.count()).sum()
+        [&self.reads, &self.writes]
+            .into_iter()
+            .flatten()
+            .map(|direction| direction.latency.count())
+            .sum()
     }
 
     pub(crate) fn bytes(&self) -> Bytes {
         let both = [&self.reads, &self.writes].into_iter().flatten();
-        both.fold(Bytes::ZERO, |sum, one| sum + one.bytes)
+        both.fold(Bytes::ZERO, |sum, direction| sum + direction.bytes)
     }
 
     /// Returns the latencies of all requests together.
     pub(crate) fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
-        [&self.reads, &self.writes].into_iter().flatten().for_each(|one| all.merge(&one.latency));
+        [&self.reads, &self.writes]
+            .into_iter()
+            .flatten()
+            .for_each(|direction| all.merge(&direction.latency));
         all
     }
 

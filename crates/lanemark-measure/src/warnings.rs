@@ -262,7 +262,9 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     let name = || test.name.clone();
     let mut found = Vec::new();
     let Some(evidence) = &sample.evidence else { return found };
-    if let Some((processors, used)) = evidence.processors.and_then(|one| Some((one, one.others()?)))
+    if let Some((processors, used)) = evidence
+        .processors
+        .and_then(|used_processors| Some((used_processors, used_processors.others()?)))
     {
         let seconds = sample.elapsed.as_seconds().max(1e-3);
         let error = TICK_ERROR * (f64::from(processors.cores) / seconds).sqrt();

@@ -53,7 +53,7 @@ pub fn cache() -> PathBuf {
 /// Returns the folder of the programs below `cache`, and downloads them from `registry` first if they are absent. `say`
 /// receives the name of each download before it starts.
 pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<PathBuf, OltpError> {
-    let archive = ARCHIVES.iter().find(|one| one.processor == std::env::consts::ARCH);
+    let archive = ARCHIVES.iter().find(|known| known.processor == std::env::consts::ARCH);
     let archive = archive.ok_or_else(|| {
         failed("PostgreSQL", format!("no programs are known for {}", std::env::consts::ARCH))
     })?;

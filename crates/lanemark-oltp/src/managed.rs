@@ -272,8 +272,8 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
         mark.write_all(MARK_TEXT).map_err(made)?;
     }
     // An interrupted removal is completed here.
-    for one in [folder.join("data"), folder.join("socket")] {
-        own_folder(&one, account)?;
+    for subfolder in [folder.join("data"), folder.join("socket")] {
+        own_folder(&subfolder, account)?;
     }
     Ok(mark)
 }

@@ -51,7 +51,7 @@ impl RepeatCounts {
         let of = |count: fn(&KindUse) -> u64| {
             self.kinds.values().map(count).fold(0, u64::saturating_add)
         };
-        let count = of(|one| one.count);
+        let count = of(|kind| kind.count);
         let entered = self
             .kinds
             .get(&TransactionKind::NewOrder)
@@ -62,7 +62,7 @@ impl RepeatCounts {
         let device = self.device.as_ref();
         let changing = changing(&self.kinds);
         let mut response = LatencyHistogram::new();
-        self.kinds.values().for_each(|one| response.merge(&one.latency));
+        self.kinds.values().for_each(|kind| response.merge(&kind.latency));
         let transactions = TransactionsUse {
             count,
             per_minute: minute(count),

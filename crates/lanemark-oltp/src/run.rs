@@ -207,7 +207,7 @@ fn outcome(
         driver_s: observations.driver_s,
         sessions: work.sessions,
     };
-    let retries: u64 = kinds.values().map(|one| one.retries).sum();
+    let retries: u64 = kinds.values().map(|kind| kind.retries).sum();
     // The database counts every attempt; the users count a transaction once.
     let beside = observations.reports + retries;
     let counted = observations.counters.transactions();

@@ -146,8 +146,8 @@ mod tests {
             assert!(!plan.answer.starts_with("0 MB/s"), "{}", plan.answer);
             let finite = |value: f64| value.is_finite() && value > 0.0;
             assert!(plan.steps.iter().all(|step| finite(step.value)));
-            let one = ("slow".to_owned(), BytesPerSecond(1));
-            assert!(stream.carriers([one]).iter().all(|one| finite(one.streams)));
+            let carrier = ("slow".to_owned(), BytesPerSecond(1));
+            assert!(stream.carriers([carrier]).iter().all(|carrier| finite(carrier.streams)));
         }
     }
 }

@@ -77,7 +77,7 @@ impl Plan {
     }
 
     fn leave_out(&mut self, what: &[&str]) {
-        self.left_out.extend(what.iter().map(|&one| one.to_owned()));
+        self.left_out.extend(what.iter().map(|&item| item.to_owned()));
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct StudyRun(pub(crate) StudyOutcome);
 /// Reads a saved result of a run or of a study; `FILE#SYSTEM` is one system of a study.
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-    let one = name.contains('#') && !Path::new(name).exists();
-    let saved = py.detach(|| match one {
+    let is_single = name.contains('#') && !Path::new(name).exists();
+    let saved = py.detach(|| match is_single {
         true => results::load_run(name).map(|run| Saved::Run(Box::new(run))),
         false => results::load_any(Path::new(name)),
     });

@@ -87,7 +87,8 @@ impl Sweep {
     fn read(path: PathBuf) -> Result<Read, Failure> {
         let Definition { system, workload, axes, settings } = Definition::open(&path)?;
         let axes = axes.into_iter().map(|axis| (axis.name, axis.values)).collect();
-        let set = settings.iter().map(|(one, _)| format!("{}={}", one.parameter, one.value));
+        let set =
+            settings.iter().map(|(setting, _)| format!("{}={}", setting.parameter, setting.value));
         Ok((system, workload, axes, set.collect()))
     }
 

@@ -75,7 +75,7 @@ impl Workload {
 
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.opened.iter().flat_map(|one| &one.notes).map(ToString::to_string).collect()
+        self.opened.iter().flat_map(|file| &file.notes).map(ToString::to_string).collect()
     }
 
     fn tests(&self) -> Vec<String> {

@@ -42,9 +42,9 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
 }
 
 /// Returns the ceiling of a hop in MB/s, `7049` or `6460 to 7790`.
-fn carries(one: &HopCeiling) -> String {
-    let least = significant(one.rate.as_megabytes());
-    match one.rate_most {
+fn carries(ceiling: &HopCeiling) -> String {
+    let least = significant(ceiling.rate.as_megabytes());
+    match ceiling.rate_most {
         Some(most) => format!("{least} to {}", significant(most.as_megabytes())),
         None => least,
     }

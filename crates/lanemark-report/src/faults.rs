@@ -9,11 +9,13 @@ use maud::{Markup, html};
 /// Returns a sentence for each fault, over all repeats in which it began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let mut found: Vec<Vec<&FaultUse>> = Vec::new();
-    for one in test.samples.iter().flat_map(|sample| &sample.faults) {
-        let same = |other: &Vec<&FaultUse>| other[0].fault == one.fault && other[0].at == one.at;
+    for fault_use in test.samples.iter().flat_map(|sample| &sample.faults) {
+        let same = |other: &Vec<&FaultUse>| {
+            other[0].fault == fault_use.fault && other[0].at == fault_use.at
+        };
         match found.iter_mut().find(|other| same(other)) {
-            Some(repeats) => repeats.push(one),
-            None => found.push(vec![one]),
+            Some(repeats) => repeats.push(fault_use),
+            None => found.push(vec![fault_use]),
         }
     }
     found.iter().map(|repeats| sentence(repeats)).collect()

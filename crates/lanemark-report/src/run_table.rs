@@ -218,12 +218,12 @@ pub(crate) fn widest_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
     let mut shares: std::collections::BTreeMap<&str, (f64, u32)> = Default::default();
-    for one in intervals.filter_map(|interval| interval.widest.as_ref()) {
-        let entry = shares.entry(one.parameter.as_str()).or_default();
-        (entry.0, entry.1) = (entry.0 + one.share, entry.1 + 1);
+    for drawn in intervals.filter_map(|interval| interval.widest.as_ref()) {
+        let entry = shares.entry(drawn.parameter.as_str()).or_default();
+        (entry.0, entry.1) = (entry.0 + drawn.share, entry.1 + 1);
     }
     let (parameter, (_, tests)) =
-        shares.into_iter().max_by(|one, two| one.1.0.total_cmp(&two.1.0))?;
+        shares.into_iter().max_by(|drawn, two| drawn.1.0.total_cmp(&two.1.0))?;
     let of = match tests {
         1 => "one test".to_owned(),
         tests => format!("{tests} tests"),
@@ -297,10 +297,11 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
 
 /// States how much of the tests was simulated, and how well the rates are known, if tests converged.
 pub(crate) fn converged(run: &RunResult) -> Option<String> {
-    let all = || run.tests.iter().flat_map(|test| &test.samples).filter_map(|one| one.converged);
-    let half_width = all().map(|one| one.half_width).reduce(f64::max)?;
-    let (simulated, requests) = all().fold((0, 0), |(simulated, requests), one| {
-        (simulated + one.simulated, requests + one.requests)
+    let all =
+        || run.tests.iter().flat_map(|test| &test.samples).filter_map(|sample| sample.converged);
+    let half_width = all().map(|converged| converged.half_width).reduce(f64::max)?;
+    let (simulated, requests) = all().fold((0, 0), |(simulated, requests), sample| {
+        (simulated + sample.simulated, requests + sample.requests)
     });
     let of = match (all().count(), run.tests.len()) {
         (count, tests) if count == tests => String::new(),
@@ -352,7 +353,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
     cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
-    let verdict = result.explanation.as_ref().map(|one| one.verdict);
+    let verdict = result.explanation.as_ref().map(|explanation| explanation.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);
     let bottleneck = result.sensitivity.as_ref().and_then(|bottleneck| bottleneck.bottleneck());
     let limit = decided.map(Verdict::words).or(bottleneck.map(|gain| gain.hop.as_str()));

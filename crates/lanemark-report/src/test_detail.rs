@@ -220,7 +220,7 @@ fn failed(test: &TestResult) -> Option<String> {
     let errors = test.errors();
     let all = |sample: &Sample| {
         let others = sample.flushes.iter().chain(&sample.trims);
-        sample.operations() + others.map(|one| one.latency.count()).sum::<u64>()
+        sample.operations() + others.map(|direction| direction.latency.count()).sum::<u64>()
     };
     let done: u64 = test.samples.iter().map(all).sum();
     let share = errors.total() as f64 / (errors.total() as f64 + done as f64);
@@ -276,9 +276,9 @@ fn served(live: &LiveUse) -> String {
     );
     text.extend(verdict(live));
     text.extend(live.content.map(content));
-    for (name, one) in [("Reads", &live.reads), ("Writes", &live.writes)] {
-        if let Some(one) = one {
-            let (p50, p99) = (us(&one.latency, 50.0), us(&one.latency, 99.0));
+    for (name, direction) in [("Reads", &live.reads), ("Writes", &live.writes)] {
+        if let Some(direction) = direction {
+            let (p50, p99) = (us(&direction.latency, 50.0), us(&direction.latency, 99.0));
             text.push_str(&format!(" {name} were delivered in {p50}, p99 {p99}."));
         }
     }

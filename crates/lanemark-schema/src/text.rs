@@ -24,12 +24,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_shown) {
         return Cow::Borrowed(text);
     }
-    let one = |letter| match letter {
+    let cleaned = |letter| match letter {
         '\n' | '\t' => ' ',
         letter if is_shown(letter) => letter,
         _ => REPLACEMENT,
     };
-    Cow::Owned(text.chars().map(one).collect())
+    Cow::Owned(text.chars().map(cleaned).collect())
 }
 
 /// Text that replaces an absent value.

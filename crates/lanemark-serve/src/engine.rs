@@ -402,14 +402,19 @@ impl Engine {
                 }
             }
         };
-        pending.into_iter().flatten().for_each(|one| refuse(one.access, one.came, one.work));
+        pending
+            .into_iter()
+            .flatten()
+            .for_each(|request| refuse(request.access, request.came, request.work));
         loop {
             let (requests, ended) = {
                 let mut queue = self.queue();
                 queue.errands.clear();
                 (mem::take(&mut queue.requests), queue.ended)
             };
-            requests.into_iter().for_each(|one| refuse(one.access, one.came, one.work));
+            requests
+                .into_iter()
+                .for_each(|request| refuse(request.access, request.came, request.work));
             if ended {
                 return;
             }

@@ -266,17 +266,19 @@ mod tests {
     #[test]
     fn no_reported_number_ends_the_measurement() {
         for extreme in [f64::MAX, f64::INFINITY, f64::NAN, -1.0, 0.0] {
-            let mut one = counted(&[(3, 0)]);
-            (one.modelled_total_ns, one.hops_busy_ns, one.processor_s) =
+            let mut reading = counted(&[(3, 0)]);
+            (reading.modelled_total_ns, reading.hops_busy_ns, reading.processor_s) =
                 (extreme, vec![extreme], extreme);
-            one.unread = UnreadSum { samples: 1, thousandths: u64::MAX };
-            one.requests = 0;
-            for counters in [one.since(&counted(&[])), counted(&[]).since(&one), one.clone()] {
+            reading.unread = UnreadSum { samples: 1, thousandths: u64::MAX };
+            reading.requests = 0;
+            for counters in
+                [reading.since(&counted(&[])), counted(&[]).since(&reading), reading.clone()]
+            {
                 let live = counters.live();
                 live.verdict();
                 assert!(live.evidence.unread <= bounded(TIME_MAX_NS));
             }
-            let counters = Counters { time_scale: extreme, ..one };
+            let counters = Counters { time_scale: extreme, ..reading };
             let (system, drive) = (String::new(), String::new());
             assert!(!ServedReading { system, drive, faults: Vec::new(), counters }.is_possible());
         }

@@ -274,11 +274,11 @@ mod tests {
         assert_eq!(other.receive_now(&mut bytes).unwrap(), None);
         assert_eq!(own.unread(), Some(0));
         own.send_all(&[7; 40]).unwrap();
-        let one = own.unread().unwrap();
+        let length = own.unread().unwrap();
         own.send_all(&[7; 40]).unwrap();
-        assert_eq!((one > 0, own.unread()), (true, Some(2 * one)));
+        assert_eq!((length > 0, own.unread()), (true, Some(2 * length)));
         assert_eq!(other.receive_now(&mut bytes[..40]).unwrap(), Some(40));
-        assert_eq!(own.unread(), Some(one));
+        assert_eq!(own.unread(), Some(length));
         own.close();
         assert_eq!(other.receive_now(&mut bytes).unwrap(), Some(40));
         assert_eq!(other.receive_now(&mut bytes).unwrap(), Some(0));

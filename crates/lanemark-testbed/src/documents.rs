@@ -260,7 +260,7 @@ mod tests {
         let text = "`lanemark no`\n| a | `lanemark a \"b c\"`, `lanemark d` |\n```console\n$ lanemark e\n1  2\n…\n```\n\
                     ```sh\nmake x\nlanemark f \\\n  g  # note\n```\n```toml\nlanemark h\n```\n";
         let found = commands(text);
-        let words: Vec<String> = found.iter().map(|one| one.arguments.join("|")).collect();
+        let words: Vec<String> = found.iter().map(|command| command.arguments.join("|")).collect();
         assert_eq!(words, ["a|b c", "d", "e", "f|g"]);
         assert_eq!(found[2].lines, ["1  2"]);
     }

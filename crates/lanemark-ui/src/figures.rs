@@ -99,10 +99,10 @@ pub struct HopFigures {
 fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<Limit> {
     let sample = samples.first()?;
     let hop = sample.path.as_ref()?.busiest_hop().filter(|hop| hop.utilisation >= BUSY)?;
-    let assumed = system.assumed_limit(test, sample).filter(|one| one.hop == hop.name);
-    let value = |one: &AssumedLimit| {
-        let (low, high) = &one.range;
-        format!("{} = {}, {low} to {high}", one.parameter, one.value)
+    let assumed = system.assumed_limit(test, sample).filter(|limit| limit.hop == hop.name);
+    let value = |limit: &AssumedLimit| {
+        let (low, high) = &limit.range;
+        format!("{} = {}, {low} to {high}", limit.parameter, limit.value)
     };
     Some(Limit { id: hop.id, is_assumed: assumed.is_some(), value: assumed.as_ref().map(value) })
 }

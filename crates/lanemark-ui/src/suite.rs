@@ -93,15 +93,15 @@ pub fn settled(
     test: &Test,
     cancel: &Cancel,
 ) -> Result<Option<Sample>, LabError> {
-    let one = |end| run(assembled, test, end, 0, cancel);
-    let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
+    let sample_until = |end| run(assembled, test, end, 0, cancel);
+    let Some(first) = sample_until(End::Requests(first_requests(test)))? else { return Ok(None) };
     let converges = converges(assembled, test);
     let time = if converges { whole_time } else { repeat_time };
     let mut time = time(test, first.iops());
     loop {
         let began = Instant::now();
         let end = if converges { End::Whole(time) } else { End::Time(time) };
-        let Some(sample) = one(end)? else { return Ok(None) };
+        let Some(sample) = sample_until(end)? else { return Ok(None) };
         match longer(&sample, time, began.elapsed()) {
             Some(more) => time = more,
             None => return Ok(Some(sample)),

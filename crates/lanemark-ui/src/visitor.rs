@@ -114,7 +114,7 @@ mod tests {
         (0..3 * STRANGERS_MAX).for_each(|_| drop(visitors.take()));
         assert_eq!(visitors.strangers.len(), 1);
         let all: Vec<_> = (0..=KNOWN_MAX).map(|_| visitors.take()).collect();
-        all.iter().for_each(|one| one.let_in());
-        assert_eq!(all.iter().filter(|one| one.is_known()).count(), KNOWN_MAX);
+        all.iter().for_each(|visitor| visitor.let_in());
+        assert_eq!(all.iter().filter(|visitor| visitor.is_known()).count(), KNOWN_MAX);
     }
 }

@@ -104,14 +104,14 @@ impl Predictions {
 
 /// Returns the scores of each class in alphabetical order, then the scores of the classes together.
 fn scores(half: CorpusHalf, grades: Grades, own: &[&Comparison]) -> Vec<PublishedRow> {
-    let mut classes: Vec<&str> = own.iter().map(|one| one.class.as_str()).collect();
+    let mut classes: Vec<&str> = own.iter().map(|comparison| comparison.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();
     let scored = |class: &str| {
-        let belongs = |one: &&&Comparison| match class {
+        let belongs = |comparison: &&&Comparison| match class {
             ALL => true,
-            WITHOUT_RESCTL_BENCH => !one.is_of_resctl_bench,
-            class => one.class == class,
+            WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
+            class => comparison.class == class,
         };
         let rows: Vec<&Comparison> = own.iter().filter(belongs).copied().collect();
         PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }

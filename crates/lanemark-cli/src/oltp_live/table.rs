@@ -135,7 +135,7 @@ impl TableInputs<'_> {
         let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
         let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
         let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale));
-        let measured = found.iter().all(|one| one.value > 0.0);
+        let measured = found.iter().all(|rate| rate.value > 0.0);
         [
             both(|check| check.figure.published),
             both(|check| check.simulated.value),

@@ -83,15 +83,15 @@ fn collect(value: &Value, above: &DescribedDrive, depth: usize, drives: &mut Vec
     if depth > DEPTH_MAX {
         return;
     }
-    for one in list {
-        let own = |key: &str| text(one.get(key));
+    for device in list {
+        let own = |key: &str| text(device.get(key));
         let path = own("DevicePath").or_else(|| own("NameSpace"));
         let mut drive = DescribedDrive {
             name: path.and_then(|path| device_name(&path)),
             model: own("ModelNumber").or_else(|| above.model.clone()),
             firmware: own("Firmware").or_else(|| above.firmware.clone()),
-            size_bytes: count(one.get("PhysicalSize")),
-            sector_bytes: count(one.get("SectorSize")),
+            size_bytes: count(device.get("PhysicalSize")),
+            sector_bytes: count(device.get("SectorSize")),
             transport: Some(own("Transport").unwrap_or_else(|| "nvme".to_owned())),
             ..DescribedDrive::default()
         };
@@ -101,7 +101,7 @@ fn collect(value: &Value, above: &DescribedDrive, depth: usize, drives: &mut Vec
         }
         drive.name = None;
         for key in ["Subsystems", "Controllers", "Namespaces"] {
-            if let Some(list) = one.get(key) {
+            if let Some(list) = device.get(key) {
                 collect(list, &drive, depth + 1, drives);
             }
         }

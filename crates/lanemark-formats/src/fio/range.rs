@@ -261,14 +261,14 @@ fn placed(
         return Some(vec![JobRange { parted: true, ..parts }]);
     }
     // A clone without a size uses its file to the end.
-    let one = |clone: u64| {
+    let of_clone = |clone: u64| {
         let room = room - clone * increment;
         let each = wanted.size.map_or(room, bytes);
         let file = if wanted.own { clone.saturating_mul(length) } else { 0 };
         let offset = begin.saturating_add(file).saturating_add(clone * increment);
         JobRange { each: Bytes(each), ..of(offset, each.min(room), 1) }
     };
-    Some((0..wanted.clones).map(one).collect())
+    Some((0..wanted.clones).map(of_clone).collect())
 }
 
 /// Returns the zones of `zonemode=strided`, one after the other from `begin` within the available space.
@@ -301,7 +301,7 @@ fn strided(
         return None;
     }
     job.note("zonemode", found, SupportLevel::Nearly, "each zone is a separate test");
-    let one = |at: u64| JobRange {
+    let zone_at = |at: u64| JobRange {
         offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),
         threads: wanted.clones as u32,
@@ -309,7 +309,7 @@ fn strided(
         after: true,
         parted: false,
     };
-    Some((0..count).map(one).collect())
+    Some((0..count).map(zone_at).collect())
 }
 
 #[cfg(test)]

@@ -235,12 +235,12 @@ const PERCENTILES_MAX: usize = 100;
 /// Returns the known percentiles in ascending order, each with its latency in ns.
 fn percentiles(part: &Value, unit: f64) -> Vec<(f64, u64)> {
     let Some(Value::Object(percentiles)) = part.get("percentile") else { return Vec::new() };
-    let one = |(percent, latency): (&String, &Value)| {
+    let percentile = |(percent, latency): (&String, &Value)| {
         let percent: f64 =
             percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
         Some((percent, (latency.as_f64().filter(|latency| *latency >= 0.0)? * unit) as u64))
     };
-    let mut all: Vec<(f64, u64)> = percentiles.iter().filter_map(one).collect();
+    let mut all: Vec<(f64, u64)> = percentiles.iter().filter_map(percentile).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Old versions fill unrequested percentiles with zeros.
     all.retain(|(percent, _)| *percent > 0.0);

@@ -62,9 +62,9 @@ impl<'t> Merged<'t> {
     fn of(result: &'t TestResult) -> Self {
         let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
-            for one in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
-                sum.bytes += one.bytes;
-                sum.latency.merge(&one.latency);
+            for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
+                sum.bytes += direction.bytes;
+                sum.latency.merge(&direction.latency);
             }
             sum
         };
@@ -316,17 +316,17 @@ fn disk_util(run: &RunResult) -> Vec<Json> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let uses = samples.filter_map(|sample| sample.evidence.as_ref()?.device.as_ref());
     let mut devices: Vec<lanemark_schema::result::DeviceUse> = Vec::new();
-    for one in uses {
-        match devices.iter_mut().find(|device| device.name == one.name) {
+    for usage in uses {
+        match devices.iter_mut().find(|device| device.name == usage.name) {
             Some(device) => {
-                device.reads += one.reads;
-                device.writes += one.writes;
-                device.read_time += one.read_time;
-                device.write_time += one.write_time;
-                device.busy += one.busy;
-                device.elapsed += one.elapsed;
+                device.reads += usage.reads;
+                device.writes += usage.writes;
+                device.read_time += usage.read_time;
+                device.write_time += usage.write_time;
+                device.busy += usage.busy;
+                device.elapsed += usage.elapsed;
             }
-            None => devices.push(one.clone()),
+            None => devices.push(usage.clone()),
         }
     }
     let entry = |device: &lanemark_schema::result::DeviceUse| {

@@ -205,10 +205,10 @@ impl Reader {
         let mut by_name: HashMap<(u32, &str), &Options> = HashMap::new();
         // The first job of each group, and whether the others are like it.
         let mut groups: HashMap<u32, (&Options, bool)> = HashMap::new();
-        for one in &options {
-            by_name.entry((one.group, &one.name)).or_insert(one);
-            let (first, alike) = groups.entry(one.group).or_insert((one, true));
-            *alike &= one.is_like(first);
+        for option in &options {
+            by_name.entry((option.group, &option.name)).or_insert(option);
+            let (first, alike) = groups.entry(option.group).or_insert((option, true));
+            *alike &= option.is_like(first);
         }
         let mut entries_of: HashMap<u32, usize> = HashMap::new();
         for entry in &entries {
@@ -413,14 +413,14 @@ fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
 /// Reads a line of percentiles, `1.00th=[   70], 50.00th=[   92]`, in ns.
 fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
     let mut all = Vec::new();
-    for one in list.split(']') {
-        let Some((percent, latency)) = one.split_once("th=[") else { continue };
+    for field in list.split(']') {
+        let Some((percent, latency)) = field.split_once("th=[") else { continue };
         let percent = number(percent.trim_start_matches([',', ' '])).map(|(percent, _)| percent);
         // Old versions print a limit as >=.
         let latency =
             number(latency.trim_start_matches(['>', '=', ' '])).map(|(latency, _)| latency);
         let both = percent.zip(latency.and_then(|latency| nanoseconds(latency, unit)));
-        all.push(both.ok_or_else(|| format!("`{}` is not a percentile", shown(one)))?);
+        all.push(both.ok_or_else(|| format!("`{}` is not a percentile", shown(field)))?);
     }
     Ok(all)
 }

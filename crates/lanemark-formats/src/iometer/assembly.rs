@@ -141,10 +141,10 @@ impl Reader<'_> {
         name: &str,
         target_size: Option<Bytes>,
     ) -> Result<Test, FormatError> {
-        let found = self.specifications.iter().find(|one| one.name == name).cloned();
-        let Some(specification) = found.filter(|one| !one.parts.is_empty()) else {
+        let found = self.specifications.iter().find(|known| known.name == name).cloned();
+        let Some(specification) = found.filter(|known| !known.parts.is_empty()) else {
             let names: Vec<&str> =
-                self.specifications.iter().map(|one| one.name.as_str()).collect();
+                self.specifications.iter().map(|known| known.name.as_str()).collect();
             let message = format!("there is no access specification `{}`", shown(name));
             let hint = format!("there are: {}", shown(&names.join(", ")));
             return Err(self.error(line, message).hint(hint));

@@ -142,9 +142,9 @@ impl<'r> Figures<'r> {
     fn of(result: &'r TestResult) -> Self {
         let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
-            for one in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
-                sum.bytes += one.bytes;
-                sum.latency.merge(&one.latency);
+            for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
+                sum.bytes += direction.bytes;
+                sum.latency.merge(&direction.latency);
             }
             sum
         };
@@ -225,10 +225,10 @@ impl<'r> Figures<'r> {
         let uses = self.result.samples.iter();
         let uses = uses.filter_map(|sample| sample.evidence.as_ref()?.processors);
         let mut count = 0.0;
-        for one in uses.filter(|one| one.cores > 0) {
-            let share = |cores: f64| 100.0 * cores / f64::from(one.cores);
-            let busy = one.user + one.system + one.interrupts;
-            let shares = [busy, one.user, one.system, 0.0, one.interrupts].map(share);
+        for usage in uses.filter(|usage| usage.cores > 0) {
+            let share = |cores: f64| 100.0 * cores / f64::from(usage.cores);
+            let busy = usage.user + usage.system + usage.interrupts;
+            let shares = [busy, usage.user, usage.system, 0.0, usage.interrupts].map(share);
             for (sum, value) in sum.iter_mut().zip(shares) {
                 *sum += value;
             }

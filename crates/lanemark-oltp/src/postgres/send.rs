@@ -26,8 +26,8 @@ impl Postgres {
         let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
         self.open &= !message.ends;
         let (mut answers, mut rows) = (VecDeque::new(), Vec::new());
-        for one in answered {
-            match one {
+        for answer in answered {
+            match answer {
                 SimpleQueryMessage::Row(row) => rows.push(row),
                 SimpleQueryMessage::CommandComplete(_) => {
                     answers.push_back(std::mem::take(&mut rows));

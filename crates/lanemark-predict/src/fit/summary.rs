@@ -115,7 +115,7 @@ impl Outcome<'_> {
             before.page.to_string(),
             Some((page(least), page(most))),
         );
-        for (one, range, needs) in [
+        for (parameter, range, needs) in [
             (
                 &mut dies,
                 self.explored.range(|geometry| geometry.dies),
@@ -131,7 +131,7 @@ impl Outcome<'_> {
             if range.1 >= range.0 * 4 {
                 let kept_template = same;
                 let needs = needs.to_owned();
-                one.standing = Determination::Open { kept_template, with: None, needs };
+                parameter.standing = Determination::Open { kept_template, with: None, needs };
             }
         }
         let mut rows = vec![dies, unit];
@@ -194,11 +194,11 @@ impl Outcome<'_> {
 /// Returns the values that remain the template's.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
     let all = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
-        let one = |(parameter, needs): &(&str, &str)| UndeterminedValue {
+        let undetermined = |(parameter, needs): &(&str, &str)| UndeterminedValue {
             parameter: (*parameter).to_owned(),
             needs: (*needs).to_owned(),
         };
-        values.iter().map(one).collect()
+        values.iter().map(undetermined).collect()
     };
     if disk::disk(&original.attachments[0].drive).is_some() {
         return all(&disk::UNSEEN);

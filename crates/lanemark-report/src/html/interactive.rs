@@ -113,19 +113,19 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
         .chain(latency::charts(&all));
     let lines = lines.map(|chart| data(&chart.alt_text(), &chart));
     let rates = series::charts(&all);
-    let bars = pointed(study, &runs).into_iter().map(|one| {
-        let bars: Vec<Value> = one.bars.iter().map(|(top, text)| json!([top, text])).collect();
-        json!({"label": one.label, "height": one.height, "bars": bars})
+    let bars = pointed(study, &runs).into_iter().map(|panel| {
+        let bars: Vec<Value> = panel.bars.iter().map(|(top, text)| json!([top, text])).collect();
+        json!({"label": panel.label, "height": panel.height, "bars": bars})
     });
     lines.chain(rates.iter().map(rate)).chain(bars).collect()
 }
 
 /// Returns the data of a rate over time; its axis of time is aligned with the rest of the drawing.
-fn rate(one: &Rate) -> Value {
-    let mut value = data(&one.label, &one.chart);
-    value["rest"] = json!(one.rest);
-    if one.rest.is_some() {
-        value["sides"] = json!([rounded(one.sides.0), rounded(one.sides.1)]);
+fn rate(rate: &Rate) -> Value {
+    let mut value = data(&rate.label, &rate.chart);
+    value["rest"] = json!(rate.rest);
+    if rate.rest.is_some() {
+        value["sides"] = json!([rounded(rate.sides.0), rounded(rate.sides.1)]);
     }
     value
 }

@@ -101,15 +101,20 @@ fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
 /// States why panels are folded: `12 tests in which all requests of a system take the same time, 1 test with the
 /// distributions of an earlier test`.
 fn summary(folded: &[OfTest]) -> String {
-    let count = |is: fn(&Difference) -> bool| folded.iter().filter(|(_, one)| is(one)).count();
+    let count = |is: fn(&Difference) -> bool| {
+        folded.iter().filter(|(_, difference)| is(difference)).count()
+    };
     let reasons = [
         (
-            count(|one| *one == Difference::Flat),
+            count(|difference| *difference == Difference::Flat),
             "in which all requests of a system take the same time",
         ),
-        (count(|one| *one == Difference::Uniform), "in which the systems differ by less than 1%"),
         (
-            count(|one| matches!(one, Difference::Like(_))),
+            count(|difference| *difference == Difference::Uniform),
+            "in which the systems differ by less than 1%",
+        ),
+        (
+            count(|difference| matches!(difference, Difference::Like(_))),
             "with the distributions of an earlier test",
         ),
     ];

@@ -131,12 +131,12 @@ pub fn plot(
 }
 
 /// Joins two pictures; names of marks that both have appear once.
-fn both(mut one: Picture, other: Picture) -> Picture {
+fn both(mut first: Picture, other: Picture) -> Picture {
     if !other.figures.is_empty() {
-        one.entries.extend(other.entries);
+        first.entries.extend(other.entries);
     }
-    one.figures.extend(other.figures);
-    one
+    first.figures.extend(other.figures);
+    first
 }
 
 fn drawn(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {

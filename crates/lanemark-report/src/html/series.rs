@@ -178,10 +178,10 @@ pub(super) struct Rate {
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
     let all = test_series(runs);
     let size = Size::of(all.len());
-    let chart = |one: &TestSeries<'_>| {
-        let series = one.series.condensed(size.steps);
-        let (unit, seconds) = over_time::time_unit(one.series.elapsed());
-        let plots = plots(one.test, &series, size);
+    let chart = |plotted: &TestSeries<'_>| {
+        let series = plotted.series.condensed(size.steps);
+        let (unit, seconds) = over_time::time_unit(plotted.series.elapsed());
+        let plots = plots(plotted.test, &series, size);
         let middle = |index: usize| {
             (series.start(index).as_seconds() + series.length(index).as_seconds() / 2.0) / seconds
         };
@@ -190,7 +190,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
         };
         let points: Vec<(f64, f64)> =
             plots[0].values.iter().enumerate().filter_map(known).collect();
-        let marks = marks(one.sample, one.series).into_iter();
+        let marks = marks(plotted.sample, plotted.series).into_iter();
         let marks = marks.map(|mark| lines::Mark {
             at: mark.at.as_seconds() / seconds,
             name: mark.name,
@@ -204,7 +204,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             intervals: Vec::new(),
         };
         let chart = Chart {
-            title: one.caption.clone(),
+            title: plotted.caption.clone(),
             across: Scale::from_zero(
                 &format!("time, {}", typeset(unit)),
                 line.points.iter().map(|point| point.0),
@@ -214,8 +214,8 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             marks: marks.collect(),
         };
         let (label, (_, rest)) = match size.is_small() {
-            true => (small::alt_text(one, &plots), small::draw(one, size)),
-            false => (alt_text(&one.caption, &plots, one.series), draw(one, size)),
+            true => (small::alt_text(plotted, &plots), small::draw(plotted, size)),
+            false => (alt_text(&plotted.caption, &plots, plotted.series), draw(plotted, size)),
         };
         Rate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
     };
@@ -232,7 +232,7 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 size if size.is_small() => (small::section(&all, size)),
                 size => {
                     (picture::legend(&small::entries(&all, false)))
-                    @for one in &all { (whole(one, size)) }
+                    @for plotted in &all { (whole(plotted, size)) }
                 },
             }
         }
@@ -240,27 +240,27 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// Draws a test over time as wide as the page, with its numbers below.
-fn whole(one: &TestSeries<'_>, size: Size) -> Markup {
+fn whole(plotted: &TestSeries<'_>, size: Size) -> Markup {
     html! {
         figure class="time" {
-            figcaption { (one.caption) }
-            (draw(one, size).0)
-            @for sentence in over_time::sentences(one.sample) {
+            figcaption { (plotted.caption) }
+            (draw(plotted, size).0)
+            @for sentence in over_time::sentences(plotted.sample) {
                 p class="soft" { (sentence) }
             }
         }
-        @if let Some(table) = over_time::table(one.sample) {
+        @if let Some(table) = over_time::table(plotted.sample) {
             details {
-                summary { (one.caption) " over time, as numbers" }
-                (grid(&table, &one.caption))
+                summary { (plotted.caption) " over time, as numbers" }
+                (grid(&table, &plotted.caption))
             }
         }
     }
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
-fn draw(one: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
-    let TestSeries { ref caption, test, sample, series, .. } = *one;
+fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
+    let TestSeries { ref caption, test, sample, series, .. } = *plotted;
     let condensed = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;

@@ -166,8 +166,8 @@ fn finding(found: &InspectedFinding) -> String {
 /// Writes the files that were not read, by reason.
 fn unread(unread: &[Unread]) -> String {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for one in unread {
-        reasons.entry(reason(&one.reason)).or_default().push(&one.path);
+    for entry in unread {
+        reasons.entry(reason(&entry.reason)).or_default().push(&entry.path);
     }
     let said: Vec<String> = reasons
         .into_iter()

@@ -62,7 +62,7 @@ impl fmt::Display for HopId {
         match self {
             Self::Link(index) => write!(f, "link{index}"),
             Self::SecondLink(index) => write!(f, "second.link{index}"),
-            other => f.write_str(WORDS.iter().find(|(id, _)| id == other).map_or("", |one| one.1)),
+            other => f.write_str(WORDS.iter().find(|(id, _)| id == other).map_or("", |row| row.1)),
         }
     }
 }

@@ -379,7 +379,8 @@ impl Sample {
     /// Returns the longest latency of the counted requests of all kinds, or `None` if no request was counted.
     pub fn latency_max(&self) -> Option<Duration> {
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
-        let longest = all.into_iter().flatten().filter_map(|one| one.latency.max_ns()).max();
+        let longest =
+            all.into_iter().flatten().filter_map(|direction| direction.latency.max_ns()).max();
         longest.map(Duration::from_nanoseconds)
     }
 

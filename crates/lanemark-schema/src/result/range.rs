@@ -70,15 +70,15 @@ pub(super) fn each<T>(
     count(at, all.len())?;
     all.iter()
         .enumerate()
-        .try_for_each(|(index, one)| check(&ValuePath(format!("{}[{index}]", at.0)), one))
+        .try_for_each(|(index, value)| check(&ValuePath(format!("{}[{index}]", at.0)), value))
 }
 
 pub(super) fn some<T>(
     at: &ValuePath,
-    one: Option<&T>,
+    value: Option<&T>,
     check: fn(&ValuePath, &T) -> RangeCheck,
 ) -> RangeCheck {
-    one.map_or(Ok(()), |one| check(at, one))
+    value.map_or(Ok(()), |value| check(at, value))
 }
 
 pub(super) fn count(at: &ValuePath, entries: usize) -> RangeCheck {

@@ -136,11 +136,11 @@ impl Accesses {
 fn cumulative(mix: &Mix) -> Box<[(f64, Bytes)]> {
     let sum: f64 = mix.sizes.iter().map(|size| size.share).sum();
     let mut up_to = 0.0;
-    let one = |size: &super::SizeShare| {
+    let cumulated = |size: &super::SizeShare| {
         up_to += size.share / sum;
         (up_to, size.block)
     };
-    mix.sizes.iter().map(one).collect()
+    mix.sizes.iter().map(cumulated).collect()
 }
 
 #[cfg(test)]

@@ -364,9 +364,13 @@ mod tests {
     }
 
     /// Returns the types of replies to an option, with their data, and the step.
-    fn ask(one: &mut Negotiation<'_>, option: u32, data: &[u8]) -> (Vec<(u32, Vec<u8>)>, Step) {
+    fn ask(
+        negotiation: &mut Negotiation<'_>,
+        option: u32,
+        data: &[u8],
+    ) -> (Vec<(u32, Vec<u8>)>, Step) {
         let mut bytes = Vec::new();
-        let step = one.answer(option, data, &mut bytes);
+        let step = negotiation.answer(option, data, &mut bytes);
         let (mut fields, mut replies) = (Fields(&bytes), Vec::new());
         while !fields.0.is_empty() {
             assert_eq!(fields.u64(), Some(REPLY_MAGIC));
@@ -377,8 +381,8 @@ mod tests {
         (replies, step)
     }
 
-    fn kinds(one: &mut Negotiation<'_>, option: u32, data: &[u8]) -> Vec<u32> {
-        ask(one, option, data).0.into_iter().map(|(kind, _)| kind).collect()
+    fn kinds(negotiation: &mut Negotiation<'_>, option: u32, data: &[u8]) -> Vec<u32> {
+        ask(negotiation, option, data).0.into_iter().map(|(kind, _)| kind).collect()
     }
 
     fn go(name: &str, infos: &[u16]) -> Vec<u8> {
@@ -415,8 +419,8 @@ mod tests {
     #[test]
     fn go_reports_the_export_and_its_block_sizes_and_begins() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        let (replies, step) = ask(&mut one, GO, &go("", &[OF_BLOCK_SIZE, OF_NAME]));
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        let (replies, step) = ask(&mut negotiation, GO, &go("", &[OF_BLOCK_SIZE, OF_NAME]));
         let kinds: Vec<u32> = replies.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [INFORMATION, INFORMATION, INFORMATION, ACK]);
         assert_eq!(replies[0].1[2..10], (1u64 << 30).to_be_bytes());
@@ -429,13 +433,13 @@ mod tests {
     #[test]
     fn info_reports_and_does_not_begin_and_unknown_exports_are_refused() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(ask(&mut one, INFO, &go("drive", &[])).1, Step::Next);
-        assert_eq!(kinds(&mut one, GO, &go("other", &[])), [UNKNOWN]);
-        assert_eq!(ask(&mut one, EXPORT_NAME, b"other").1, Step::End);
-        assert_eq!(kinds(&mut one, LIST, &[]), [SERVER, ACK]);
-        assert_eq!(kinds(&mut one, 5, &[]), [UNSUPPORTED]);
-        assert_eq!(ask(&mut one, ABORT, &[]), (vec![(ACK, Vec::new())], Step::End));
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        assert_eq!(ask(&mut negotiation, INFO, &go("drive", &[])).1, Step::Next);
+        assert_eq!(kinds(&mut negotiation, GO, &go("other", &[])), [UNKNOWN]);
+        assert_eq!(ask(&mut negotiation, EXPORT_NAME, b"other").1, Step::End);
+        assert_eq!(kinds(&mut negotiation, LIST, &[]), [SERVER, ACK]);
+        assert_eq!(kinds(&mut negotiation, 5, &[]), [UNSUPPORTED]);
+        assert_eq!(ask(&mut negotiation, ABORT, &[]), (vec![(ACK, Vec::new())], Step::End));
     }
 
     #[test]
@@ -452,41 +456,54 @@ mod tests {
     #[test]
     fn a_context_is_agreed_only_for_its_requested_name() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &[CONTEXT_NAME])), [INVALID]);
-        assert_eq!(kinds(&mut one, STRUCTURED_REPLY, &[]), [ACK]);
-        assert_eq!(kinds(&mut one, LIST_META_CONTEXT, &context("", &[])), [META_CONTEXT, ACK]);
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        assert_eq!(
+            kinds(&mut negotiation, SET_META_CONTEXT, &context("", &[CONTEXT_NAME])),
+            [INVALID]
+        );
+        assert_eq!(kinds(&mut negotiation, STRUCTURED_REPLY, &[]), [ACK]);
+        assert_eq!(
+            kinds(&mut negotiation, LIST_META_CONTEXT, &context("", &[])),
+            [META_CONTEXT, ACK]
+        );
         let request = context("", &["other:x", CONTEXT_NAME]);
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &request), [META_CONTEXT, ACK]);
-        assert!(!one.agreed_for(b"drive").has_context && one.agreed_for(b"").has_context);
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &["qemu:x"])), [ACK]);
-        assert!(!one.agreed_for(b"").has_context);
+        assert_eq!(kinds(&mut negotiation, SET_META_CONTEXT, &request), [META_CONTEXT, ACK]);
+        assert!(
+            !negotiation.agreed_for(b"drive").has_context
+                && negotiation.agreed_for(b"").has_context
+        );
+        assert_eq!(kinds(&mut negotiation, SET_META_CONTEXT, &context("", &["qemu:x"])), [ACK]);
+        assert!(!negotiation.agreed_for(b"").has_context);
     }
 
     #[test]
     fn extended_headers_are_kept_once_agreed() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(kinds(&mut one, EXTENDED_HEADERS, &[1]), [INVALID]);
-        assert_eq!(kinds(&mut one, EXTENDED_HEADERS, &[]), [ACK]);
-        assert_eq!(kinds(&mut one, STRUCTURED_REPLY, &[]), [EXTENDED_REQUIRED]);
-        assert_eq!(one.agreed.replies, Replies::Extended);
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        assert_eq!(kinds(&mut negotiation, EXTENDED_HEADERS, &[1]), [INVALID]);
+        assert_eq!(kinds(&mut negotiation, EXTENDED_HEADERS, &[]), [ACK]);
+        assert_eq!(kinds(&mut negotiation, STRUCTURED_REPLY, &[]), [EXTENDED_REQUIRED]);
+        assert_eq!(negotiation.agreed.replies, Replies::Extended);
     }
 
     #[test]
     fn data_that_is_cut_short_or_too_long_is_invalid() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        kinds(&mut one, STRUCTURED_REPLY, &[]);
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        kinds(&mut negotiation, STRUCTURED_REPLY, &[]);
         let cases =
             [(GO, go("drive", &[3])), (SET_META_CONTEXT, context("drive", &[CONTEXT_NAME]))];
         for (option, good) in cases {
             for cut in 0..good.len() {
-                assert_eq!(kinds(&mut one, option, &good[..cut]), [INVALID], "{option} {cut}");
+                assert_eq!(
+                    kinds(&mut negotiation, option, &good[..cut]),
+                    [INVALID],
+                    "{option} {cut}"
+                );
             }
             let longer = [good, vec![0]].concat();
-            assert_eq!(kinds(&mut one, option, &longer), [INVALID]);
+            assert_eq!(kinds(&mut negotiation, option, &longer), [INVALID]);
         }
-        assert_eq!(kinds(&mut one, GO, &go(&"x".repeat(5000), &[])), [INVALID]);
+        assert_eq!(kinds(&mut negotiation, GO, &go(&"x".repeat(5000), &[])), [INVALID]);
     }
 }

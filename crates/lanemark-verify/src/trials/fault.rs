@@ -127,13 +127,15 @@ impl Fault<'_> {
         let mut bytes = Vec::new();
         let mut writers = Vec::new();
         for versions in &self.run.device.sectors[at..at + self.unit() / SECTOR] {
-            let index = versions.iter().rposition(|one| one.generation == generation)?;
+            let index = versions
+                .iter()
+                .rposition(|is_one_writer| is_one_writer.generation == generation)?;
             let version = versions.get(index.checked_sub(1)?)?;
             bytes.extend_from_slice(&version.data);
             writers.push(version.generation);
         }
-        let one = writers.iter().all(|writer| *writer == writers[0] && *writer > 0);
-        Some((bytes, one))
+        let is_one_writer = writers.iter().all(|writer| *writer == writers[0] && *writer > 0);
+        Some((bytes, is_one_writer))
     }
 
     fn flip_bits(&mut self) -> Option<Vec<DamageKind>> {

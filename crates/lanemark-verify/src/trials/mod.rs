@@ -68,14 +68,14 @@ fn no_false_alarm_in_a_thousand_clean_trials() {
         assert!(end == RunEnd::PowerCut || units.unflushed == 0, "seed {seed}: {units:?}");
         let requests = sum.requests;
         let partly = requests.unacknowledged_partly;
-        for (total, one) in totals.iter_mut().zip([
+        for (total, count) in totals.iter_mut().zip([
             units.read,
             units.mixed,
             units.unflushed,
             partly,
             requests.asked - requests.acknowledged,
         ]) {
-            *total += one;
+            *total += count;
         }
     }
     // The trials must cover the cases that they test.

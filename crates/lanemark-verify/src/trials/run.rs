@@ -225,7 +225,8 @@ impl Run {
         let chosen = rng.below(own.outstanding.len() as u64) as usize;
         let Some(&generation) = own.outstanding.iter().nth(chosen) else { return };
         own.outstanding.remove(&generation);
-        let index = device.under_way.iter().position(|one| one.generation == generation).unwrap();
+        let index =
+            device.under_way.iter().position(|change| change.generation == generation).unwrap();
         if rng.chance(0.01) {
             device.give_up(index);
             own.answers.push((RecordKind::Failed, generation));
@@ -234,7 +235,7 @@ impl Run {
         device.complete(index, rng);
         answered.insert(generation);
         if changes[&generation].durable {
-            device.keep(&|one| one == generation);
+            device.keep(&|change| change == generation);
         }
         own.answers.push((RecordKind::Acknowledged, generation));
     }
