@@ -119,9 +119,9 @@ fn why(ended: &ExactRun) -> Failure {
         Some(status) => format!("its kernel ended with {status}"),
         None => "it did not end".to_owned(),
     });
-    let said = ended.said.trim_end();
-    let said = if said.is_empty() { "nothing".to_owned() } else { format!("\n{said}") };
-    Failure::run(format!("the guest failed: {why}; last output of its kernel: {said}"))
+    let message = ended.last_lines.trim_end();
+    let message = if message.is_empty() { "nothing".to_owned() } else { format!("\n{message}") };
+    Failure::run(format!("the guest failed: {why}; last output of its kernel: {message}"))
 }
 
 fn deliver(

@@ -271,11 +271,11 @@ fn deliver(
         let own = |system: &&lanemark_schema::result::StudySystem| system.name == name;
         let label =
             simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
-        let took = &found.sides[side];
-        let samples = took.iter().map(|took| took.sample.clone()).collect();
-        let busy = took.iter().filter_map(|took| Cost::of(took, found.cores)).map(|cost| cost.busy);
+        let turn = &found.sides[side];
+        let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
+        let busy = turn.iter().filter_map(|turn| Cost::of(turn, found.cores)).map(|cost| cost.busy);
         let busy = busy.collect();
-        let holds = took.iter().map(|took| late(took).is_none()).collect();
+        let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
     });
     let beside = TableInputs {
@@ -340,12 +340,12 @@ fn remarks(found: &LiveOutcome) -> String {
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
-    let times = both(&|took| processor_us(&took.sample));
-    let cost = |of: &dyn Fn(Cost) -> f64| both(&|took| Cost::of(took, found.cores).map(of));
+    let times = both(&|turn| processor_us(&turn.sample));
+    let cost = |of: &dyn Fn(Cost) -> f64| both(&|turn| Cost::of(turn, found.cores).map(of));
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
-    let reads = both(&|took| took.sample.transactions.as_ref()?.page_reads);
-    let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
-    let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
+    let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
+    let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
+    let log = both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
     format!(
         "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each \
          pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} us of processor \
@@ -372,8 +372,8 @@ fn remarks(found: &LiveOutcome) -> String {
 }
 
 /// Returns the warning about a turn whose disk answered too late.
-fn late(took: &TurnOutcome) -> Option<&Warning> {
-    let served = took.served.as_ref()?;
+fn late(turn: &TurnOutcome) -> Option<&Warning> {
+    let served = turn.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
@@ -391,12 +391,12 @@ fn result(
     target.settings.insert("served".to_owned(), parts.sides[side].arguments.join(" "));
     target.settings.insert("time_scale".to_owned(), found.set.scale.to_string());
     let workload = outcome::workload(&sizes.scale, options, first.data, sizes.turns);
-    let samples = found.sides[side].iter().map(|took| took.sample.clone()).collect();
+    let samples = found.sides[side].iter().map(|turn| turn.sample.clone()).collect();
     let test = workload.tests.first().map(|test| test.name.clone());
     let mut result = outcome::result(provenance.clone(), target, workload, samples);
-    for took in &found.sides[side] {
+    for turn in &found.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
-            (late(took), &test)
+            (late(turn), &test)
         {
             let (test, lateness, verdict) = (test.clone(), *lateness, *verdict);
             result.warnings.push(Warning::NotDelivered { test, lateness, verdict });

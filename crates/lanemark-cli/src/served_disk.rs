@@ -157,11 +157,11 @@ impl Served {
         wanted: &DiskParameters<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>, Failure> {
-        let (said, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
+        let (out, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
         let mut command = wanted.command()?;
         command.stdin(Stdio::null());
-        command.stdout(File::create(&said).map_err(fail)?);
+        command.stdout(File::create(&out).map_err(fail)?);
         command.stderr(File::create(&errors).map_err(fail)?);
         // Ctrl-C must reach only this command, which then ends the server.
         let child = command.process_group(0).spawn().map_err(|error| {
@@ -178,7 +178,7 @@ impl Served {
         };
         let begun = Instant::now();
         loop {
-            let text = fs::read_to_string(&said).unwrap_or_default();
+            let text = fs::read_to_string(&out).unwrap_or_default();
             if let Some(node) = text.lines().find(|line| line.starts_with('/'))
                 && text.contains('\n')
             {
@@ -217,8 +217,8 @@ impl Served {
         match made.status.success() {
             true => Ok(()),
             false => {
-                let said = String::from_utf8_lossy(&made.stderr);
-                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), said.trim())))
+                let message = String::from_utf8_lossy(&made.stderr);
+                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
             }
         }
     }
@@ -351,8 +351,8 @@ fn fuse2fs(node: &Path, mount_point: &Path, options: &str) -> Result<Child, Stri
         if has_ended || begun.elapsed() > MOUNT_MAX {
             let _ = daemon.kill();
             let _ = daemon.wait();
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            return Err(format!("fuse2fs: {}", said.trim().replace('\n', "; ")));
+            let message = fs::read_to_string(&log).unwrap_or_default();
+            return Err(format!("fuse2fs: {}", message.trim().replace('\n', "; ")));
         }
         std::thread::sleep(LOOK);
     }

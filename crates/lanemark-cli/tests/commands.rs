@@ -195,8 +195,8 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
     succeeds(&["path", system, "--svg", drawing]);
-    let said = fails(&["path", system, "crystaldiskmark-5"], 2);
-    assert!(said.contains("has several tests") && said.contains("seq-read"), "{said}");
+    let message = fails(&["path", system, "crystaldiskmark-5"], 2);
+    assert!(message.contains("has several tests") && message.contains("seq-read"), "{message}");
     let notes = folder.path().join("notes.svg");
     fs::write(&notes, "<svg>mine</svg>").unwrap();
     fails(&["path", system, "--svg", notes.to_str().unwrap()], 3);
@@ -263,8 +263,8 @@ fn wrong_input_is_reported_and_exits_with_2() {
         if arguments[0] != "compare" {
             arguments.extend(["--out", out]);
         }
-        let said = fails(&arguments, 2);
-        assert!(said.contains(expected), "{arguments:?} said: {said}");
+        let message = fails(&arguments, 2);
+        assert!(message.contains(expected), "{arguments:?} said: {message}");
     }
 }
 
@@ -307,8 +307,8 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let file = folder.path().join("thesis.dat");
     fs::write(&file, "three years of work").unwrap();
     let (path, out) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
-    let said = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
-    assert!(said.contains("--overwrite"), "{said}");
+    let message = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
+    assert!(message.contains("--overwrite"), "{message}");
     fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
     // Neither a result nor a page overwrites it.
     let json = folder.path().join("thesis.json");
@@ -328,13 +328,13 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
 
 #[test]
 fn an_unwritable_or_missing_folder_is_reported() {
-    let said =
+    let message =
         fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"], 1);
-    assert!(said.contains("/proc/results"), "{said}");
+    assert!(message.contains("/proc/results"), "{message}");
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let said = fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out], 2);
-    assert!(said.contains("/nonexistent"), "{said}");
+    let message = fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out], 2);
+    assert!(message.contains("/nonexistent"), "{message}");
 }
 
 #[test]
@@ -342,8 +342,8 @@ fn a_size_above_the_free_space_is_refused_before_anything_is_written() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let (path, out) = (target.to_str().unwrap(), folder.path().to_str().unwrap());
-    let said = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
-    assert!(said.contains("free"), "{said}");
+    let message = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
+    assert!(message.contains("free"), "{message}");
     assert!(!target.exists());
 }
 
@@ -469,16 +469,16 @@ fn rounds_go_on_until_they_are_steady() {
     let text = succeeds(&args);
     assert!(text.contains("not steady after 25 rounds"), "{text}");
 
-    let said = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
-    assert!(said.contains("--steady: test `4K random write`: round = 0"), "{said}");
+    let message = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
+    assert!(message.contains("--steady: test `4K random write`: round = 0"), "{message}");
     fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
     // The error names the wrong option and no other.
-    let said = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
-    assert!(said.contains("--duration: test") && !said.contains("--size"), "{said}");
+    let message = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
+    assert!(message.contains("--duration: test") && !message.contains("--size"), "{message}");
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
-    let said = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
-    assert!(said.contains("is not a Lanemark series"), "{said}");
+    let message = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
+    assert!(message.contains("is not a Lanemark series"), "{message}");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
 }
 

@@ -81,17 +81,17 @@ fn twelve_runs_at_once_are_twelve_results() {
             run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let mut said: Vec<String> = Vec::new();
+    let mut saved_names: Vec<String> = Vec::new();
     for run in runs {
         let output = run.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0));
         let messages = String::from_utf8(output.stderr).unwrap();
         let saved = messages.lines().find_map(|line| line.strip_prefix("saved results/")).unwrap();
-        said.push(saved.to_owned());
+        saved_names.push(saved.to_owned());
     }
-    said.sort();
-    assert_eq!(folder.names("results"), said, "each run has the file that it says");
-    let seeds: std::collections::BTreeSet<u64> = said
+    saved_names.sort();
+    assert_eq!(folder.names("results"), saved_names, "each run has the file that it says");
+    let seeds: std::collections::BTreeSet<u64> = saved_names
         .iter()
         .map(|name| {
             let text = fs::read_to_string(folder.path("results").join(name)).unwrap();
@@ -113,8 +113,8 @@ fn a_file_has_one_writer_at_a_time() {
         assert!(began.elapsed() < Duration::from_secs(30), "nothing takes the name");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let (_, said) = folder.ends(&["sim", NVME, TEST, "--out", "one.json"], 2);
-    assert!(said.contains("another run is writing it"), "{said}");
+    let (_, message) = folder.ends(&["sim", NVME, TEST, "--out", "one.json"], 2);
+    assert!(message.contains("another run is writing it"), "{message}");
     slow.kill().unwrap();
     slow.wait().unwrap();
     // The run was killed. The next run removes the files that it left.
@@ -122,8 +122,8 @@ fn a_file_has_one_writer_at_a_time() {
     assert_eq!(folder.names("."), ["one.json"]);
     // Two outputs of one run are two files.
     let both = ["sim", NVME, TEST, "--out", "a.json", "--html", "b", "--series", "b"];
-    let (_, said) = folder.ends(&both, 2);
-    assert!(said.contains("another run is writing it"), "{said}");
+    let (_, message) = folder.ends(&both, 2);
+    assert!(message.contains("another run is writing it"), "{message}");
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn unwritable_outputs_are_reported_before_anything_runs() {
     ] {
         for run in [&target[..], &system[..]] {
             let began = Instant::now();
-            let (stdout, said) = folder.ends(&[run, &[option, where_to]].concat(), code);
-            assert!(said.contains(where_to.trim_end_matches("/a.json")), "{said}");
+            let (stdout, message) = folder.ends(&[run, &[option, where_to]].concat(), code);
+            assert!(message.contains(where_to.trim_end_matches("/a.json")), "{message}");
             assert!(began.elapsed() < Duration::from_secs(5), "{option} {where_to}");
             assert_eq!(stdout, "");
         }
@@ -209,11 +209,11 @@ fn a_result_that_can_no_longer_be_saved_is_printed() {
     fs::rename(folder.path("gone"), folder.path("other")).unwrap();
     let output = run.wait_with_output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{messages}");
     assert!(printed.contains("RND4K Q32T1 write") && !printed.contains("interrupted"), "{printed}");
-    assert_eq!(said.matches("the run continues").count(), 1, "{said}");
-    assert!(!said.contains("\nsaved"), "{said}");
+    assert_eq!(messages.matches("the run continues").count(), 1, "{messages}");
+    assert!(!messages.contains("\nsaved"), "{messages}");
 }
 
 #[test]
@@ -266,11 +266,14 @@ fn a_special_file_is_refused_at_once() {
         &["bench", "pipe", "--size", "1MiB", "--overwrite", "pipe"],
         &["bench", "pipe", "--workload", "random-write-24h"],
     ] {
-        let (stdout, said) = folder.ends(arguments, 2);
-        assert!(stdout.is_empty() && said.contains("pipe") | said.contains("zero"), "{said}");
+        let (stdout, message) = folder.ends(arguments, 2);
+        assert!(
+            stdout.is_empty() && message.contains("pipe") | message.contains("zero"),
+            "{message}"
+        );
     }
-    let (_, said) = folder.ends(&["sim", NVME, TEST, "--out", "pipe.json"], 3);
-    assert!(said.contains("is not a Lanemark result"), "{said}");
+    let (_, message) = folder.ends(&["sim", NVME, TEST, "--out", "pipe.json"], 3);
+    assert!(message.contains("is not a Lanemark result"), "{message}");
 }
 
 #[test]
@@ -294,9 +297,12 @@ fn a_job_file_includes_only_files_next_to_it_and_reveals_no_others() {
         ["../secret", absolute.to_str().unwrap(), "link", "/etc/passwd", "words", "nothing"]
     {
         with(include);
-        let (_, said) = folder.ends(&["sim", NVME, "jobs/job.fio"], 2);
-        assert!(!said.contains("hunter2") && !said.contains("root:"), "{include}: {said}");
-        assert!(said.contains("jobs/job.fio:7") || said.contains("words:2"), "{include}: {said}");
+        let (_, message) = folder.ends(&["sim", NVME, "jobs/job.fio"], 2);
+        assert!(!message.contains("hunter2") && !message.contains("root:"), "{include}: {message}");
+        assert!(
+            message.contains("jobs/job.fio:7") || message.contains("words:2"),
+            "{include}: {message}"
+        );
     }
 }
 
@@ -304,8 +310,8 @@ fn a_job_file_includes_only_files_next_to_it_and_reveals_no_others() {
 fn a_path_below_dev_that_is_no_device_is_refused() {
     let folder = WorkFolder::new();
     for path in ["/dev/lanemark-nonexist", "/dev/lanemark/nonexist", "/dev"] {
-        let (_, said) = folder.ends(&["bench", path, "--size", "1MiB"], 2);
-        assert!(said.contains("there is no such device"), "{said}");
+        let (_, message) = folder.ends(&["bench", path, "--size", "1MiB"], 2);
+        assert!(message.contains("there is no such device"), "{message}");
     }
     assert!(!Path::new("/dev/lanemark-nonexist").exists());
 }
@@ -330,8 +336,8 @@ fn results_that_cannot_be_are_damaged() {
         ("/tests/0/iops/value", Value::from(-1.0), "tests[0].iops.value"),
         ("/tests/0/test/queue_depth", Value::from(0), "queue_depth"),
     ] {
-        let said = said_of(&|bad| *bad.pointer_mut(pointer).unwrap() = value.clone());
-        assert!(said.contains("damaged") && said.contains(folder), "{pointer}: {said}");
+        let message = said_of(&|bad| *bad.pointer_mut(pointer).unwrap() = value.clone());
+        assert!(message.contains("damaged") && message.contains(folder), "{pointer}: {message}");
     }
     let error = |kind: &str, requests: u64| serde_json::json!({"kind": kind, "requests": requests});
     for (errors, of) in [
@@ -341,8 +347,9 @@ fn results_that_cannot_be_are_damaged() {
         (vec![error("media", 1), error("media", 1)], "errors is out of order"),
         (vec![error("sunspot", 1)], "sunspot"),
     ] {
-        let said = said_of(&|bad| bad["tests"][0]["samples"][0]["errors"] = errors.clone().into());
-        assert!(said.contains("damaged") && said.contains(of), "{of}: {said}");
+        let message =
+            said_of(&|bad| bad["tests"][0]["samples"][0]["errors"] = errors.clone().into());
+        assert!(message.contains("damaged") && message.contains(of), "{of}: {message}");
     }
     assert!(!folder.path("p.html").exists());
     let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1", "--out", "s.csv"];
@@ -351,8 +358,8 @@ fn results_that_cannot_be_are_damaged() {
     let row: Vec<&str> = rows.lines().nth(1).unwrap().split(',').collect();
     for (from, to) in [(row[5], "-7"), (row[5], "inf"), (row[6], "NaN")] {
         folder.write("bad.csv", &rows.replace(from, to));
-        let (_, said) = folder.ends(&["report", "bad.csv", "--html", "p.html"], 2);
-        assert!(said.contains("bad.csv"), "{said}");
+        let (_, message) = folder.ends(&["report", "bad.csv", "--html", "p.html"], 2);
+        assert!(message.contains("bad.csv"), "{message}");
     }
     // The unchanged result is drawn.
     folder.ends(&["report", "result.json", "--html", "p.html"], 0);
@@ -370,14 +377,14 @@ fn written_results_can_be_read() {
         folder.write("slow.toml", &text.replace("LONG", long));
         let run =
             folder.command(&["sim", NVME, "slow.toml", "--out", "slow.json"]).output().unwrap();
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(!said.contains("panicked"), "{long}: {said}");
+        let message = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!message.contains("panicked"), "{long}: {message}");
         // The result is either refused or readable.
         match run.status.code() {
             Some(0) => drop(folder.ends(&[&["report", "slow.json"][..], &page].concat(), 0)),
-            code => assert!(matches!(code, Some(1 | 2)), "{long}: {code:?} {said}"),
+            code => assert!(matches!(code, Some(1 | 2)), "{long}: {code:?} {message}"),
         }
-        assert!(!["100 h", "999 h"].contains(&long) || run.status.success(), "{said}");
+        assert!(!["100 h", "999 h"].contains(&long) || run.status.success(), "{message}");
     }
 }
 
@@ -400,9 +407,9 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
         assert!(!text.replace("\r\n", "").contains('\r'), "{text:?}");
     };
     for format in ["table", "crystaldiskmark", "iometer-csv", "fio-json", "json"] {
-        let (stdout, said) = folder.ends(&["export", "evil.json", "--output-format", format], 0);
+        let (stdout, message) = folder.ends(&["export", "evil.json", "--output-format", format], 0);
         printed(&stdout);
-        printed(&said);
+        printed(&message);
         if format == "json" {
             let again: Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!(again["workload"]["name"], evil, "JSON loses nothing");
@@ -411,9 +418,9 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
     for arguments in
         [&["compare", "evil.json", "evil.json"][..], &["compare", "evil.json", "result.json"]]
     {
-        let (stdout, said) = folder.ends(arguments, 0);
+        let (stdout, message) = folder.ends(arguments, 0);
         printed(&stdout);
-        printed(&said);
+        printed(&message);
     }
     let workload = format!(
         "[workload]\nname = \"w\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = {}\nblock = \"4 KiB\"\n\
@@ -423,12 +430,12 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
     );
     folder.write("w.toml", &workload);
     let run = ["sim", NVME, "w.toml", "--series", "s.csv", "--interval", "10 ms"];
-    let (stdout, said) = folder.ends(&run, 0);
+    let (stdout, message) = folder.ends(&run, 0);
     let series = fs::read_to_string(folder.path("s.csv")).unwrap();
     assert!(series.lines().count() > 1);
-    [stdout, said, series].iter().for_each(|text| printed(text));
-    let (_, said) = folder.ends(&["sim", "a\u{1b}[2J\u{202e}@b:c", TEST], 2);
-    printed(&said);
+    [stdout, message, series].iter().for_each(|text| printed(text));
+    let (_, message) = folder.ends(&["sim", "a\u{1b}[2J\u{202e}@b:c", TEST], 2);
+    printed(&message);
 }
 
 #[test]
@@ -464,8 +471,8 @@ fn an_oltp_run_describes_itself() {
         folder.ends(arguments, 0);
     }
     folder.result();
-    let (_, said) = folder.ends(&["oltp", "compare", "o.json", "result.json"], 2);
-    assert!(said.contains("result.json: is not a result of an OLTP run"), "{said}");
+    let (_, message) = folder.ends(&["oltp", "compare", "o.json", "result.json"], 2);
+    assert!(message.contains("result.json: is not a result of an OLTP run"), "{message}");
     // Another result may replace it.
     folder.ends(&["sim", NVME, TEST, "--out", "o.json"], 0);
 }
@@ -486,8 +493,8 @@ fn whatif_reports_errors_before_it_simulates() {
         ),
     ] {
         let began = Instant::now();
-        let (_, said) = folder.ends(&[&["whatif", NVME][..], change, &long].concat(), 2);
-        assert!(said.contains(part), "{said}");
+        let (_, message) = folder.ends(&[&["whatif", NVME][..], change, &long].concat(), 2);
+        assert!(message.contains(part), "{message}");
         assert!(began.elapsed() < Duration::from_secs(3), "{change:?}: {:?}", began.elapsed());
     }
 }
@@ -511,7 +518,7 @@ fn a_warning_is_reported_once_with_its_tests() {
     let (printed, _) = folder.ends(&["compare", "warnings.json", "warnings.json"], 0);
     assert!(printed.contains("are the same result"), "{printed}");
     assert_eq!(warnings(&printed), 1, "{printed}");
-    let (_, said) =
+    let (_, message) =
         folder.ends(&["report", "warnings.json", "warnings.json", "--html", "p.html"], 0);
-    assert!(said.contains("given twice"), "{said}");
+    assert!(message.contains("given twice"), "{message}");
 }

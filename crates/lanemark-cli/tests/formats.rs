@@ -208,8 +208,8 @@ fn fio_plot_draws_exported_results() {
             command.args(["-t", "iops"]);
         }
         let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{messages}{}", String::from_utf8_lossy(&output.stdout));
         let bytes = fs::read(&picture).unwrap();
         assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} bytes", bytes.len());
         if let Some(keep) = std::env::var_os("LANEMARK_KEEP_PICTURES") {
@@ -269,8 +269,8 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let requests = |saved: &Value, kind: &str| {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
-    let (printed, said) = succeeds(&["bench", target, "--workload", job, "--out", out]);
-    assert!(said.contains("the page cache is used"), "{said}");
+    let (printed, messages) = succeeds(&["bench", target, "--workload", job, "--out", out]);
+    assert!(messages.contains("the page cache is used"), "{messages}");
     assert!(printed.contains("99% of the flushes (fdatasync) took at most"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     let measured = (requests(&saved, "writes"), requests(&saved, "flushes"));

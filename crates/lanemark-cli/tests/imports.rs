@@ -169,8 +169,8 @@ fn results_of_other_programs_are_accepted_like_saved_ones() {
     // A figure that the text does not state is refused by its name.
     let terse = foreign("fio-terse-3.txt");
     let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(2) && said.contains("--pattern"), "{said}");
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && message.contains("--pattern"), "{message}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_command_line_of_fio_is_a_workload() {
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {
         let output = run(&words, folder.path());
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(2) && said.contains(says), "{words:?}: {said}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && message.contains(says), "{words:?}: {message}");
     }
 }

@@ -177,9 +177,12 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     }
     let output = given(&["inspect", "--lspci", "-"], "00:00.0 Host bridge: Maker Device 1234\n");
     assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("-: there is no storage controller among its 1 PCI function"), "{said}");
-    assert!(said.contains("hint: give the whole output of `sudo lspci -vvv`"), "{said}");
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("-: there is no storage controller among its 1 PCI function"),
+        "{message}"
+    );
+    assert!(message.contains("hint: give the whole output of `sudo lspci -vvv`"), "{message}");
     // The other commands that read a named file.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),
@@ -189,8 +192,11 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     ] {
         let output = given(arguments, "{}");
         assert_ne!(output.status.code(), Some(0), "{arguments:?}");
-        let said = text(&output.stderr);
-        assert!(said.contains(says) && !said.contains("can't be read"), "{arguments:?}: {said}");
+        let message = text(&output.stderr);
+        assert!(
+            message.contains(says) && !message.contains("can't be read"),
+            "{arguments:?}: {message}"
+        );
     }
 }
 

@@ -166,10 +166,10 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
         ("samsung-970-evo-1tb@workstation-z170:m2", "cdm", "`crystaldiskmark-8`"),
         ("samsung-970-evo-1tb@nowhere:m2", "quick", "lanemark library --kind platform"),
     ] {
-        let said = refused(&["sim", system, workload]);
+        let message = refused(&["sim", system, workload]);
         assert!(
-            said.contains(says) && said.contains("lanemark library --kind"),
-            "{system}: {said}"
+            message.contains(says) && message.contains("lanemark library --kind"),
+            "{system}: {message}"
         );
     }
     let axis = [
@@ -182,11 +182,11 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
     ];
     assert!(refused(&axis).contains("did you mean `queue_depth`?"));
     // A drive that is given without a port is listed with exactly the ports that it fits.
-    let said = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
+    let message = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
     for port in ["pcie-slot", "m2"] {
-        assert!(said.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{said}");
+        assert!(message.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{message}");
     }
-    assert!(!said.contains(":sata"), "{said}");
-    let said = refused(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]);
-    assert!(said.contains("workstation-z170:sata") && !said.contains(":m2"), "{said}");
+    assert!(!message.contains(":sata"), "{message}");
+    let message = refused(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]);
+    assert!(message.contains("workstation-z170:sata") && !message.contains(":m2"), "{message}");
 }

@@ -58,9 +58,9 @@ fn fails(arguments: &[&str], code: i32) -> String {
     let output = replay(arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
     assert!(output.stdout.is_empty(), "data on stdout of a failed command");
-    let said = stderr(&output).to_owned();
-    assert!(!said.contains("panicked"), "{said}");
-    said
+    let message = stderr(&output).to_owned();
+    assert!(!message.contains("panicked"), "{message}");
+    message
 }
 
 /// A trace of random reads and some writes, 20 µs apart.
@@ -143,8 +143,8 @@ fn every_sample_is_replayed() {
 fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let said = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
-    assert!(said.contains("--as-one replays all devices on one drive"), "{said}");
+    let message = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
+    assert!(message.contains("--as-one replays all devices on one drive"), "{message}");
     let result = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
     assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3);
 }
@@ -185,9 +185,9 @@ fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     let line = "259,0    0        7     0.000093000     0  C   R 8234952 + 8 [0]\n";
     fs::write(&path, line).unwrap();
     let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
-    let said = fails(&[NVME, path, "--out", out], 2);
-    assert!(said.contains("the trace has the events C (complete)"), "{said}");
-    assert!(said.contains("add --action C"), "{said}");
+    let message = fails(&[NVME, path, "--out", out], 2);
+    assert!(message.contains("the trace has the events C (complete)"), "{message}");
+    assert!(message.contains("add --action C"), "{message}");
     succeeds(&[NVME, path, "--action", "C", "--out", out]);
 }
 
@@ -197,8 +197,8 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     let path = folder.path().join("whole.txt");
     fs::write(&path, "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n").unwrap();
     let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
-    let said = fails(&[NVME, path, "--out", out], 2);
-    assert!(said.contains("--format mqsim or --format disksim"), "{said}");
+    let message = fails(&[NVME, path, "--out", out], 2);
+    assert!(message.contains("--format mqsim or --format disksim"), "{message}");
     let span = |format| {
         let result = json(&[NVME, path, "--format", format, "--out", out]);
         result["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
@@ -252,15 +252,15 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();
         arguments.extend(["--out", out]);
-        let said = fails(&arguments, 2);
-        assert!(said.contains(expected), "{arguments:?} said: {said}");
+        let message = fails(&arguments, 2);
+        assert!(message.contains(expected), "{arguments:?} said: {message}");
     }
     let far = folder.path().join("far.csv");
     fs::write(&far, "op,offset,size\nread,9000000000000,4096\n").unwrap();
-    let said = fails(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out], 2);
+    let message = fails(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out], 2);
     assert!(
-        said.contains("far.csv:2: a request at") && said.contains("hint: use --wrap"),
-        "{said}"
+        message.contains("far.csv:2: a request at") && message.contains("hint: use --wrap"),
+        "{message}"
     );
 }
 

@@ -151,8 +151,8 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     }
-    let (_, said) = User::new().ends(&["results"]);
-    assert!(said.contains("no result matches"), "{said}");
+    let (_, message) = User::new().ends(&["results"]);
+    assert!(message.contains("no result matches"), "{message}");
 }
 
 /// A folder of a few kilobytes, which the first results fill.

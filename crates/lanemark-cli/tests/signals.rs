@@ -50,13 +50,13 @@ fn ends(child: Child, signal: &str, code: i32) -> Output {
         }
     });
     let output = child.wait_with_output().unwrap();
-    let took = began.elapsed();
+    let elapsed = began.elapsed();
     let _ = over.send(());
     guard.join().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert!(took < SOON, "{signal}: {took:?}");
-    assert!(!said.contains("panicked"), "{said}");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{messages}");
+    assert!(elapsed < SOON, "{signal}: {elapsed:?}");
+    assert!(!messages.contains("panicked"), "{messages}");
     output
 }
 
@@ -219,17 +219,17 @@ fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     assert_eq!(left.len(), 1);
     // The kernel may keep the file slightly longer, until it has released the ring.
     let began = Instant::now();
-    let (output, said) = loop {
+    let (output, messages) = loop {
         let output = start(folder.path(), &short).wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if said.contains("was left") || began.elapsed() > Duration::from_secs(20) {
-            break (output, said);
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        if messages.contains("was left") || began.elapsed() > Duration::from_secs(20) {
+            break (output, messages);
         }
     };
     let name = left[0].file_name().unwrap().to_str().unwrap();
-    assert!(said.contains("left by a run that was killed"), "{said}");
-    assert!(said.contains(&format!("rm disk/{name}")), "{said}");
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(messages.contains("left by a run that was killed"), "{messages}");
+    assert!(messages.contains(&format!("rm disk/{name}")), "{messages}");
+    assert_eq!(output.status.code(), Some(0), "{messages}");
     assert!(left[0].exists(), "it is reported and not removed");
     let hidden = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
     assert!(

@@ -71,7 +71,7 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
     );
     say(&url);
     fetch(&url, &packed)?;
-    let found = said(Command::new("sha256sum").arg(&packed))?;
+    let found = output_of(Command::new("sha256sum").arg(&packed))?;
     let found = found.split(' ').next().unwrap_or_default();
     if found != archive.sha256 {
         let reason =
@@ -119,13 +119,13 @@ fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
         .ok_or_else(|| failed(&packed.display().to_string(), "contains no .txz".to_owned()))?;
     let mut unpack = Command::new("tar");
     unpack.args(["--no-same-owner", "-xJf"]).arg(tar);
-    said(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
+    output_of(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
 }
 
 /// Runs the first of two programs that is installed.
 fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
     for mut program in programs {
-        match said(&mut program) {
+        match output_of(&mut program) {
             Err(OltpError::Lacks { .. }) => {}
             outcome => return outcome.map(|_| ()),
         }
@@ -134,7 +134,7 @@ fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
 }
 
 /// Runs a program until it exits and returns its output.
-fn said(command: &mut Command) -> Result<String, OltpError> {
+fn output_of(command: &mut Command) -> Result<String, OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
     let output = match command.stdin(Stdio::null()).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

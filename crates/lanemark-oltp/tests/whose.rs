@@ -78,10 +78,10 @@ impl Other {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(process.stdout.take().unwrap());
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
         let mut ready = |line: std::io::Result<String>| line.unwrap().ends_with("ready");
-        assert!(said.by_ref().lines().any(&mut ready));
-        Self { process, _said: said }
+        assert!(stdout.by_ref().lines().any(&mut ready));
+        Self { process, _said: stdout }
     }
 }
 

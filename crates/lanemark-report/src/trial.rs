@@ -227,9 +227,9 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
             .flat_map(|system| system.failed.iter().map(move |failed| (&system.system, failed)))
         {
             let FailedCheck { cut, after_s, exit_code, output } = failed;
-            let (after, said) = (time_text(*after_s), output.replace('\n', "; "));
+            let (after, printed) = (time_text(*after_s), output.replace('\n', "; "));
             let text = format!(
-                "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {said}"
+                "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {printed}"
             );
             sheet.item("- ", &text, Ink::Warning);
         }

@@ -212,8 +212,8 @@ mod tests {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
-        let said = long.clone();
-        let _desk = Desk::open(listener, QueryEnd::Line, move |_| said.clone()).unwrap();
+        let reply = long.clone();
+        let _desk = Desk::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();

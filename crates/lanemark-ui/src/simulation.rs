@@ -241,9 +241,9 @@ pub fn whole_time(test: &Test, rate: f64) -> Duration {
 }
 
 /// Returns a longer time for a test that mostly filled a write buffer, if its wall-clock time was short enough.
-pub fn longer(sample: &Sample, time: Duration, took: WallTime) -> Option<Duration> {
+pub fn longer(sample: &Sample, time: Duration, wall_time: WallTime) -> Option<Duration> {
     let filling = sample.drive.map_or(0.0, |drive| drive.filling());
-    let is_quick = took < LONGER_BELOW && time < LONGEST;
+    let is_quick = wall_time < LONGER_BELOW && time < LONGEST;
     (filling > FILLING_MAX && is_quick)
         .then(|| Duration::from_picoseconds(time.picoseconds().saturating_mul(4)).min(LONGEST))
 }

@@ -73,9 +73,9 @@ impl Setting<'_> {
                 break;
             }
             let before = set;
-            let Some(took) = self.trial(number, &set, progress)? else { return Ok(None) };
-            cost = Cost::of(&took, cores()).ok_or_else(unknown)?;
-            self.adjust(&mut set, &took, cost);
+            let Some(outcome) = self.trial(number, &set, progress)? else { return Ok(None) };
+            cost = Cost::of(&outcome, cores()).ok_or_else(unknown)?;
+            self.adjust(&mut set, &outcome, cost);
             progress.note(&format!(
                 "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
                  without latency), and {:.1} µs in the disk's server; users now pause {:.1} ms instead of {:.1} ms",
@@ -126,9 +126,9 @@ impl Setting<'_> {
                 Duration::ZERO,
                 if self.is_short { self.times } else { PROBE },
             );
-            let Some(took) = self.bench.turn(&turn, loaded, progress)? else { return Ok(None) };
-            let time = time_of(&took)?;
-            let reads = took.sample.transactions.as_ref().and_then(|all| all.page_reads);
+            let Some(outcome) = self.bench.turn(&turn, loaded, progress)? else { return Ok(None) };
+            let time = time_of(&outcome)?;
+            let reads = outcome.sample.transactions.as_ref().and_then(|all| all.page_reads);
             let (Some(wanted), Some(reads)) = (wanted, reads) else {
                 return Ok(Some((loaded, time)));
             };
@@ -178,13 +178,13 @@ impl Setting<'_> {
     }
 
     /// Sets the time scale from the cost of a trial, and the time elsewhere from the remaining time.
-    fn adjust(&self, set: &mut TurnValues, took: &TurnOutcome, cost: Cost) {
+    fn adjust(&self, set: &mut TurnValues, outcome: &TurnOutcome, cost: Cost) {
         let tried = *set;
         let Some((published, busy)) = self.parts.published(self.simulated) else { return };
         if self.time_scale.is_none() {
             set.scale = rounded(published / cost.rate(cores(), busy));
         }
-        let rate = took.sample.transactions.as_ref().map_or(0.0, |all| all.per_minute);
+        let rate = outcome.sample.transactions.as_ref().map_or(0.0, |all| all.per_minute);
         if rate > 0.0 {
             let users = f64::from(self.parts.users);
             let inside = users * 60.0 / rate - tried.pause.as_secs_f64();
@@ -226,8 +226,8 @@ fn rounded(scale: f64) -> f64 {
     (scale * 100.0).round() / 100.0
 }
 
-fn time_of(took: &TurnOutcome) -> Result<f64, Failure> {
-    let time = processor_us(&took.sample).filter(|&time| time > 0.0);
+fn time_of(outcome: &TurnOutcome) -> Result<f64, Failure> {
+    let time = processor_us(&outcome.sample).filter(|&time| time > 0.0);
     time.ok_or_else(unknown)
 }
 

@@ -255,9 +255,9 @@ pub(super) struct Cost {
 
 impl Cost {
     /// Returns the cost of a turn; `None` if it is not known.
-    pub(super) fn of(took: &TurnOutcome, cores: f64) -> Option<Self> {
-        let live = || took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
-        Self::of_sample(&took.sample, live(), cores)
+    pub(super) fn of(turn: &TurnOutcome, cores: f64) -> Option<Self> {
+        let live = || turn.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
+        Self::of_sample(&turn.sample, live(), cores)
     }
 
     /// Returns the cost of a turn from the sample of the database and the outcome of the disk's server.

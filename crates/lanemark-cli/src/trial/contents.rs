@@ -115,8 +115,8 @@ pub(super) fn image(
     match done.status.success() {
         true => Ok(image),
         false => {
-            let said = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-            Err(Failure::run(format!("{program}: {said}"))
+            let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+            Err(Failure::run(format!("{program}: {message}"))
                 .hint("the contents may need a larger --size"))
         }
     }

@@ -147,9 +147,12 @@ impl Bench {
 
 /// Returns the failure of a program that ended with an error.
 fn failed(system: &str, ended: &Ended, output: &Path) -> Failure {
-    let said = last_lines(output);
-    let said = if said.is_empty() { "it printed nothing".to_owned() } else { said };
-    Failure::run(format!("{system}: the command ended with exit code {}: {said}", ended.exit_code))
+    let message = last_lines(output);
+    let message = if message.is_empty() { "it printed nothing".to_owned() } else { message };
+    Failure::run(format!(
+        "{system}: the command ended with exit code {}: {message}",
+        ended.exit_code
+    ))
 }
 
 /// Returns the simulated time during which a system has had requests so far, in seconds.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use lanemark_testbed::{NbdClient, tool_or_skip};
 use serde_json::Value;
 
-use super::{Running, Server, folder, said};
+use super::{Running, Server, folder, stderr};
 
 const SERVED: [&str; 5] = ["--memory", "--size", "64MiB", "--vhost-user", "disk"];
 /// The sectors that the program reads and writes, and their number.
@@ -76,7 +76,7 @@ fn end_of(mut machine: Running) -> (Option<i32>, String) {
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = machine.output();
-    (output.status.code(), said(&output))
+    (output.status.code(), stderr(&output))
 }
 
 fn content() -> Vec<u8> {
@@ -110,7 +110,7 @@ fn a_machine_boots_from_it_and_its_writes_are_kept() {
     }
     drop(client);
     let (folder, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     // Both machines wrote the read data three times, in addition to the initial data from NBD.
     let sample = &result(folder.path())["tests"][0]["samples"][0];
     let count = |what: &str| sample[what]["latency"]["count"].as_u64().unwrap();
@@ -143,5 +143,5 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
     assert!(ends.iter().any(|(code, _)| *code == Some(DONE)), "{ends:?}");
     drop(client);
     let (_, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }

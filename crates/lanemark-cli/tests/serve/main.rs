@@ -74,7 +74,7 @@ impl Server {
     fn start(folder: TempDir, arguments: &[&str]) -> Self {
         match Self::try_start(folder, arguments) {
             Ok(server) => server,
-            Err(output) => panic!("{}", said(&output)),
+            Err(output) => panic!("{}", stderr(&output)),
         }
     }
 
@@ -133,6 +133,6 @@ impl Server {
     }
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

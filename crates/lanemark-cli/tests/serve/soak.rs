@@ -10,7 +10,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_testbed::{Mounted, NbdClient, skipped, tool};
 
 use super::mounted::{DISKS, open, start};
-use super::{Server, count, folder, said};
+use super::{Server, count, folder, stderr};
 
 /// Length of the separate part of each thread.
 const PART: u64 = 16 << 20;
@@ -135,7 +135,7 @@ fn random_operations_by_all_interfaces_find_the_written_data() {
     assert!(compared > number, "{compared} sectors were compared");
     println!("{} operations, {compared} sectors compared", number * THREADS);
     let (_, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 /// Writes files of random bytes until they contain `most` bytes or the file system is full, and returns their seeds.
@@ -195,8 +195,8 @@ fn holds_a_file_system(make: &[&str], check: &[&str]) {
 
 pub(super) fn end(server: Server) {
     let (_, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(!said(&output).contains("still mounted"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("still mounted"), "{}", stderr(&output));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use lanemark_schema::result::{DEVIATION_MAX, LiveVerdict, RunResult};
 use lanemark_testbed::{NbdClient, skipped, tool};
 use serde_json::Value;
 
-use super::{Running, command, folder, said};
+use super::{Running, command, folder, stderr};
 
 /// Drives of the library in ports of its platforms.
 const SYSTEMS: [&str; 6] = [
@@ -95,7 +95,7 @@ impl LoadRow {
         fs::write(folder.path().join("load.toml"), self.workload(seconds)).unwrap();
         let words = ["sim", system, "./load.toml", "--no-interval", "--out", "sim.json"];
         let output = command(folder.path(), &words).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         let result: RunResult =
             serde_json::from_slice(&fs::read(folder.path().join("sim.json")).unwrap()).unwrap();
         let sample = &result.tests[0].samples[0];
@@ -136,14 +136,14 @@ fn served(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, St
     let mut line = String::new();
     let out = child.0.as_mut().unwrap().stdout.as_mut().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
-    assert!(line.starts_with("nbd+unix"), "{}", said(&child.output()));
+    assert!(line.starts_with("nbd+unix"), "{}", stderr(&child.output()));
     load(&folder.path().join("nbd"));
     let stop = command(folder.path(), &["serve-control", "control", "stop"]).output().unwrap();
-    assert!(stop.status.success(), "{}", said(&stop));
+    assert!(stop.status.success(), "{}", stderr(&stop));
     let output = child.output();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let result = fs::read(folder.path().join("result.json")).unwrap();
-    (serde_json::from_slice(&result).unwrap(), said(&output))
+    (serde_json::from_slice(&result).unwrap(), stderr(&output))
 }
 
 /// The outcome of a row.

@@ -101,10 +101,10 @@ fn sentences(root: &Path) -> Vec<String> {
 fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
     let folder = small();
     spoil(folder.path());
-    let said = sentences(folder.path());
-    assert_eq!(said.len(), 1, "for {words:?}: {said:#?}");
+    let faults = sentences(folder.path());
+    assert_eq!(faults.len(), 1, "for {words:?}: {faults:#?}");
     for word in words {
-        assert!(said[0].contains(word), "no \"{word}\" in \"{}\"", said[0]);
+        assert!(faults[0].contains(word), "no \"{word}\" in \"{}\"", faults[0]);
     }
 }
 
@@ -158,9 +158,12 @@ fn an_impure_call_is_reported() {
         let folder = small();
         append(folder.path(), path, &format!("{call}\n"));
         let tree = Tree::at(folder.path());
-        let said = tree.purity().0;
-        assert_eq!(said.len(), 1, "{call}: {said:#?}");
-        assert!(said[0].contains(name) && said[0].contains("station.rs:"), "{call}: {said:?}");
+        let faults = tree.purity().0;
+        assert_eq!(faults.len(), 1, "{call}: {faults:#?}");
+        assert!(
+            faults[0].contains(name) && faults[0].contains("station.rs:"),
+            "{call}: {faults:?}"
+        );
     }
 }
 
@@ -169,14 +172,14 @@ fn an_unneeded_exception_is_reported() {
     let folder = small();
     let tree = Tree::at(folder.path());
     let (_, needless) = tree.purity();
-    assert!(needless.iter().any(|said| said.contains("`std::ops`")), "{needless:?}");
-    assert!(!needless.iter().any(|said| said.contains("`std::fmt`")), "{needless:?}");
-    let said = house::printing(folder.path(), &tree.crates, &["crates/lanemark-cli/src/main.rs"]);
-    assert_eq!(said.len(), 1);
+    assert!(needless.iter().any(|fault| fault.contains("`std::ops`")), "{needless:?}");
+    assert!(!needless.iter().any(|fault| fault.contains("`std::fmt`")), "{needless:?}");
+    let fault = house::printing(folder.path(), &tree.crates, &["crates/lanemark-cli/src/main.rs"]);
+    assert_eq!(fault.len(), 1);
     let long = house::breaches(folder.path(), &[("crates/lanemark-schema/src/lib.rs", 600)]);
     assert!(long.len() == 1 && long[0].contains("fell from 600 to 3"), "{long:?}");
-    let said = rooms::circles(folder.path(), &tree.crates, &[("lanemark-schema", 4)]);
-    assert!(said.len() == 1 && said[0].contains("fell from 4 to 1"), "{said:?}");
+    let fault = rooms::circles(folder.path(), &tree.crates, &[("lanemark-schema", 4)]);
+    assert!(fault.len() == 1 && fault[0].contains("fell from 4 to 1"), "{fault:?}");
 }
 
 #[test]

@@ -21,10 +21,10 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     let tails: Vec<String> = (0..table.columns.len()).map(|column| tail(table, column)).collect();
     let texts: Vec<Option<String>> =
         (0..table.columns.len()).map(|column| text_class(table, column)).collect();
-    let said = texts.iter().flatten().cloned().collect::<Vec<_>>().join(" ");
+    let classes = texts.iter().flatten().cloned().collect::<Vec<_>>().join(" ");
     html! {
         div class="scroll" role="region" aria-label=(label) tabindex="0" {
-            table class=[(!said.is_empty()).then_some(said)] {
+            table class=[(!classes.is_empty()).then_some(classes)] {
                 thead { tr { @for column in &table.columns { (header(column)) } } }
                 tbody {
                     @for (index, row) in table.rows.iter().enumerate() {

@@ -45,7 +45,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         topology: &topology,
         narrow: &|node| marked.contains(node.label.split(' ').next().unwrap_or_default()),
         dashed: "Dashed: no link, or one whose rate is not known.",
-        said: said(inspection),
+        sentences: sentences(inspection),
     }
     .svg()
 }
@@ -109,7 +109,7 @@ fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
 }
 
 /// Returns the paragraphs below the tree.
-fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
+fn sentences(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let made = inspection.devices.iter().filter(|device| !device.below.is_empty());
     let made = made.map(|device| {
         let text = format!("{} ({})", device.name, words::device(device));

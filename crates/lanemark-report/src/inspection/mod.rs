@@ -37,8 +37,12 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     for device in &inspection.devices {
         let name = shorten(&plain(&device.name), sheet.width() / 2);
         let room = sheet.width().saturating_sub(name.width() + 2);
-        let said = shorten(&plain(&words::device(device)), room);
-        sheet.line(&[(name, Ink::Strong), ("  ".to_owned(), Ink::Plain), (said, Ink::Plain)]);
+        let description = shorten(&plain(&words::device(device)), room);
+        sheet.line(&[
+            (name, Ink::Strong),
+            ("  ".to_owned(), Ink::Plain),
+            (description, Ink::Plain),
+        ]);
         tree::draw(&mut sheet, device, &all);
         sheet.blank();
     }
@@ -169,7 +173,7 @@ fn unread(unread: &[Unread]) -> String {
     for entry in unread {
         reasons.entry(reason(&entry.reason)).or_default().push(&entry.path);
     }
-    let said: Vec<String> = reasons
+    let sentences: Vec<String> = reasons
         .into_iter()
         .map(|(reason, paths)| {
             let listed = paths[..paths.len().min(UNREAD_MAX)].join(", ");
@@ -179,7 +183,7 @@ fn unread(unread: &[Unread]) -> String {
             }
         })
         .collect();
-    format!("Not read. {}", said.join(" "))
+    format!("Not read. {}", sentences.join(" "))
 }
 
 fn reason(reason: &UnreadReason) -> String {

@@ -241,7 +241,7 @@ pub(super) fn queue(queue: &QueueLimits) -> String {
 
 /// Joins the non-empty parts with commas.
 pub(super) fn joined(parts: &[String]) -> String {
-    let said: Vec<&str> =
+    let stated: Vec<&str> =
         parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
-    said.join(", ")
+    stated.join(", ")
 }

@@ -53,7 +53,7 @@ struct PreviousState {
     /// The journal, open and locked.
     journal: File,
     /// The journal's content, if the data that it describes exists.
-    said: Option<JournalContent>,
+    content: Option<JournalContent>,
     /// Whether there is a journal whose data no longer exists.
     is_gone: bool,
 }
@@ -99,7 +99,7 @@ impl DataPlan {
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
         let inode = own.metadata().map_err(fail("looked at"))?.ino();
-        let PreviousState { journal, said, is_gone } = self.former(path, &own, &mut made)?;
+        let PreviousState { journal, content, is_gone } = self.former(path, &own, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
         let mut notes = Vec::new();
         if is_gone {
@@ -108,14 +108,14 @@ impl DataPlan {
                 path.display()
             ));
         }
-        if let Some(said) = &said {
-            self.check_former(path, said, over.as_ref())?;
-            notes = left_by(said);
+        if let Some(content) = &content {
+            self.check_former(path, content, over.as_ref())?;
+            notes = left_by(content);
         }
         let mut backing = Backing::file(own, self.size).map_err(fail("made as long"))?;
         if let Some(image) = image {
             let path = companion::path(path, ".map");
-            let map = self.map(&path, said.is_some(), &mut made)?;
+            let map = self.map(&path, content.is_some(), &mut made)?;
             let fail = |source| DataError::System { path: path.clone(), action: "used", source };
             backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
@@ -171,7 +171,7 @@ impl DataPlan {
         let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
-        let former = |file, said| Ok(PreviousState { journal: file, said, is_gone: false });
+        let former = |file, content| Ok(PreviousState { journal: file, content, is_gone: false });
         let file = journal.file;
         if journal.is_empty && (length == 0 || may_overwrite) {
             return former(file, None);
@@ -190,8 +190,8 @@ impl DataPlan {
         let text = read_bounded(&file);
         match text.as_deref().ok().and_then(journal::read) {
             // The user removed the file, and its data with it.
-            _ if is_new => Ok(PreviousState { journal: file, said: None, is_gone: true }),
-            Some(said) => former(file, Some(said)),
+            _ if is_new => Ok(PreviousState { journal: file, content: None, is_gone: true }),
+            Some(content) => former(file, Some(content)),
             None if may_overwrite => former(file, None),
             None => Err(refused(
                 format!("its journal {} is of another version or damaged", beside.display()),
@@ -204,17 +204,17 @@ impl DataPlan {
     fn check_former(
         &self,
         path: &Path,
-        said: &JournalContent,
+        content: &JournalContent,
         over: Option<&Image>,
     ) -> Result<(), DataError> {
         let of = |image: Option<&Image>| image.map(|image| image.path.clone());
-        let wrong = if said.data.length != self.size {
+        let wrong = if content.data.length != self.size {
             Some(format!(
                 "it is served with a size of {} bytes, not {}",
-                said.data.length, self.size
+                content.data.length, self.size
             ))
-        } else if of(said.over.as_ref()) != of(over) {
-            let named = of(said.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
+        } else if of(content.over.as_ref()) != of(over) {
+            let named = of(content.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
             Some(format!("it is served over {named}"))
         } else {
             None
@@ -231,9 +231,11 @@ impl DataPlan {
             source,
         })?;
         let data = Extent { length: there.len(), inode: there.ino() };
-        let image = said.over.as_ref().zip(over);
-        let wrong = differs(said.data, data, "the file").or_else(|| {
-            image.and_then(|(said, now)| differs(said.extent, now.extent, "the image below it"))
+        let image = content.over.as_ref().zip(over);
+        let wrong = differs(content.data, data, "the file").or_else(|| {
+            image.and_then(|(content, now)| {
+                differs(content.extent, now.extent, "the image below it")
+            })
         });
         match wrong {
             None => Ok(()),
@@ -251,21 +253,21 @@ impl DataPlan {
 }
 
 /// Describes the difference between a file and the journal's record of it.
-fn differs(said: Extent, now: Extent, what: &str) -> Option<String> {
-    if said.length != now.length {
+fn differs(recorded: Extent, now: Extent, what: &str) -> Option<String> {
+    if recorded.length != now.length {
         return Some(format!(
             "the journal records {} bytes, but {what} has {}: missing data would read as zeroes",
-            said.length, now.length
+            recorded.length, now.length
         ));
     }
-    (said.inode != now.inode)
+    (recorded.inode != now.inode)
         .then(|| format!("{what} is not the file of the last server, but a copy or another file"))
 }
 
 /// Returns lines about the state that the last server left.
-fn left_by(said: &JournalContent) -> Vec<String> {
-    let mut notes: Vec<String> = said.cuts.iter().map(|cut| format!("before: {cut}")).collect();
-    match said.state {
+fn left_by(content: &JournalContent) -> Vec<String> {
+    let mut notes: Vec<String> = content.cuts.iter().map(|cut| format!("before: {cut}")).collect();
+    match content.state {
         State::Closed => {}
         State::Flushed => notes.push(
             "the last server did not shut down cleanly; everything was flushed, so no data is lost".to_owned(),

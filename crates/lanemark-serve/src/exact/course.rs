@@ -151,9 +151,9 @@ impl GuestRun {
             }
             read => read?,
         }
-        let (said, order) = calendar::read(bytes).map_err(io::Error::other)?;
+        let (message, order) = calendar::read(bytes).map_err(io::Error::other)?;
         let mut answer = 0;
-        match said {
+        match message {
             GuestMessage::Taken => {
                 self.order.1 = order;
                 return Ok(());
@@ -282,11 +282,12 @@ impl GuestRun {
         (&channel).write_all(&message::call(0))?;
         loop {
             let Some(calendar) = &self.calendar else { return Ok(()) };
-            let [said, answered] = wait_for([calendar.into(), (&channel).into()], MESSAGE)?;
-            if said {
+            let [has_message, is_answered] =
+                wait_for([calendar.into(), (&channel).into()], MESSAGE)?;
+            if has_message {
                 self.hear_calendar()?;
             }
-            if answered {
+            if is_answered {
                 let mut bytes = [0; HEADER + 8];
                 (&channel).read_exact(&mut bytes)?;
                 return match bytes.first_chunk().copied().is_some_and(message::is_call_reply) {
@@ -294,7 +295,7 @@ impl GuestRun {
                     false => Err(io::Error::other("the guest's disk: an answer without a request")),
                 };
             }
-            if !said {
+            if !has_message {
                 return Err(io::Error::other("the guest does not accept a notification"));
             }
         }

@@ -109,14 +109,14 @@ fn within(plan: &InitPlan) -> io::Result<()> {
     chroot(".")?;
     chdir("/")?;
     let _ = chdir(&plan.folder);
-    let said = error.try_clone()?;
+    let writer = error.try_clone()?;
     let ended = command(plan, out, error);
     let number = match &ended {
         Ok(status) => status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
         Err(_) => NOT_STARTED,
     };
     if let Err(error) = ended {
-        io::Write::write_all(&mut &said, format!("{:?}: {error}\n", plan.words[0]).as_bytes())?;
+        io::Write::write_all(&mut &writer, format!("{:?}: {error}\n", plan.words[0]).as_bytes())?;
     }
     clear();
     io::Write::write_all(&mut code, format!("{number}\n").as_bytes())
