@@ -86,11 +86,11 @@ impl Tree {
         let switch = self.copy.join("switch.rs");
         let mut all = BTreeMap::new();
         for (file, original) in &self.originals {
-            let mut own: Vec<(usize, &Site)> =
+            let mut sites: Vec<(usize, &Site)> =
                 self.sites.iter().enumerate().filter(|(_, site)| site.file == *file).collect();
-            own.sort_by_key(|(_, site)| site.range.start);
+            sites.sort_by_key(|(_, site)| site.range.start);
             let (mut text, mut at, mut ranges) = (String::new(), 0, Vec::new());
-            for (number, site) in own {
+            for (number, site) in sites {
                 text += &original[at..site.range.start];
                 let start = text.len();
                 text += &site.switched(number + 1);
@@ -128,12 +128,16 @@ impl Tree {
             }
             let mut wrong = BTreeSet::new();
             for (file, error) in &errors {
-                let Some(own) = ranges.get(file).filter(|own| !own.is_empty()) else { continue };
+                let Some(ranges_of_file) =
+                    ranges.get(file).filter(|ranges_of_file| !ranges_of_file.is_empty())
+                else {
+                    continue;
+                };
                 // An error outside all changes belongs to the next change.
                 let away = |range: &Range<usize>| {
                     error.start.saturating_sub(range.end) + range.start.saturating_sub(error.end)
                 };
-                let nearest = own.iter().min_by_key(|(range, _)| away(range));
+                let nearest = ranges_of_file.iter().min_by_key(|(range, _)| away(range));
                 wrong.extend(nearest.map(|(_, number)| *number));
             }
             if wrong.is_empty() {

@@ -16,8 +16,8 @@ use crate::output;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     let result = results::load_run(&args.result)?;
-    let own = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
-    if matches!(result.target, Target::Database(_)) && !own {
+    let is_own_format = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
+    if matches!(result.target, Target::Database(_)) && !is_own_format {
         let message = "another program's format can't represent database transactions";
         return Err(Failure::input(format!("{}: {message}", args.result))
             .hint("use --output-format table or json"));

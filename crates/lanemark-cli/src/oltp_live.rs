@@ -268,9 +268,9 @@ fn deliver(
     provenance.finished_at = results::now();
     let measured = [0, 1].map(|side| {
         let name = parts.sides[side].name.clone();
-        let own = |system: &&lanemark_schema::result::StudySystem| system.name == name;
+        let is_named = |system: &&lanemark_schema::result::StudySystem| system.name == name;
         let label =
-            simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
+            simulated.systems.iter().find(is_named).map_or(&name, |system| &system.label).clone();
         let turn = &found.sides[side];
         let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
         let busy = turn.iter().filter_map(|turn| Cost::of(turn, found.cores)).map(|cost| cost.busy);

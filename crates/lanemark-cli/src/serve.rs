@@ -165,8 +165,8 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
                 .hint("give --tls-clients FILE with the clients' authorities, or --tls-anyone"));
         }
     };
-    let own = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
-    let tls = Tls::new(&own.0, &own.1, &clients);
+    let identity = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
+    let tls = Tls::new(&identity.0, &identity.1, &clients);
     tls.map(Some).map_err(|error| Failure::input(format!("--listen: {error}")))
 }
 

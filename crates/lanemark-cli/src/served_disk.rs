@@ -102,8 +102,8 @@ impl DiskParameters<'_> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM"]);
         if let ServedForm::Disk { outside } = self.form {
-            let (own, number) = (std::process::id(), outside.as_raw_fd());
-            command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{own}/fd/{number}")]);
+            let (process, number) = (std::process::id(), outside.as_raw_fd());
+            command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{process}/fd/{number}")]);
             // A real drive has its own processors, so the server runs at a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
         }

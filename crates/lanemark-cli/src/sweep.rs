@@ -46,9 +46,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         None => default_out(args, &sweep)?,
     };
     let views = SweepOutputs { is_kept: scratch.is_none(), ..SweepOutputs::open(args, out)? };
-    let mut own = provenance::own(args.run.seed);
-    own.inputs = library.used();
-    let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
+    let mut provenance = provenance::own(args.run.seed);
+    provenance.inputs = library.used();
+    let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), provenance)?;
     let (mut ended, total, file_name) =
         (file.before(), file.total(), views.csv.display().to_string());
     if ended > 0 {

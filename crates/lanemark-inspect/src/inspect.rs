@@ -93,9 +93,9 @@ fn positions(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
 /// Returns whether an unread file belongs to one of the hops or devices, or to no hop or device.
 fn is_of(unread: &Unread, positions: &BTreeSet<String>) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-    let own = folder(&unread.path);
-    positions.contains(&own)
-        || positions.contains(&folder(&own))
+    let folder_path = folder(&unread.path);
+    positions.contains(&folder_path)
+        || positions.contains(&folder(&folder_path))
         || positions.contains(&unread.path)
         || !unread.path.starts_with("devices/")
 }

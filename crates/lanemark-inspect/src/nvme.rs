@@ -72,11 +72,11 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_
         .filter_map(|name| sysfs.position_in(&folder, name))
         .collect();
     let path = |controller: &DevicePosition| {
-        let own = controller.name();
+        let name_of_controller = controller.name();
         let name = format!(
             "nvme{}c{}n{}",
             namespace.instance,
-            own.trim_start_matches("nvme"),
+            name_of_controller.trim_start_matches("nvme"),
             namespace.number
         );
         let position = sysfs.position_in(controller, &name)?;

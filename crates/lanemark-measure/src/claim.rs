@@ -185,7 +185,8 @@ fn loops(parts: &[Device]) -> Vec<String> {
         let stat = rustix::fs::stat(file.trim_end()).ok()?;
         Some((stat.st_dev, stat.st_ino, stat.st_rdev, FileType::from_raw_mode(stat.st_mode)))
     };
-    let own: Vec<_> = parts.iter().filter_map(|part| Some((part, medium(&part.folder)?))).collect();
+    let media: Vec<_> =
+        parts.iter().filter_map(|part| Some((part, medium(&part.folder)?))).collect();
     let mut found = Vec::new();
     for other in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
         let name = other.file_name().to_string_lossy().into_owned();
@@ -194,7 +195,7 @@ fn loops(parts: &[Device]) -> Vec<String> {
             let under = parts.iter().find(|part| part.number() == device_number_text(number));
             found.extend(under.map(|part| format!("{} is the medium of {name}", part.name)));
         }
-        let twins = own
+        let twins = media
             .iter()
             .filter(|(part, medium)| part.name != name && (medium.0, medium.1) == (device, inode));
         found.extend(twins.map(|(part, _)| format!("{} and {name} share one medium", part.name)));

@@ -99,9 +99,9 @@ impl Clock {
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let (count, now_ns) = both();
-        let own = (u128::from(count.saturating_sub(start)) * u128::from(scale)) >> 32;
+        let clock_ns = (u128::from(count.saturating_sub(start)) * u128::from(scale)) >> 32;
         let kernel = now_ns - self.start_ns;
-        (kernel > 0).then(|| (own as f64 - kernel as f64) / kernel as f64)
+        (kernel > 0).then(|| (clock_ns as f64 - kernel as f64) / kernel as f64)
     }
 }
 

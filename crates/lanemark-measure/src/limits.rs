@@ -66,7 +66,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// Returns the total rates of concurrent samples, or the device's rates if those are higher.
     pub(crate) fn of(taken: &[TakenSample], between: &Evidence) -> Self {
-        let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
+        let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken.iter().filter_map(|one| {
                 let (direction, seconds) =
                     (of(&one.sample)?, one.sample.elapsed.as_seconds().max(1e-9));
@@ -77,13 +77,13 @@ impl Rates {
         };
         let device = between.device.clone().unwrap_or_default();
         let seconds = device.elapsed.as_seconds().max(1e-9);
-        let more = |own: (f64, f64), bytes: Bytes, requests: u64| {
-            (own.0.max(bytes.get() as f64 / seconds), own.1.max(requests as f64 / seconds))
+        let more = |rates: (f64, f64), bytes: Bytes, requests: u64| {
+            (rates.0.max(bytes.get() as f64 / seconds), rates.1.max(requests as f64 / seconds))
         };
         Self {
-            read: more(own(|sample| sample.reads.as_ref()), device.read_bytes, device.reads),
+            read: more(rates(|sample| sample.reads.as_ref()), device.read_bytes, device.reads),
             written: more(
-                own(|sample| sample.writes.as_ref()),
+                rates(|sample| sample.writes.as_ref()),
                 device.written_bytes,
                 device.writes,
             ),

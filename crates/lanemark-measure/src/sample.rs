@@ -158,15 +158,15 @@ impl SampleRun<'_> {
     fn look(&self, gate: &StartGate, progress: &[Progress]) -> SampleProgress {
         let job = &self.jobs[0];
         let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
-        let latencies = progress.iter().filter_map(|own| own.latency.lock().ok()?.clone());
+        let latencies = progress.iter().filter_map(|thread| thread.latency.lock().ok()?.clone());
         SampleProgress {
             elapsed: Duration::from_nanoseconds(
                 job.shared.clock.now_ns().saturating_sub(opened_ns),
             ),
-            requests: progress.iter().map(|own| own.requests.load(Ordering::Relaxed)).sum(),
-            bytes: Bytes(progress.iter().map(|own| own.bytes.load(Ordering::Relaxed)).sum()),
-            latency: latencies.reduce(|mut sum, own| {
-                sum.merge(&own);
+            requests: progress.iter().map(|thread| thread.requests.load(Ordering::Relaxed)).sum(),
+            bytes: Bytes(progress.iter().map(|thread| thread.bytes.load(Ordering::Relaxed)).sum()),
+            latency: latencies.reduce(|mut sum, thread| {
+                sum.merge(&thread);
                 sum
             }),
         }
@@ -349,8 +349,9 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
     for thread in threads {
         errors.merge(&thread.errors);
         tally.merge(thread.tally);
-        if let Some(own) = thread.series.map(|recorder| recorder.finish(whole, None)) {
-            series = Some(series.map_or_else(|| own.clone(), |sum: Series| sum.beside(&own)));
+        if let Some(finished) = thread.series.map(|recorder| recorder.finish(whole, None)) {
+            series =
+                Some(series.map_or_else(|| finished.clone(), |sum: Series| sum.beside(&finished)));
         }
     }
     let (tally, elapsed, steady) = match rounds {

@@ -104,32 +104,32 @@ impl WindowCounts {
             (&mut self.flushes, other.flushes),
             (&mut self.trims, other.trims),
         ];
-        for (own, other) in pairs {
-            match (own, other) {
-                (Some(own), Some(other)) => {
-                    own.bytes += other.bytes;
-                    own.latency.merge(&other.latency);
+        for (sum, other) in pairs {
+            match (sum, other) {
+                (Some(sum), Some(other)) => {
+                    sum.bytes += other.bytes;
+                    sum.latency.merge(&other.latency);
                 }
-                (own @ None, Some(other)) => *own = Some(other),
+                (sum @ None, Some(other)) => *sum = Some(other),
                 (_, None) => {}
             }
         }
         match (&mut self.punctuality, other.punctuality) {
-            (Some(own), Some(other)) => {
-                own.lateness.merge(&other.lateness);
-                own.own_lateness.merge(&other.own_lateness);
-                own.held_back += other.held_back;
-                own.unsubmitted += other.unsubmitted;
+            (Some(sum), Some(other)) => {
+                sum.lateness.merge(&other.lateness);
+                sum.own_lateness.merge(&other.own_lateness);
+                sum.held_back += other.held_back;
+                sum.unsubmitted += other.unsubmitted;
             }
-            (own @ None, Some(other)) => *own = Some(other),
+            (sum @ None, Some(other)) => *sum = Some(other),
             (_, None) => {}
         }
         self.cpu = self.cpu.and(other.cpu);
         self.kernel = self.kernel.and(other.kernel);
         self.busiest = self.busiest.max(other.busiest);
         self.core_wait = match (self.core_wait, other.core_wait) {
-            (Some(own), Some(other)) => Some(own.max(other)),
-            (own, other) => own.or(other),
+            (Some(sum), Some(other)) => Some(sum.max(other)),
+            (sum, other) => sum.or(other),
         };
         self.outstanding_ns += other.outstanding_ns;
         self.failed_ns += other.failed_ns;

@@ -42,7 +42,7 @@ const ARCHIVES: [Archive; 2] = [
 /// Returns the default folder for the programs; for root, it is a folder that the server's account can read.
 pub fn cache() -> PathBuf {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     let usual = || match set("HOME") {
         Some(home) if !root => home.join(".cache"),
         _ => PathBuf::from("/var/cache"),

@@ -342,7 +342,7 @@ pub fn let_server_enter(folder: &Path) -> Result<(), OltpError> {
 
 /// Returns the account under which root starts a server; `None` for other users.
 fn account() -> Result<Option<(u32, u32)>, OltpError> {
-    if fs::metadata("/proc/self").map_or(1, |own| own.uid()) != 0 {
+    if fs::metadata("/proc/self").map_or(1, |process| process.uid()) != 0 {
         return Ok(None);
     }
     let text = fs::read_to_string("/etc/passwd").unwrap_or_default();

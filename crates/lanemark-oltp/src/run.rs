@@ -51,10 +51,10 @@ struct Work {
 impl Work {
     fn merge(&mut self, other: &Self) {
         self.counters.add(&other.counters);
-        if let Some(own) = other.sessions {
+        if let Some(sessions) = other.sessions {
             let all = self.sessions.get_or_insert_default();
-            all.running_s += own.running_s;
-            all.ready_s += own.ready_s;
+            all.running_s += sessions.running_s;
+            all.ready_s += sessions.ready_s;
         }
     }
 }
@@ -173,7 +173,7 @@ pub fn run_shown(
         }
         for thread in started {
             match thread.join() {
-                Ok(own) => all.merge(&own),
+                Ok(notes) => all.merge(&notes),
                 Err(_) => shared.fail(OltpError::Database("a user's thread has died".to_owned())),
             }
         }

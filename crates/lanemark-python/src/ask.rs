@@ -98,7 +98,7 @@ pub(crate) fn what_if(
 ) -> PyResult<Answer> {
     let length = RunLength::of(options.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
-    let own = library.get().own();
+    let opened_library = library.get().own();
     if let Some(depth) = options.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
         return Err(input(format!("queue_depth = {depth}: is not {QUEUE_DEPTH}")).into());
     }
@@ -125,7 +125,7 @@ pub(crate) fn what_if(
             seed: options.seed,
         };
         let begun = &mut |cells| reporter.set(0, cells);
-        at_work.what_if_asked(&own, &question, begun, &mut |event| reporter.note(&event))
+        at_work.what_if_asked(&opened_library, &question, begun, &mut |event| reporter.note(&event))
     };
     let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
     let ended = || LabError::run("the run was stopped before its end");
@@ -169,7 +169,7 @@ pub(crate) fn fit(
     command: Vec<String>,
 ) -> PyResult<Fit> {
     let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run.get().0.clone())).collect();
-    let (own, pool) = (library.get().own(), pool(threads)?);
+    let (opened_library, pool) = (library.get().own(), pool(threads)?);
     let settings = settings(&set).map_err(Failure::from)?;
     let cancel = Cancel::default();
     let (runs, wish) = (&runs, cancel.clone());
@@ -185,7 +185,7 @@ pub(crate) fn fit(
             provenance: provenance(command, seed),
             cancel: wish,
         };
-        lanemark_predict::fit(&own, &job, &mut |_| {}).map(|mut fitted| {
+        lanemark_predict::fit(&opened_library, &job, &mut |_| {}).map(|mut fitted| {
             fitted.drive.provenance.finished_at = results::now();
             fitted
         })

@@ -51,9 +51,9 @@ pub(crate) fn results_folder() -> Result<PathBuf, Failure> {
 impl Study {
     #[new]
     fn new(path: PathBuf, library: Py<Library>) -> Result<Self, Failure> {
-        let own = library.get().own();
-        let study = lanemark_study::Study::find(&own, &path)?;
-        let inputs = own.used();
+        let opened_library = library.get().own();
+        let study = lanemark_study::Study::find(&opened_library, &path)?;
+        let inputs = opened_library.used();
         Ok(Self { study, library, inputs })
     }
 

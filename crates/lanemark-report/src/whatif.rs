@@ -110,22 +110,22 @@ fn answer(whatif: &WhatIf) -> String {
         return format!("{pair}: {} in {}, {then} instead of {now} {unit}.", gain(test), test.test);
     }
     let of = |is_gain: bool| {
-        let own = whatif.tests.iter().filter(|test| {
+        let relevant = whatif.tests.iter().filter(|test| {
             let change = test.change();
             is_seen(change) && (change > 0.0) == is_gain
         });
-        let mut own: Vec<&WhatIfTest> = own.collect();
-        own.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
+        let mut relevant: Vec<&WhatIfTest> = relevant.collect();
+        relevant.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
         let verb = if is_gain { "gain" } else { "lose" };
         let named =
             |test: &WhatIfTest| format!("{} ({})", percent_whole(test.change().abs()), test.test);
-        match own.as_slice() {
+        match relevant.as_slice() {
             [] => None,
             [only] => Some(format!("you {verb} {}", named(only))),
             [least, .., most] => {
                 let least_shown = percent_whole(least.change().abs());
                 match least_shown == percent_whole(most.change().abs()) {
-                    true => Some(format!("you {verb} {least_shown} in {} tests", own.len())),
+                    true => Some(format!("you {verb} {least_shown} in {} tests", relevant.len())),
                     false => Some(format!("you {verb} {} to {}", named(least), named(most))),
                 }
             }

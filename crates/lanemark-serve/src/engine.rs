@@ -323,14 +323,14 @@ impl Engine {
     pub fn start(mut core: Core) -> std::io::Result<(Arc<Self>, JoinHandle<Option<Core>>)> {
         let (queue, bell, clock) = (Mutex::default(), Bell::default(), Arc::clone(&core.clock));
         let engine = Arc::new(Self { queue, bell, clock, has_failed: AtomicBool::new(false) });
-        let own = Arc::clone(&engine);
+        let shared = Arc::clone(&engine);
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
-            own.bell.wait_here();
+            shared.bell.wait_here();
             without_timer_slack();
-            if catch_unwind(AssertUnwindSafe(|| own.run(&mut core))).is_ok() {
+            if catch_unwind(AssertUnwindSafe(|| shared.run(&mut core))).is_ok() {
                 return Some(core);
             }
-            own.refuse(mem::take(&mut core.pending));
+            shared.refuse(mem::take(&mut core.pending));
             None
         })?;
         Ok((engine, thread))

@@ -238,15 +238,18 @@ mod tests {
     fn a_measurement_gets_the_verdict_of_its_own_time() {
         let (early, all) = (counted(&[(1_000, 60)]), counted(&[(1_000, 60), (2_000, 0)]));
         assert_eq!(early.live().verdict(), LiveVerdict::Late);
-        let mut own = all.since(&early);
-        own.unread = UnreadSum::default();
-        let live = own.live();
+        let mut interval = all.since(&early);
+        interval.unread = UnreadSum::default();
+        let live = interval.live();
         assert_eq!(live.verdict(), LiveVerdict::Valid);
         assert_eq!(live.reads.as_ref().unwrap().latency.count(), 2_000);
         assert_eq!(live.reads.as_ref().unwrap().bytes, Bytes::kibi(8_000));
         assert_eq!((live.writes, live.lateness.count()), (None, 2_000));
-        assert_eq!((own.served, own.active, own.busy), (us(2_000_000), us(200_000), us(200_000)));
-        assert!((own.processor_s - 0.02).abs() < 1e-9);
+        assert_eq!(
+            (interval.served, interval.active, interval.busy),
+            (us(2_000_000), us(200_000), us(200_000))
+        );
+        assert!((interval.processor_s - 0.02).abs() < 1e-9);
     }
 
     #[test]

@@ -64,10 +64,10 @@ impl Listener {
                 let bound = UnixListener::bind(path);
                 rustix::process::umask(before);
                 let listener = bound?;
-                let own = fs::canonicalize(path)?;
-                fs::set_permissions(&own, fs::Permissions::from_mode(0o600))?;
-                let address = format!("nbd+unix:///?socket={}", own.display());
-                Ok(Self { kind: SocketKind::Unix(listener, own), address })
+                let full_path = fs::canonicalize(path)?;
+                fs::set_permissions(&full_path, fs::Permissions::from_mode(0o600))?;
+                let address = format!("nbd+unix:///?socket={}", full_path.display());
+                Ok(Self { kind: SocketKind::Unix(listener, full_path), address })
             }
             Endpoint::Loopback(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;

@@ -60,10 +60,10 @@ impl StoringThread {
     /// Starts the thread.
     pub(crate) fn start(data: Arc<Data>) -> std::io::Result<(Arc<Self>, JoinHandle<()>)> {
         let (queue, receiver) = channel::<(FlushCoverage, Arc<FlushEnds>)>();
-        let own = Arc::clone(&data);
+        let shared = Arc::clone(&data);
         let thread = std::thread::Builder::new().name("storing".to_owned()).spawn(move || {
             for (mark, both) in receiver {
-                both.real(synced(&own, mark));
+                both.real(synced(&shared, mark));
             }
         })?;
         let (queue, is_at_once) = (Mutex::new(Some(queue)), false);

@@ -143,7 +143,7 @@ impl Figures {
         let least = view.hops.iter().filter_map(|hop| Some(hop.ceiling?.0)).min();
         let used = last.path.iter().flat_map(|path| &path.hops);
         let hops = used.map(|hop| {
-            let law = view.hops.iter().find(|own| own.id == hop.id);
+            let law = view.hops.iter().find(|hop_view| hop_view.id == hop.id);
             let ceiling = law.and_then(|law| law.ceiling).or(hop.ceiling);
             HopFigures {
                 id: hop.id,
@@ -240,10 +240,15 @@ mod tests {
         assert_eq!(figures.hops.len(), used.len());
         let mut laws = std::collections::BTreeSet::new();
         for (hop, used) in figures.hops.iter().zip(used) {
-            let own = view.hops.iter().find(|own| own.id == hop.id);
+            let hop_view = view.hops.iter().find(|hop_view| hop_view.id == hop.id);
             assert_eq!((hop.id, &hop.name), (used.id, &used.name));
-            assert_eq!(hop.law, own.map_or(String::new(), |own| own.law.clone()), "{}", hop.name);
-            let ceiling = own.and_then(|own| own.ceiling).or(used.ceiling);
+            assert_eq!(
+                hop.law,
+                hop_view.map_or(String::new(), |hop_view| hop_view.law.clone()),
+                "{}",
+                hop.name
+            );
+            let ceiling = hop_view.and_then(|hop_view| hop_view.ceiling).or(used.ceiling);
             assert_eq!(hop.ceiling_megabytes_per_second, ceiling.map(|rate| rate.as_megabytes()));
             assert_eq!((hop.wait_us, hop.service_us), (used.wait_ns / 1e3, used.service_ns / 1e3));
             laws.insert(hop.law.clone());

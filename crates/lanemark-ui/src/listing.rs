@@ -169,8 +169,8 @@ fn platform_listed(id: String, platform: Platform) -> PlatformListed {
 /// Returns the values of a system that a page can set, each once.
 pub fn values(system: &System) -> Vec<ValueListed> {
     let mut seen = std::collections::BTreeSet::new();
-    let own = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
-    own.map(|record| value_listed(system, record)).collect()
+    let records = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
+    records.map(|record| value_listed(system, record)).collect()
 }
 
 fn value_listed(system: &System, record: &Record) -> ValueListed {

@@ -117,12 +117,12 @@ fn test_rows<'r>(
     label: Option<&'r str>,
     run: &'r RunResult,
 ) -> impl Iterator<Item = TestJson> + 'r {
-    let (own, how) = match &run.target {
+    let (name_of_target, how) = match &run.target {
         Target::Simulated(target) => (&target.system, "simulated"),
         Target::Measured(target) => (&target.path, "measured"),
         Target::Database(target) => (&target.name, "measured"),
     };
-    let target = label.unwrap_or(own);
+    let target = label.unwrap_or(name_of_target);
     let row = move |name: String, test: &TestResult| TestJson {
         test: name,
         target: target.to_owned(),
@@ -265,8 +265,8 @@ mod tests {
         let of = iops.interval.unwrap();
         assert_eq!((iops.value, of.of), (120.0, "95%"));
         assert!(100.0 < of.low && of.low < 120.0 && 120.0 < of.high && of.high < 140.0);
-        let own = run.tests[0].latency();
-        let expected = own.percentile_ns(99.0).unwrap() as f64 / 1e3;
+        let latency = run.tests[0].latency();
+        let expected = latency.percentile_ns(99.0).unwrap() as f64 / 1e3;
         assert!(summary.latency_us.contains(&(99.0, expected)), "{:?}", summary.latency_us);
         assert!(summary.transactions_per_minute.is_none());
 

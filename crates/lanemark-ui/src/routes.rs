@@ -394,8 +394,8 @@ async fn simulate_curve(
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
-        let own = request.system.assemble(library)?;
-        Ok(stream::Steps::Curve(Box::new(Curve::new(own, test, cancel, began))))
+        let assembled = request.system.assemble(library)?;
+        Ok(stream::Steps::Curve(Box::new(Curve::new(assembled, test, cancel, began))))
     })))
 }
 
@@ -413,16 +413,16 @@ async fn system(
     let permit = server.jobs.permit().await;
     let answer = tokio::task::spawn_blocking(move || {
         let test = request.test.read()?;
-        let own = request.system.assemble(&library)?;
-        let view = path::view(&own.system, &test, None);
-        let target = &own.system.target;
+        let assembled = request.system.assemble(&library)?;
+        let view = path::view(&assembled.system, &test, None);
+        let target = &assembled.system.target;
         Ok::<_, LabError>(SystemJson {
             system: target.system.clone(),
             drive: target.drive.clone(),
             platform: target.platform.clone(),
             port: target.port.clone(),
-            capacity: own.system.capacity().to_string(),
-            values: listing::values(&own.system),
+            capacity: assembled.system.capacity().to_string(),
+            values: listing::values(&assembled.system),
             drawing: path_svg(&view),
             command: command::shell(&request.system, &request.test, &test),
         })
@@ -460,8 +460,8 @@ async fn simulate(
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
         let test = request.test.read()?;
-        let own = request.system.assemble(library)?;
-        let simulation = Simulation::new(own, test, cancel, began);
+        let assembled = request.system.assemble(library)?;
+        let simulation = Simulation::new(assembled, test, cancel, began);
         Ok(stream::Steps::One(Box::new(simulation)))
     })))
 }
@@ -479,7 +479,7 @@ async fn simulate_all(
             Some(name) => suite::open(library, name)?.tests,
             None => suite::checked(request.tests)?,
         };
-        let own = request.system.assemble(library)?;
-        Ok(stream::Steps::Suite(Box::new(Suite::new(own, tests, cancel, began))))
+        let assembled = request.system.assemble(library)?;
+        Ok(stream::Steps::Suite(Box::new(Suite::new(assembled, tests, cancel, began))))
     })))
 }

@@ -153,9 +153,9 @@ mod tests {
         let study = opened(&library, &requests);
         let systems: Vec<_> = study.systems().collect();
         assert_eq!(systems.len(), requests.len());
-        for ((_, system, workload), own) in systems.iter().zip(&requests) {
-            let page = own.assemble(&library).unwrap();
-            assert_eq!(system.spec, page.system.spec, "{}", own.system);
+        for ((_, system, workload), request) in systems.iter().zip(&requests) {
+            let page = request.assemble(&library).unwrap();
+            assert_eq!(system.spec, page.system.spec, "{}", request.system);
             assert_eq!(workload.faults, page.faults);
             assert_eq!((workload.tests.len(), workload.repeats), (1, 5));
         }
@@ -176,8 +176,8 @@ mod tests {
         let watch = &mut |_: lanemark_lab::Event<'_>| {};
         let extras = Extras { bottleneck: false, intervals: None };
         let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
-        for (own, run) in requests.iter().zip(&outcome.systems) {
-            let page = own.assemble(&library).unwrap();
+        for (request, run) in requests.iter().zip(&outcome.systems) {
+            let page = request.assemble(&library).unwrap();
             let cancel = lanemark_lab::Cancel::default();
             let began = std::time::Instant::now();
             let mut simulation = Simulation::new(page, test().read().unwrap(), cancel, began);
@@ -188,7 +188,7 @@ mod tests {
                 simulated_iops = figures.iops;
             }
             let ratio = run.run.tests[0].iops.value / simulated_iops;
-            assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", own.system);
+            assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", request.system);
         }
     }
 }

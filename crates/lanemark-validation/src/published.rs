@@ -63,7 +63,7 @@ impl Predictions {
         let mut rows = Vec::new();
         for half in [CorpusHalf::Development, CorpusHalf::Validation] {
             for grades in [Grades::All, Grades::AAndB] {
-                let own: Vec<&Comparison> = self
+                let comparisons: Vec<&Comparison> = self
                     .comparisons
                     .iter()
                     .filter(|comparison| comparison.half == half)
@@ -71,7 +71,7 @@ impl Predictions {
                         grades == Grades::All || comparison.is_of_a_known_machine()
                     })
                     .collect();
-                rows.extend(scores(half, grades, &own));
+                rows.extend(scores(half, grades, &comparisons));
             }
         }
         PublishedFigures { rows }
@@ -103,8 +103,9 @@ impl Predictions {
 }
 
 /// Returns the scores of each class in alphabetical order, then the scores of the classes together.
-fn scores(half: CorpusHalf, grades: Grades, own: &[&Comparison]) -> Vec<PublishedRow> {
-    let mut classes: Vec<&str> = own.iter().map(|comparison| comparison.class.as_str()).collect();
+fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<PublishedRow> {
+    let mut classes: Vec<&str> =
+        comparisons.iter().map(|comparison| comparison.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();
     let scored = |class: &str| {
@@ -113,7 +114,7 @@ fn scores(half: CorpusHalf, grades: Grades, own: &[&Comparison]) -> Vec<Publishe
             WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
             class => comparison.class == class,
         };
-        let rows: Vec<&Comparison> = own.iter().filter(belongs).copied().collect();
+        let rows: Vec<&Comparison> = comparisons.iter().filter(belongs).copied().collect();
         PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
     };
     classes.into_iter().chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()

@@ -208,10 +208,10 @@ impl Setting<'_> {
 
     /// Returns the disk reads of a simulated transaction of the first system.
     fn reads(&self) -> Option<f64> {
-        let own = |system: &&lanemark_schema::result::StudySystem| {
+        let is_first = |system: &&lanemark_schema::result::StudySystem| {
             system.name == self.parts.sides[0].name
         };
-        let run = &self.simulated.systems.iter().find(own)?.run;
+        let run = &self.simulated.systems.iter().find(is_first)?.run;
         let reads = run.tests.first()?.samples.first()?.transactions.as_ref()?.page_reads?;
         (reads > 0.0).then_some(reads)
     }

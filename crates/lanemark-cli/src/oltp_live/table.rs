@@ -70,9 +70,9 @@ pub(super) struct TableInputs<'b> {
 
 impl TableInputs<'_> {
     fn published(&self, system: &str, metric: Metric) -> Option<&FigureCheck> {
-        let own =
+        let is_of_metric =
             |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
-        self.outcome.figures.iter().find(own)
+        self.outcome.figures.iter().find(is_of_metric)
     }
 
     /// Returns the table as text.

@@ -114,8 +114,9 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
     let columns = percentiles(span)?;
     let side = |total: Option<Result<Total, String>>, column: &str| {
         let Some(total) = total.transpose()? else { return Ok(None) };
-        let own = columns.iter().find(|(name, _)| name == column).map(|(_, own)| own);
-        direction(total.bytes, total.requests, |count| histogram(count, total.mean_ns, own))
+        let latency_ms =
+            columns.iter().find(|(name, _)| name == column).map(|(_, latency_ms)| latency_ms);
+        direction(total.bytes, total.requests, |count| histogram(count, total.mean_ns, latency_ms))
     };
     if reads.is_some() || writes.is_some() {
         sample.reads = side(reads, "Read")?;

@@ -45,10 +45,10 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             FormatError::file(file, format!("time span {}: {message}", index + 1))
         })?;
         let mut test = StatedTest::new(format!("timespan {}", index + 1), sample);
-        if let Some(own) = settings.get(index) {
-            own.describe(&mut test);
-            own.place(&mut run);
-            test.name = name(own, index);
+        if let Some(parameters) = settings.get(index) {
+            parameters.describe(&mut test);
+            parameters.place(&mut run);
+            test.name = name(parameters, index);
         }
         run.add(test)?;
     }
@@ -112,7 +112,8 @@ fn sample(span: &Element) -> Result<Sample, String> {
                 stated.push((percent, ns));
             }
         }
-        let end = |percent: f64| stated.iter().find(|(own, _)| *own == percent).map(|(_, ns)| *ns);
+        let end =
+            |percent: f64| stated.iter().find(|(known, _)| *known == percent).map(|(_, ns)| *ns);
         let (min, max) = (end(0.0), end(100.0));
         stated.retain(|(percent, _)| *percent > 0.0 && *percent < 100.0);
         let mean_ns = mean.and_then(|ms| nanoseconds(ms, 1e6));

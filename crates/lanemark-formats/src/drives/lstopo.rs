@@ -46,8 +46,8 @@ fn walk(
 /// Returns a block device, and not a network or graphics device.
 fn block(object: &Element, above: &[(String, Option<f64>)]) -> Option<DescribedDrive> {
     let info = |name: &str| {
-        let own = |info: &&Element| info.attribute("name") == Some(name);
-        object.all("info").find(own).and_then(|info| info.attribute("value"))
+        let is_named = |info: &&Element| info.attribute("name") == Some(name);
+        object.all("info").find(is_named).and_then(|info| info.attribute("value"))
     };
     // Version 2 numbers the kinds, and 0 is a block device; version 3 uses bits, and bit 1 is storage.
     let kind = object.attribute("osdev_type").or(object.attribute("subtype"));

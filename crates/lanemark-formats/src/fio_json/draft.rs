@@ -147,7 +147,7 @@ impl Draft {
     }
 
     pub(super) fn option(&self, name: &str) -> Option<&str> {
-        self.options.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     fn count(&self, name: &str) -> Option<u32> {

@@ -58,9 +58,9 @@ impl LanemarkKey {
     /// Returns a description of the first invalid value.
     pub(super) fn read(entry: &Value) -> Result<Option<Self>, String> {
         let Some(value) = entry.get("lanemark") else { return Ok(None) };
-        let own = Self::deserialize(value).map_err(|error| error.to_string())?;
-        match own.repeats.len() {
-            1..=REPEATS_MAX => Ok(Some(own)),
+        let key = Self::deserialize(value).map_err(|error| error.to_string())?;
+        match key.repeats.len() {
+            1..=REPEATS_MAX => Ok(Some(key)),
             count => Err(format!("{count} repeats: from 1 to {REPEATS_MAX}")),
         }
     }

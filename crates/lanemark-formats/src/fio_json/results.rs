@@ -51,10 +51,10 @@ pub fn results(
     for group in &groups {
         all.push(imported(group, supplied).map_err(|error| {
             // The files that are invalid by themselves are named.
-            let own =
+            let errors =
                 group.iter().filter_map(|output| imported(slice::from_ref(output), supplied).err());
-            let own: Vec<FormatError> = own.collect();
-            FormatErrors(if own.is_empty() { vec![error] } else { own })
+            let errors: Vec<FormatError> = errors.collect();
+            FormatErrors(if errors.is_empty() { vec![error] } else { errors })
         })?);
     }
     Ok(all)
@@ -137,7 +137,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         }
         let test = Test { name, ..described.test };
         let samples = match &draft.own {
-            Some(own) if own.fits(&draft.sample) => own.repeats.clone(),
+            Some(key) if key.fits(&draft.sample) => key.repeats.clone(),
             _ => vec![draft.sample.clone()],
         };
         tests.push(TestResult::new(&workload, &test, samples));
@@ -190,15 +190,15 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
 /// Returns the average that the headline figures use: the average that Lanemark's export names, or else the mean, which
 /// is the only average that fio prints.
 fn average(group: &[FioOutput]) -> Average {
-    let own = group.iter().flat_map(|output| &output.drafts).find_map(|draft| draft.own.as_ref());
-    own.map_or(Average::Mean, |own| own.average)
+    let key = group.iter().flat_map(|output| &output.drafts).find_map(|draft| draft.own.as_ref());
+    key.map_or(Average::Mean, |key| key.average)
 }
 
 /// Returns the smallest number of repeats of any test.
 fn repeats(group: &[FioOutput]) -> u32 {
     let drafts = group.iter().flat_map(|output| &output.drafts);
     let repeats = drafts.map(|draft| match &draft.own {
-        Some(own) if own.fits(&draft.sample) => own.repeats.len() as u32,
+        Some(key) if key.fits(&draft.sample) => key.repeats.len() as u32,
         _ => 1,
     });
     repeats.min().unwrap_or(1)

@@ -102,19 +102,19 @@ pub(crate) fn add(sample: &mut Sample, other: &Sample) {
     sample.elapsed = sample.elapsed.max(other.elapsed);
     sample.complete &= other.complete;
     sample.errors.merge(&other.errors);
-    for (own, more) in [
+    for (sum, more) in [
         (&mut sample.reads, &other.reads),
         (&mut sample.writes, &other.writes),
         (&mut sample.unified, &other.unified),
         (&mut sample.trims, &other.trims),
         (&mut sample.flushes, &other.flushes),
     ] {
-        match (own, more) {
-            (Some(own), Some(more)) => {
-                own.bytes = Bytes((own.bytes.get() + more.bytes.get()).min(BYTES_MAX));
-                own.latency.merge(&more.latency);
+        match (sum, more) {
+            (Some(sum), Some(more)) => {
+                sum.bytes = Bytes((sum.bytes.get() + more.bytes.get()).min(BYTES_MAX));
+                sum.latency.merge(&more.latency);
             }
-            (own @ None, Some(more)) => *own = Some(more.clone()),
+            (sum @ None, Some(more)) => *sum = Some(more.clone()),
             (_, None) => {}
         }
     }

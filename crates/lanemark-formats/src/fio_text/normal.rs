@@ -172,15 +172,15 @@ impl Reader {
             self.percentiles = Some(head);
         } else if let Some(list) = text.strip_prefix('|') {
             let Some((kind, unit)) = self.percentiles else { return Ok(()) };
-            if let Some(own) = latencies_of(entry, self.side, self.in_flushes, kind) {
-                own.percentiles.extend(percentiles(list, unit)?);
-                if own.percentiles.len() > 1000 {
+            if let Some(latencies) = latencies_of(entry, self.side, self.in_flushes, kind) {
+                latencies.percentiles.extend(percentiles(list, unit)?);
+                if latencies.percentiles.len() > 1000 {
                     return Err("more than 1000 percentiles".to_owned());
                 }
             }
         } else if let Some((kind, ends)) = ends(text)? {
-            if let Some(own) = latencies_of(entry, self.side, self.in_flushes, kind) {
-                own.ends = Some(ends);
+            if let Some(latencies) = latencies_of(entry, self.side, self.in_flushes, kind) {
+                latencies.ends = Some(ends);
             }
         } else if let Some(rest) = text.strip_prefix("issued") {
             entry.issued = issued(rest);
@@ -218,10 +218,10 @@ impl Reader {
         let mut tests: HashMap<(u32, String), usize> = HashMap::new();
         for entry in &entries {
             let wrong = |message: String| (entry.line, message);
-            let own = by_name.get(&(entry.group, entry.name.as_str())).copied();
+            let options_of_job = by_name.get(&(entry.group, entry.name.as_str())).copied();
             let alike = groups.get(&entry.group).is_none_or(|(_, alike)| *alike);
             let is_sum = !alike && entries_of.get(&entry.group) == Some(&1) && entry.jobs > 1;
-            let sample = entry.sample(own.filter(|_| !is_sum)).map_err(wrong)?;
+            let sample = entry.sample(options_of_job.filter(|_| !is_sum)).map_err(wrong)?;
             let key = (entry.group, entry.name.clone());
             if let Some(&at) = tests.get(&key) {
                 add_clone(&mut run.tests[at], &sample);
@@ -229,19 +229,20 @@ impl Reader {
             }
             let mut test = StatedTest::new(shown(&entry.name), sample);
             test.threads = Some(entry.jobs);
-            let contradiction = match own {
+            let contradiction = match options_of_job {
                 _ if is_sum => Some("the entry is a sum of unlike jobs".to_owned()),
-                Some(own) => own.contradiction(&test.sample),
+                Some(options_of_job) => options_of_job.contradiction(&test.sample),
                 None => None,
             };
-            match (own, contradiction) {
+            match (options_of_job, contradiction) {
                 (_, Some(what)) => {
                     run.warnings.push(Warning::OptionsContradict { test: test.name.clone(), what });
                 }
-                (Some(own), None) => own.describe(&mut test),
+                (Some(options_of_job), None) => options_of_job.describe(&mut test),
                 (None, None) => {}
             }
-            self.engines.extend(own.and_then(|own| own.engine.clone()));
+            self.engines
+                .extend(options_of_job.and_then(|options_of_job| options_of_job.engine.clone()));
             self.engines.dedup();
             if self.date.is_empty() {
                 self.date.clone_from(&entry.date);

@@ -57,13 +57,13 @@ fn expressions(version: u32) -> Vec<(Counter, String)> {
     let mut put = |counter, what: &str, view: &str| {
         found.push((counter, format!("(SELECT ({what})::bigint FROM {view})")));
     };
-    let own = "pg_stat_database WHERE datname = current_database()";
-    put(Counter::Commits, "xact_commit", own);
-    put(Counter::Rollbacks, "xact_rollback", own);
-    put(Counter::BufferHits, "blks_hit", own);
-    put(Counter::BufferMisses, "blks_read", own);
-    put(Counter::Deadlocks, "deadlocks", own);
-    put(Counter::TemporaryFiles, "temp_files", own);
+    let database_view = "pg_stat_database WHERE datname = current_database()";
+    put(Counter::Commits, "xact_commit", database_view);
+    put(Counter::Rollbacks, "xact_rollback", database_view);
+    put(Counter::BufferHits, "blks_hit", database_view);
+    put(Counter::BufferMisses, "blks_read", database_view);
+    put(Counter::Deadlocks, "deadlocks", database_view);
+    put(Counter::TemporaryFiles, "temp_files", database_view);
     if version >= 140_000 {
         put(Counter::WalRecords, "wal_records", "pg_stat_wal");
         put(Counter::WalBytes, "wal_bytes", "pg_stat_wal");

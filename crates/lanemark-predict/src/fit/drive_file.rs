@@ -161,8 +161,8 @@ fn table<'d, 'p>(
 /// Returns the keys that lead to a parameter. For a table next to `[drive]`, the key `drive` is omitted.
 fn keys(parameter: &str) -> Vec<&str> {
     let keys: Vec<&str> = parameter.split('.').collect();
-    let own = keys.len() == 2 || keys.get(1) == Some(&"port");
-    if own { keys } else { keys.into_iter().skip(1).collect() }
+    let is_of_port = keys.len() == 2 || keys.get(1) == Some(&"port");
+    if is_of_port { keys } else { keys.into_iter().skip(1).collect() }
 }
 
 #[cfg(test)]

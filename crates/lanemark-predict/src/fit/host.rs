@@ -24,9 +24,9 @@ pub(super) fn measured(
     host: MeasuredHost,
     settings: &[&Calibration],
 ) -> Vec<Calibration> {
-    let own = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));
+    let is_overridden = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));
     let mut set = Vec::new();
-    if own {
+    if is_overridden {
         return set;
     }
     let note = |parameter: String, value: String, reason: &str| Calibration {
@@ -132,14 +132,14 @@ mod tests {
             let set = measured(&mut kept, seen(None, Some(1e3 * us)), &[]);
             assert_eq!((kept.cpu.request_submit, set.len()), (Duration::from_microseconds(2), 1));
         }
-        let own = Calibration {
+        let calibration = Calibration {
             parameter: "platform.cpu.wake".to_owned(),
             value: "1 us".to_owned(),
             figure: None,
             reason: None,
         };
         let mut kept = system();
-        assert!(measured(&mut kept, seen(None, Some(8_000.0)), &[&own]).is_empty());
+        assert!(measured(&mut kept, seen(None, Some(8_000.0)), &[&calibration]).is_empty());
         assert_eq!(kept, system());
     }
 }

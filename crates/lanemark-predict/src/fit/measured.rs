@@ -367,10 +367,10 @@ fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
         }
         let count = values.len() as f64;
         let value = (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
-        let own = variance(samples, kind).unwrap_or(pooled);
+        let own_variance = variance(samples, kind).unwrap_or(pooled);
         let floor = FLOORS[class].powi(2);
         let halves = if class == 0 { 2.0 } else { 1.0 };
-        let sd = (halves * (f64::midpoint(own, pooled) / count + floor)).sqrt();
+        let sd = (halves * (f64::midpoint(own_variance, pooled) / count + floor)).sqrt();
         Some(Measured { kind, value, sd })
     });
     Trial { test: test.clone(), short: test.clone(), figures: figures.collect() }

@@ -201,8 +201,8 @@ pub fn fit(
         simulations: engine.simulations(),
     };
     let drive = outcome.with_warnings(fitted);
-    let own = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
-    let settings = set.iter().filter(own).map(|&setting| setting.clone()).collect();
+    let is_of_drive = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
+    let settings = set.iter().filter(is_of_drive).map(|&setting| setting.clone()).collect();
     Ok(Fit { drive, template: text, settings })
 }
 

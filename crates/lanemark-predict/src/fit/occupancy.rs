@@ -44,16 +44,17 @@ pub(super) fn fix(
                 && trial.test.block_mean() <= SMALL
                 && !trial.test.is_in_order()
         };
-        let own: Vec<usize> =
+        let own_trials: Vec<usize> =
             trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
-        if own.is_empty()
+        if own_trials.is_empty()
             || engine.held.contains(&index)
-            || is_shown(engine, &found.logs, index, latency, &own)?
+            || is_shown(engine, &found.logs, index, latency, &own_trials)?
         {
             continue;
         }
         let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
-        let fastest = own.iter().map(|&trial| engine.trials[trial].iops()).fold(1e-9, f64::max);
+        let fastest =
+            own_trials.iter().map(|&trial| engine.trials[trial].iops()).fold(1e-9, f64::max);
         let most = engine.parameters[index].log(1e6 * engines / fastest);
         logs[index] = engine.priors[index].min(most);
         engine.held.push(index);

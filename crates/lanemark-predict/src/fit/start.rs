@@ -197,10 +197,10 @@ mod tests {
                     guess[index] == engine.parameters[index].log(*value)
                 };
                 subsets.insert(bounds.iter().map(at_bound).collect::<Vec<_>>());
-                let own: Vec<usize> =
+                let bounded: Vec<usize> =
                     bounds.iter().filter_map(|(name, _)| engine.index_of(name)).collect();
                 for (index, (log, prior)) in guess.iter().zip(&engine.priors).enumerate() {
-                    assert!(own.contains(&index) || log == prior, "{index}");
+                    assert!(bounded.contains(&index) || log == prior, "{index}");
                 }
             }
             assert_eq!(subsets.len(), 1 << count, "{subsets:?}");

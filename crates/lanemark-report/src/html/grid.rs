@@ -120,13 +120,13 @@ fn tail(table: &Table, column: usize) -> String {
 
 /// Pads `text` to the end of the column's longest number, and writes a true minus sign.
 fn aligned(text: &str, longest: &str) -> String {
-    let own = text[point(text)..].chars().count();
-    let padding = longest.chars().skip(own).map(|character| match character {
+    let decimals = text[point(text)..].chars().count();
+    let padding = longest.chars().skip(decimals).map(|character| match character {
         '.' => PUNCTUATION_SPACE,
         _ => FIGURE_SPACE,
     });
     // A number without a point must also be padded for the point, which is narrower than a digit.
-    let padding: String = if own == 0 && longest.starts_with('.') {
+    let padding: String = if decimals == 0 && longest.starts_with('.') {
         std::iter::once(PUNCTUATION_SPACE)
             .chain(longest.chars().skip(1).map(|_| FIGURE_SPACE))
             .collect()

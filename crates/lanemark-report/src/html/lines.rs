@@ -192,13 +192,23 @@ impl Chart {
             return vec![self];
         }
         let part = |(index, range): (usize, std::ops::Range<usize>)| {
-            let own = &styles[range];
+            let part_styles = &styles[range];
             Self {
                 title: part_title(&self.title, index, count),
                 across: self.across.clone(),
                 up: self.up.clone(),
-                lines: self.lines.iter().filter(|one| own.contains(&one.style)).cloned().collect(),
-                marks: self.marks.iter().filter(|one| own.contains(&one.style)).cloned().collect(),
+                lines: self
+                    .lines
+                    .iter()
+                    .filter(|one| part_styles.contains(&one.style))
+                    .cloned()
+                    .collect(),
+                marks: self
+                    .marks
+                    .iter()
+                    .filter(|one| part_styles.contains(&one.style))
+                    .cloned()
+                    .collect(),
             }
         };
         ranges.into_iter().enumerate().map(part).collect()

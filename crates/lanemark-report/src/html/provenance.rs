@@ -30,11 +30,11 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
             dl { @for (term, value) in &common { dt { (term) } dd { (value) } } }
         }
         @for (name, provenance) in results {
-            @let own: Vec<File<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
+            @let remaining: Vec<File<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
             details {
                 summary { (name) }
                 (fields(provenance, &common))
-                (files(FILES, &own))
+                (files(FILES, &remaining))
             }
         }
         (files("Library and study files of all of them, with their SHA-256", &agreed))

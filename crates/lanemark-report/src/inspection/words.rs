@@ -200,7 +200,7 @@ pub(super) fn device(device: &InspectedDevice) -> String {
         BlockKind::Ram => "memory".to_owned(),
         BlockKind::Virtual => "virtual".to_owned(),
     };
-    let firmware = device.identity.firmware.as_ref().map(|own| format!("firmware {own}"));
+    let firmware = device.identity.firmware.as_ref().map(|version| format!("firmware {version}"));
     joined(&[
         identity,
         kind,

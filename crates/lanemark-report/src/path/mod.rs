@@ -121,7 +121,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
         false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
     };
     let faster = match &loss.own {
-        Some(own) => format!("over {own}, which the drive supports,"),
+        Some(supported) => format!("over {supported}, which the drive supports,"),
         None => format!("with that link {} times as fast", loss.times),
     };
     format!(

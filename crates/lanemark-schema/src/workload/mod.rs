@@ -109,7 +109,7 @@ impl Workload {
 
     /// Returns whether no other test runs in parallel with `test`, which is identified by its name.
     pub fn runs_alone(&self, test: &Test) -> bool {
-        let index = self.tests.iter().position(|own| own.name == test.name);
+        let index = self.tests.iter().position(|listed| listed.name == test.name);
         index.is_none_or(|index| self.is_alone(index))
     }
 

@@ -33,10 +33,11 @@ impl Test {
             return self.clone();
         };
         let single = [SizeShare { block: self.block, share: 1.0 }];
-        let own = if requests.mix.sizes.is_empty() { &single[..] } else { &requests.mix.sizes };
+        let requested =
+            if requests.mix.sizes.is_empty() { &single[..] } else { &requests.mix.sizes };
         let step = gcd(requests.alignment.get(), PAGE.get());
         let first = self.offset.get() % step;
-        let sizes = touched(own, step, first);
+        let sizes = touched(requested, step, first);
         let block = sizes.iter().map(|size| size.block).max().unwrap_or(PAGE);
         let in_order = requests.is_in_order();
         let mut paged = Self { block, ..self.clone() }.with(|settings| {

@@ -95,11 +95,11 @@ impl DataPlan {
         seed: u64,
     ) -> Result<Opened, DataError> {
         let mut made = CreatedFiles::default();
-        let own = take(path, image.as_ref(), &mut made)?;
+        let file = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let inode = own.metadata().map_err(fail("looked at"))?.ino();
-        let PreviousState { journal, content, is_gone } = self.former(path, &own, &mut made)?;
+        let inode = file.metadata().map_err(fail("looked at"))?.ino();
+        let PreviousState { journal, content, is_gone } = self.former(path, &file, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
         let mut notes = Vec::new();
         if is_gone {
@@ -112,7 +112,7 @@ impl DataPlan {
             self.check_former(path, content, over.as_ref())?;
             notes = left_by(content);
         }
-        let mut backing = Backing::file(own, self.size).map_err(fail("made as long"))?;
+        let mut backing = Backing::file(file, self.size).map_err(fail("made as long"))?;
         if let Some(image) = image {
             let path = companion::path(path, ".map");
             let map = self.map(&path, content.is_some(), &mut made)?;

@@ -59,9 +59,9 @@ impl Mount {
         config.n_threads = Some(file.threads());
         let mounted = fuser::spawn_mount(file, point.path(), &config);
         let session = mounted.map_err(|error| MountError::of_mount(path, error))?;
-        let own = point.path().to_owned();
+        let path_of_mount = point.path().to_owned();
         let undone = undo::later(move || {
-            let _ = mount_point::unmount(&own);
+            let _ = mount_point::unmount(&path_of_mount);
         });
         Ok((Self { session: Some(session), point, ended, undone }, note))
     }

@@ -75,15 +75,17 @@ impl MountPoint {
         let system = |error| MountError::System { path: path.to_owned(), error };
         let refused =
             |reason: &str| MountError::Refused { path: path.to_owned(), reason: reason.to_owned() };
-        let own = absolute(path).map_err(system)?;
+        let full_path = absolute(path).map_err(system)?;
         let mut note = None;
-        match is_served(&own) {
+        match is_served(&full_path) {
             Some(false) => {
                 return Err(refused("the path is already a mount point"));
             }
-            Some(true) if !is_dead(&own) => return Err(refused("another server has it mounted")),
+            Some(true) if !is_dead(&full_path) => {
+                return Err(refused("another server has it mounted"));
+            }
             Some(true) => {
-                unmount(&own).map_err(system)?;
+                unmount(&full_path).map_err(system)?;
                 note = Some(format!(
                     "{}: its last server did not shut down cleanly and left its mount behind",
                     path.display()
@@ -91,13 +93,13 @@ impl MountPoint {
             }
             None => {}
         }
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&own);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&full_path);
         let is_made = match made {
             Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(system(error)),
         };
-        let there = fs::symlink_metadata(&own).map_err(system)?;
+        let there = fs::symlink_metadata(&full_path).map_err(system)?;
         if !there.is_file() {
             return Err(refused(
                 "only an empty file can be the mount point, and this is not a file",
@@ -111,7 +113,7 @@ impl MountPoint {
         if there.uid() != rustix::process::geteuid().as_raw() {
             return Err(refused("only your own file can be mounted over"));
         }
-        Ok((Self { path: own, is_made }, note))
+        Ok((Self { path: full_path, is_made }, note))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -142,8 +144,8 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
     }
     let note =
         format!("{cleared} disk servers did not shut down cleanly and left their mounts behind");
-    let own = Path::new(DISKS).join(std::process::id().to_string());
-    Ok((own, (cleared > 0).then_some(note)))
+    let full_path = Path::new(DISKS).join(std::process::id().to_string());
+    Ok((full_path, (cleared > 0).then_some(note)))
 }
 
 /// Returns the absolute form of `path`, with the links of its folder resolved and its own name unchanged.

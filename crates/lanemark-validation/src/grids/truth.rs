@@ -189,12 +189,12 @@ impl Truth {
             let samples = test.samples.iter().map(|sample| {
                 let factor = (NOISE * normal(rng)).exp();
                 let elapsed = sample.elapsed.picoseconds() as f64 * factor;
-                let own = 1e3 * (busy.as_microseconds() + wake) * (NOISE * normal(rng)).exp();
+                let busy_ns = 1e3 * (busy.as_microseconds() + wake) * (NOISE * normal(rng)).exp();
                 Sample {
                     elapsed: Duration::from_picoseconds(elapsed as u64),
                     cpu: Some(CpuUse {
-                        user_ns_per_request: 0.3 * own,
-                        system_ns_per_request: 0.7 * own,
+                        user_ns_per_request: 0.3 * busy_ns,
+                        system_ns_per_request: 0.7 * busy_ns,
                     }),
                     path: None,
                     ..sample.clone()

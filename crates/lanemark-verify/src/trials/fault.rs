@@ -112,9 +112,9 @@ impl Fault<'_> {
 
     /// Replaces the content of a unit; returns false if the content is the same.
     fn put(&mut self, unit: u32, bytes: &[u8]) -> bool {
-        let own = self.bytes(unit);
-        let differs = own != bytes;
-        own.copy_from_slice(bytes);
+        let current = self.bytes(unit);
+        let differs = current != bytes;
+        current.copy_from_slice(bytes);
         if differs {
             self.units.push(unit);
         }
@@ -257,10 +257,10 @@ impl Fault<'_> {
                 continue;
             }
             let kept = 1 + self.rng.below(sectors as u64 - 1) as usize;
-            let own = self.bytes(unit).to_vec();
+            let current = self.bytes(unit).to_vec();
             let range = if self.rng.chance(0.5) { 0..kept } else { sectors - kept..sectors };
             let range = range.start * SECTOR..range.end * SECTOR;
-            bytes[range.clone()].copy_from_slice(&own[range]);
+            bytes[range.clone()].copy_from_slice(&current[range]);
             if self.put(unit, &bytes) {
                 return Some(vec![DamageKind::Torn]);
             }

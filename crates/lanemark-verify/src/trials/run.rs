@@ -212,24 +212,24 @@ impl Run {
     /// Lets the device answer some request of a thread.
     fn answer(&mut self, thread: usize) {
         let Self { device, threads, rng, answered, changes, .. } = self;
-        let own = &mut threads[thread];
-        if !own.flushes.is_empty() && (own.outstanding.is_empty() || rng.chance(0.5)) {
-            let (generation, covered) = own.flushes.swap_remove(0);
+        let state = &mut threads[thread];
+        if !state.flushes.is_empty() && (state.outstanding.is_empty() || rng.chance(0.5)) {
+            let (generation, covered) = state.flushes.swap_remove(0);
             device.keep(&|generation| covered.contains(&generation));
-            own.answers.push((RecordKind::Acknowledged, generation));
+            state.answers.push((RecordKind::Acknowledged, generation));
             return;
         }
-        if own.outstanding.is_empty() {
+        if state.outstanding.is_empty() {
             return;
         }
-        let chosen = rng.below(own.outstanding.len() as u64) as usize;
-        let Some(&generation) = own.outstanding.iter().nth(chosen) else { return };
-        own.outstanding.remove(&generation);
+        let chosen = rng.below(state.outstanding.len() as u64) as usize;
+        let Some(&generation) = state.outstanding.iter().nth(chosen) else { return };
+        state.outstanding.remove(&generation);
         let index =
             device.under_way.iter().position(|change| change.generation == generation).unwrap();
         if rng.chance(0.01) {
             device.give_up(index);
-            own.answers.push((RecordKind::Failed, generation));
+            state.answers.push((RecordKind::Failed, generation));
             return;
         }
         device.complete(index, rng);
@@ -237,7 +237,7 @@ impl Run {
         if changes[&generation].durable {
             device.keep(&|change| change == generation);
         }
-        own.answers.push((RecordKind::Acknowledged, generation));
+        state.answers.push((RecordKind::Acknowledged, generation));
     }
 
     /// Records the answers that a thread received.
