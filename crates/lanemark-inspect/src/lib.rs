@@ -32,6 +32,7 @@ mod inspect;
 mod locate;
 mod lspci;
 mod nvme;
+mod path;
 mod pci;
 mod pcie_config;
 mod rate;
@@ -41,7 +42,6 @@ mod sysfs;
 mod target;
 mod usb;
 mod value;
-mod path;
 
 pub use ceiling::{ceilings, hardware};
 pub use error::InspectError;

@@ -240,7 +240,7 @@ fn an_unusable_text_is_refused_with_a_remedy() {
         assert!(hint_text.contains(hint), "{text}: {hint_text}");
     }
     assert!(
-        hint_text(&tree.lines().map(|line| format!("> {line}\n")).collect::<String>())
+        findings(&tree.lines().map(|line| format!("> {line}\n")).collect::<String>())
             .contains("SSD Y")
     );
 }

@@ -17,7 +17,6 @@
 //! disk and accepts no file name from a page.
 
 pub mod answer;
-pub mod request;
 pub mod command;
 pub mod curve;
 pub mod fault_report;
@@ -27,6 +26,7 @@ pub mod guard;
 pub mod jobs;
 pub mod listing;
 pub mod machine;
+pub mod request;
 pub mod result_file;
 pub mod routes;
 pub mod saved;
