@@ -204,7 +204,7 @@ impl TestBuilder {
     /// Sets the alignment of every request's offset within the span; the default is the block.
     pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
         self.set("alignment", alignment, |builder, alignment| {
-            builder.requests.alignment = alignment
+            builder.requests.alignment = alignment;
         })
     }
 
