@@ -148,7 +148,7 @@ fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain(
         (evidence.machine, evidence.others) = (Some((3.9, 4)), Some((3.1, 0.25)));
     };
     for spoil in [(|_| ()) as fn(&mut TestEvidence), slow_file_system, |evidence| {
-        evidence.deeper = Some((1, 1.9))
+        evidence.deeper = Some((1, 1.9));
     }] {
         let mut evidence = drive();
         spoil(&mut evidence);
