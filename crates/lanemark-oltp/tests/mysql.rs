@@ -14,9 +14,9 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::keep;
 use lanemark_oltp::{Database, OltpError, TransactionKind};
 
-mod common;
 mod damage;
-use common::{STOP, assert_consistent, load_into, running};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 

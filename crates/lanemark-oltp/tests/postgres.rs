@@ -15,9 +15,9 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 use lanemark_schema::result::{Counter, TransactionsUse, WaitClass};
 
-mod common;
 mod damage;
-use common::{STOP, assert_consistent, load_into, running};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 

@@ -14,9 +14,9 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
 use lanemark_schema::result::Counter;
 
-mod common;
 mod damage;
-use common::{STOP, assert_consistent, load_into};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 
@@ -35,7 +35,7 @@ fn running(users: u32) -> RunOptions {
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
         clock: Clock::Wall,
-        ..common::running(users)
+        ..fixture::running(users)
     }
 }
 
