@@ -12,8 +12,11 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(first) = bytes.first_chunk() {
         let _ = calendar::read(*first);
     }
-    if let Ok((asked, (offset, length))) = block::read(bytes, 16, 4096, SIZE) {
-        assert!(matches!(asked, BlockRequest::Flush | BlockRequest::Identity) || offset + length <= SIZE);
+    if let Ok((request, (offset, length))) = block::read(bytes, 16, 4096, SIZE) {
+        assert!(
+            matches!(request, BlockRequest::Flush | BlockRequest::Identity)
+                || offset + length <= SIZE
+        );
     }
     let mut rest = bytes;
     while let Some((header, after)) = rest.split_first_chunk::<HEADER>() {

@@ -114,7 +114,7 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
     let mut unexplained = 0;
     for &number in &survivors {
         let site = &tree.sites[number];
-        let key = (site.file.display().to_string(), site.told());
+        let key = (site.file.display().to_string(), site.description());
         let reason = reasons.get(&key).map_or("", String::as_str);
         unexplained += usize::from(reason.is_empty());
         println!("  {}:{}  {}  {reason}", key.0, site.line, key.1);

@@ -21,7 +21,7 @@ pub struct Site {
     /// The line, counted from one.
     pub line: usize,
     /// The bytes that are replaced.
-    pub place: Range<usize>,
+    pub range: Range<usize>,
     /// The text there.
     pub before: String,
     /// The replacement text.
@@ -42,7 +42,7 @@ pub enum Kind {
 
 impl Site {
     /// The change in a line, `a < b -> a <= b`.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let short = |text: &str| -> String {
             let words: Vec<&str> = text.split_whitespace().collect();
             words.join(" ").chars().take(100).collect()
@@ -127,9 +127,9 @@ impl Finder<'_> {
         self.push(span.byte_range(), span.start().line, after, Kind::Expression);
     }
 
-    fn push(&mut self, place: Range<usize>, line: usize, after: String, kind: Kind) {
-        let (file, before) = (self.file.clone(), self.text[place.clone()].to_owned());
-        self.sites.push(Site { file, line, place, before, after, kind });
+    fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: Kind) {
+        let (file, before) = (self.file.clone(), self.text[range.clone()].to_owned());
+        self.sites.push(Site { file, line, range, before, after, kind });
     }
 
     /// A function that returns each fixed value of its type at once.

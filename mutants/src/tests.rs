@@ -44,7 +44,7 @@ pub enum Kind {
 pub struct Test {
     pub program: usize,
     pub name: String,
-    pub took: Duration,
+    pub time: Duration,
     /// Numbers of the switches, counted from one.
     pub meets: BTreeSet<usize>,
 }
@@ -57,7 +57,7 @@ pub struct Suite {
 
 /// The end of a run of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum Outcome {
     Passed,
     Failed,
     TimedOut,
@@ -126,17 +126,17 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let ended = run(&programs[*program], &[name.as_str()], limit, |command| {
             command.env("LANEMARK_MUTANT_MET", &met);
         });
-        let took = began.elapsed();
+        let time = began.elapsed();
         let text = fs::read_to_string(&met).unwrap_or_default();
         let meets: BTreeSet<usize> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        if ended == Ended::Passed && !meets.is_empty() {
-            let test = Test { program: *program, name: name.clone(), took, meets };
+        if ended == Outcome::Passed && !meets.is_empty() {
+            let test = Test { program: *program, name: name.clone(), time, meets };
             tests.lock().unwrap_or_else(|error| error.into_inner()).push(test);
         }
     });
     let mut tests = tests.into_inner().unwrap_or_else(|error| error.into_inner());
     tests.sort_by(|one, two| {
-        let order = |test: &Test| (programs[test.program].kind == Kind::Golden, test.took);
+        let order = |test: &Test| (programs[test.program].kind == Kind::Golden, test.time);
         order(one).cmp(&order(two)).then_with(|| one.name.cmp(&two.name))
     });
     Ok(Suite { programs, tests })
@@ -182,7 +182,7 @@ pub fn run(
     names: &[&str],
     limit: Duration,
     set: impl FnOnce(&mut Command),
-) -> Ended {
+) -> Outcome {
     let mut command = Command::new(&program.path);
     match program.kind {
         Kind::Rust | Kind::Golden => {
@@ -204,18 +204,18 @@ pub fn run(
         .stderr(Stdio::null())
         .process_group(0);
     set(&mut command);
-    let Ok(mut child) = command.spawn() else { return Ended::Failed };
+    let Ok(mut child) = command.spawn() else { return Outcome::Failed };
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ended::Passed,
-            Ok(Some(_)) | Err(_) => return Ended::Failed,
+            Ok(Some(status)) if status.success() => return Outcome::Passed,
+            Ok(Some(_)) | Err(_) => return Outcome::Failed,
             Ok(None) if began.elapsed() > limit => {
                 let group = format!("-{}", child.id());
                 let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
                 let _ = child.wait();
-                return Ended::TimedOut;
+                return Outcome::TimedOut;
             }
             Ok(None) => std::thread::sleep(pause),
         }

@@ -51,8 +51,8 @@ impl Tree {
         for site in sites {
             let apart = |other: &Site| {
                 other.file != site.file
-                    || other.place.end <= site.place.start
-                    || site.place.end <= other.place.start && site.place != other.place
+                    || other.range.end <= site.range.start
+                    || site.range.end <= other.range.start && site.range != other.range
             };
             if tree.sites.iter().all(apart) {
                 let path = root.join(&site.file);
@@ -86,16 +86,16 @@ impl Tree {
         let switch = self.copy.join("switch.rs");
         let mut all = BTreeMap::new();
         for (file, original) in &self.originals {
-            let mut own: Vec<(usize, &Site)> =
+            let mut sites: Vec<(usize, &Site)> =
                 self.sites.iter().enumerate().filter(|(_, site)| site.file == *file).collect();
-            own.sort_by_key(|(_, site)| site.place.start);
-            let (mut text, mut at, mut places) = (String::new(), 0, Vec::new());
-            for (number, site) in own {
-                text += &original[at..site.place.start];
+            sites.sort_by_key(|(_, site)| site.range.start);
+            let (mut text, mut at, mut ranges) = (String::new(), 0, Vec::new());
+            for (number, site) in sites {
+                text += &original[at..site.range.start];
                 let start = text.len();
                 text += &site.switched(number + 1);
-                places.push((start..text.len(), number));
-                at = site.place.end;
+                ranges.push((start..text.len(), number));
+                at = site.range.end;
             }
             text += &original[at..];
             if file.ends_with("src/lib.rs") || file.ends_with("src/main.rs") {
@@ -106,7 +106,7 @@ impl Tree {
             if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
                 fs::write(&path, text).map_err(|error| error.to_string())?;
             }
-            all.insert(file.clone(), places);
+            all.insert(file.clone(), ranges);
         }
         Ok(all)
     }
@@ -116,7 +116,7 @@ impl Tree {
         // Tests enable additional features and take much longer: they are built when all other code compiles.
         let mut with_tests = false;
         for _ in 0..ROUNDS {
-            let places = self.write()?;
+            let ranges = self.write()?;
             let errors = self.errors(with_tests)?;
             if errors.is_empty() {
                 if with_tests && self.sites.len() <= count {
@@ -127,13 +127,17 @@ impl Tree {
                 continue;
             }
             let mut wrong = BTreeSet::new();
-            for (file, place) in &errors {
-                let Some(own) = places.get(file).filter(|own| !own.is_empty()) else { continue };
+            for (file, error) in &errors {
+                let Some(ranges_of_file) =
+                    ranges.get(file).filter(|ranges_of_file| !ranges_of_file.is_empty())
+                else {
+                    continue;
+                };
                 // An error outside all changes belongs to the next change.
                 let away = |range: &Range<usize>| {
-                    place.start.saturating_sub(range.end) + range.start.saturating_sub(place.end)
+                    error.start.saturating_sub(range.end) + range.start.saturating_sub(error.end)
                 };
-                let nearest = own.iter().min_by_key(|(range, _)| away(range));
+                let nearest = ranges_of_file.iter().min_by_key(|(range, _)| away(range));
                 wrong.extend(nearest.map(|(_, number)| *number));
             }
             if wrong.is_empty() {
@@ -149,7 +153,7 @@ impl Tree {
     }
 
     /// Returns the locations of code that the compiler rejects.
-    fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, Place)>, String> {
+    fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, ByteRange)>, String> {
         let mut errors = BTreeSet::new();
         let mut arguments =
             vec!["check", "--workspace", "--all-features", "--lib", "--bins", "--keep-going"];
@@ -165,8 +169,8 @@ impl Tree {
                 if span["is_primary"] == true {
                     let file = span["file_name"].as_str().unwrap_or_default();
                     let end = |key: &str| span[key].as_u64().unwrap_or(0) as usize;
-                    let place = Place { start: end("byte_start"), end: end("byte_end") };
-                    errors.insert((PathBuf::from(file), place));
+                    let range = ByteRange { start: end("byte_start"), end: end("byte_end") };
+                    errors.insert((PathBuf::from(file), range));
                 }
             }
         }
@@ -193,8 +197,8 @@ impl Tree {
         let text = String::from_utf8_lossy(&output.stdout);
         let messages: Vec<Value> =
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let told = messages.iter().any(|message| message["message"]["level"] == "error");
-        if !output.status.success() && !told {
+        let is_reported = messages.iter().any(|message| message["message"]["level"] == "error");
+        if !output.status.success() && !is_reported {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
         Ok(messages)
@@ -203,7 +207,7 @@ impl Tree {
 
 /// A part of a file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct ByteRange {
     start: usize,
     end: usize,
 }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::tests::{Ended, Kind, Suite, Test, in_parallel, run};
+use crate::tests::{Kind, Outcome, Suite, Test, in_parallel, run};
 use crate::tree::Tree;
 
 /// Time of tests that run in one process, and their number.
@@ -30,7 +30,7 @@ pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<Verdict> {
             // An interrupted run has printed its results.
             let site = &tree.sites[number];
             let how = if verdict == Verdict::OnlyGolden { "only by digits" } else { "not noticed" };
-            println!("  {how}: {}:{}  {}", site.file.display(), site.line, site.told());
+            println!("  {how}: {}:{}  {}", site.file.display(), site.line, site.description());
         }
         verdicts.lock().unwrap_or_else(|error| error.into_inner())[number] = verdict;
     });
@@ -57,20 +57,20 @@ fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
             return false;
         }
         // The quickest test, with other tests of its program.
-        let (program, mut took, mut names) = (first.program, Duration::ZERO, Vec::new());
+        let (program, mut time, mut names) = (first.program, Duration::ZERO, Vec::new());
         left.retain(|test| {
             let fits = names.is_empty()
                 || test.program == program
                     && names.len() < TOGETHER_MOST
-                    && took + test.took < TOGETHER;
+                    && time + test.time < TOGETHER;
             if fits {
-                took += test.took;
+                time += test.time;
                 names.push(test.name.as_str());
             }
             !fits
         });
-        spent += took;
-        let limit = Duration::from_secs(10) + 8 * took;
+        spent += time;
+        let limit = Duration::from_secs(10) + 8 * time;
         let once = || {
             run(&suite.programs[program], &names, limit, |command| {
                 command.env("LANEMARK_MUTANT", switch.to_string());
@@ -78,10 +78,10 @@ fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
         };
         // A flaky test that also fails without the change is not counted.
         match once() {
-            Ended::Passed => {}
-            Ended::TimedOut => return true,
-            Ended::Failed if once() != Ended::Passed => return true,
-            Ended::Failed => {}
+            Outcome::Passed => {}
+            Outcome::TimedOut => return true,
+            Outcome::Failed if once() != Outcome::Passed => return true,
+            Outcome::Failed => {}
         }
     }
     false

@@ -165,7 +165,7 @@ class Fit:
 
 def inspect(target: str | None, sysfs: Path) -> Answer: ...
 def what_if(
-    source: str, asked: WhatIfOptions, library: Library, threads: int | None, on_progress: Progress | None = None
+    source: str, options: WhatIfOptions, library: Library, threads: int | None, on_progress: Progress | None = None
 ) -> Answer: ...
 def fit(
     runs: list[tuple[str, Run]],
@@ -179,7 +179,7 @@ def fit(
     command: list[str],
 ) -> Fit: ...
 def bench(
-    path: Path, workload: Workload, asked: Measure, command: list[str], on_progress: Progress | None = None
+    path: Path, workload: Workload, options: Measure, command: list[str], on_progress: Progress | None = None
 ) -> Run: ...
 
 @final

@@ -37,7 +37,7 @@ const CASES: [Case; 8] = [
 
 /// The figures of one run.
 #[derive(Clone, Copy)]
-struct Seen {
+struct RunFigures {
     megabytes: f64,
     mean_us: f64,
     p50_us: f64,
@@ -231,18 +231,19 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         ours.push(lanemark(case, plan));
         fio.push(run_fio(case, plan));
     }
-    let median = |runs: &[Seen], value: fn(&Seen) -> f64| {
+    let median = |runs: &[RunFigures], value: fn(&RunFigures) -> f64| {
         let mut values: Vec<f64> = runs.iter().map(value).collect();
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    let rates: Vec<f64> = fio.iter().map(|seen| seen.megabytes).collect();
+    let rates: Vec<f64> = fio.iter().map(|figures| figures.megabytes).collect();
     let (low, high) = (
         rates.iter().copied().fold(f64::INFINITY, f64::min),
         rates.iter().copied().fold(0.0, f64::max),
     );
-    let (theirs, own) = (median(&fio, |seen| seen.megabytes), median(&ours, |seen| seen.megabytes));
-    let both = |value: fn(&Seen) -> f64, digits: usize| {
+    let (theirs, own) =
+        (median(&fio, |figures| figures.megabytes), median(&ours, |figures| figures.megabytes));
+    let both = |value: fn(&RunFigures) -> f64, digits: usize| {
         format!("{:.digits$} : {:.digits$}", median(&fio, value), median(&ours, value))
     };
     println!(
@@ -252,15 +253,15 @@ fn compare(case: &Case, plan: &Plan) -> bool {
         format!("{low:.1} – {high:.1}"),
         own,
         own / theirs,
-        both(|seen| seen.mean_us, 1),
-        both(|seen| seen.p50_us, 1),
-        both(|seen| seen.p99_us, 1),
-        both(|seen| seen.cpu_us, 2),
+        both(|figures| figures.mean_us, 1),
+        both(|figures| figures.p50_us, 1),
+        both(|figures| figures.p99_us, 1),
+        both(|figures| figures.cpu_us, 2),
     );
     (low..=high).contains(&own)
 }
 
-fn run_fio(case: &Case, plan: &Plan) -> Seen {
+fn run_fio(case: &Case, plan: &Plan) -> RunFigures {
     let seconds = plan.seconds.trim_end_matches("ms").trim_end_matches('s');
     let runtime = match plan.seconds.ends_with("ms") {
         true => format!("--runtime={seconds}ms"),
@@ -284,7 +285,7 @@ fn run_fio(case: &Case, plan: &Plan) -> Seen {
     let number = |value: &Value| value.as_f64().expect("a number in fio's JSON");
     let runtime_ms = number(&job["job_runtime"]);
     let cpu_share = (number(&job["usr_cpu"]) + number(&job["sys_cpu"])) / 100.0;
-    Seen {
+    RunFigures {
         megabytes: number(&direction["bw_bytes"]) / 1e6,
         mean_us: number(&direction["lat_ns"]["mean"]) / 1e3,
         p50_us: number(&direction["clat_ns"]["percentile"]["50.000000"]) / 1e3,
@@ -293,7 +294,7 @@ fn run_fio(case: &Case, plan: &Plan) -> Seen {
     }
 }
 
-fn lanemark(case: &Case, plan: &Plan) -> Seen {
+fn lanemark(case: &Case, plan: &Plan) -> RunFigures {
     let file = plan.file.to_str().expect("the path is text");
     let results = tempfile::tempdir().expect("a temporary folder");
     let saved = results.path().join("agreement.json");
@@ -320,7 +321,7 @@ fn lanemark(case: &Case, plan: &Plan) -> Seen {
     // The percentile is absent if there are too few requests.
     let percentile =
         |name: &str| latency["latency"]["percentiles_ns"][name].as_f64().unwrap_or(f64::NAN) / 1e3;
-    Seen {
+    RunFigures {
         p50_us: percentile("50.0000"),
         p99_us: percentile("99.0000"),
         megabytes: number(&test["throughput_bytes_per_second"]["value"]) / 1e6,

@@ -118,13 +118,15 @@ struct Done {
     bytes: f64,
 }
 
-/// Runs a program to its end. `asked` is the number of bytes if the medium is a file, which lacks a byte counter.
-fn done(command: &mut Command, medium: &Path, asked: u64) -> Done {
+/// Runs a program to its end. `requested_bytes` is the number of bytes if the medium is a file, which lacks a byte
+/// counter.
+fn done(command: &mut Command, medium: &Path, requested_bytes: u64) -> Done {
     let (bytes, seconds) = (bytes_of(medium), of_children());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
     let seconds = of_children() - seconds;
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let counted = bytes.zip(bytes_of(medium)).map_or(asked, |(before, after)| after - before);
+    let counted =
+        bytes.zip(bytes_of(medium)).map_or(requested_bytes, |(before, after)| after - before);
     Done { seconds, bytes: counted as f64 }
 }
 
@@ -217,7 +219,7 @@ fn ratio(ours: &[f64], others: &[f64]) -> String {
 }
 
 /// The minimum and the median of some costs, in µs.
-fn told(mut costs: Vec<f64>) -> String {
+fn least_and_median(mut costs: Vec<f64>) -> String {
     costs.sort_by(f64::total_cmp);
     match costs.len() {
         0 => "–".to_owned(),
@@ -227,8 +229,8 @@ fn told(mut costs: Vec<f64>) -> String {
 
 fn main() {
     let full = std::env::args().any(|arg| arg == "--bench");
-    let asked = std::env::var("LANEMARK_ENGINE_ROUNDS").ok().and_then(|text| text.parse().ok());
-    let rounds = if full { asked.unwrap_or(7) } else { 1 };
+    let requested = std::env::var("LANEMARK_ENGINE_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let rounds = if full { requested.unwrap_or(7) } else { 1 };
     let has_fio = Command::new("fio").arg("--version").output().is_ok();
     let raw_program = std::env::var("LANEMARK_RAW_IO_URING").ok();
     let medium = Medium::new(64);
@@ -272,9 +274,9 @@ fn main() {
         println!(
             "{:<26}{:>17}{:>17}{:>17}{beside_fio:>8}{beside_raw:>8}   {}",
             case.name,
-            told(ours),
-            told(theirs),
-            told(bare),
+            least_and_median(ours),
+            least_and_median(theirs),
+            least_and_median(bare),
             case.target
         );
     }
@@ -309,8 +311,9 @@ fn start_up(medium: &Path, folder: &Path, rounds: usize) {
         .arg(folder.join("many.json"))
         .stdout(Stdio::null())
         .output();
-    let told = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-    let peak = told.ok().and_then(|told| told.lines().last()?.trim().parse::<f64>().ok());
+    let messages = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+    let peak =
+        messages.ok().and_then(|messages| messages.lines().last()?.trim().parse::<f64>().ok());
     match peak {
         Some(kibi) => println!("memory at 8 threads x QD128 of 4 KiB: {:.1} MiB", kibi / 1024.0),
         None => println!("memory: GNU time is not installed"),

@@ -97,7 +97,7 @@ fn text(path: &Path) -> &str {
 }
 
 /// Formats the median of some figures with their minimum and maximum.
-fn told(figures: &[f64], digits: usize) -> String {
+fn median_and_range(figures: &[f64], digits: usize) -> String {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
     match (sorted.first(), sorted.last()) {
@@ -112,7 +112,7 @@ fn told(figures: &[f64], digits: usize) -> String {
 /// Returns the ratios of figures that were measured in succession.
 fn ratios(ours: &[f64], others: &[f64]) -> String {
     let ratios: Vec<f64> = ours.iter().zip(others).map(|(own, other)| own / other).collect();
-    told(&ratios, 2)
+    median_and_range(&ratios, 2)
 }
 
 impl Bench {
@@ -264,9 +264,9 @@ impl Bench {
                 let ends: Vec<f64> = whole(times).iter().map(|one| one / 1e3).collect();
                 println!(
                     "  {name:<10}{:>24}{:>26} MB/s; with keys and indexes {}",
-                    told(&thousands, 0),
-                    told(&megabytes, 1),
-                    told(&ends, 0)
+                    median_and_range(&thousands, 0),
+                    median_and_range(&megabytes, 1),
+                    median_and_range(&ends, 0)
                 );
             }
             println!(
@@ -361,8 +361,8 @@ impl Bench {
         for (name, found) in [("lanemark", &ours), ("procedures", &called), ("go-tpc", &theirs)] {
             println!(
                 "  {name:<10}{:>26} us of processor time, {:>28} tpm",
-                told(&costs(found), 1),
-                told(&rates(found), 0)
+                median_and_range(&costs(found), 1),
+                median_and_range(&rates(found), 0)
             );
         }
         println!(
@@ -391,9 +391,9 @@ fn main() {
         println!("skipped: PostgreSQL is not installed (package postgresql)");
         return;
     };
-    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
-    let rounds = asked("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
-    let warehouses = asked("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
+    let variable = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let rounds = variable("LANEMARK_OLTP_ROUNDS").map_or(5, |rounds| rounds as usize);
+    let warehouses = variable("LANEMARK_OLTP_WAREHOUSES").map_or(2, i64::from);
     let scale = |warehouses, divisor| Scale { warehouses, divisor, seed: 1 };
     let extent = match full {
         true => {

@@ -100,13 +100,13 @@ enum At {
 
 /// Requests a second and the percentiles 50 and 99 of their latency in µs.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Figures {
     iops: f64,
     p50: f64,
     p99: f64,
 }
 
-fn fio(at: &At, way: &str, block: &str, depth: u32, more: &[&str]) -> Seen {
+fn fio(at: &At, mode: &str, block: &str, depth: u32, more: &[&str]) -> Figures {
     let mut words = match at {
         At::Socket(path) => {
             vec!["--ioengine=nbd".into(), format!("--uri=nbd+unix:///?socket={}", path.display())]
@@ -118,16 +118,16 @@ fn fio(at: &At, way: &str, block: &str, depth: u32, more: &[&str]) -> Seen {
         ],
     };
     words.extend(["--name=one", "--size=1g", "--output-format=json"].map(String::from));
-    words.extend([format!("--rw={way}"), format!("--bs={block}"), format!("--iodepth={depth}")]);
+    words.extend([format!("--rw={mode}"), format!("--bs={block}"), format!("--iodepth={depth}")]);
     words.extend(more.iter().map(|word| (*word).to_owned()));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let told = tool("fio", &words).unwrap();
+    let output = tool("fio", &words).unwrap();
     // The engine prints another line first.
-    let told: Value = serde_json::from_str(&told[told.find('{').unwrap()..]).unwrap();
-    let side = if way.contains("read") { "read" } else { "write" };
-    let side = &told["jobs"][0][side];
+    let output: Value = serde_json::from_str(&output[output.find('{').unwrap()..]).unwrap();
+    let side = if mode.contains("read") { "read" } else { "write" };
+    let side = &output["jobs"][0][side];
     let at = |key: &str| side["clat_ns"]["percentile"][key].as_f64().unwrap_or(0.0) / 1e3;
-    Seen { iops: side["iops"].as_f64().unwrap(), p50: at("50.000000"), p99: at("99.000000") }
+    Figures { iops: side["iops"].as_f64().unwrap(), p50: at("50.000000"), p99: at("99.000000") }
 }
 
 fn middle(mut values: Vec<f64>) -> f64 {
@@ -143,27 +143,27 @@ fn without_latency(rounds: usize, runtime: &str) {
     let (own, file) = (folder.path().join("own"), folder.path().join("file"));
     let null = folder.path().join("null");
     let qemu = Server::qemu(&null);
-    let mut ways = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
-    ways.extend(qemu.as_ref().map(|_| At::File(null)));
-    for way in &ways[..2] {
-        fio(way, "write", "1m", 4, &[]);
+    let mut targets = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
+    targets.extend(qemu.as_ref().map(|_| At::File(null)));
+    for target in &targets[..2] {
+        fio(target, "write", "1m", 4, &[]);
     }
     println!("requests a second, the middle of {rounds}; the ratio is of one round, its middle");
     let head = ["lanemark", "nbdkit", "ratio", "p50 us", "p50 us", "FUSE", "QEMU null"];
     println!("{:<24}{}", "", head.map(|name| format!("{name:>11}")).concat());
-    for (name, way, block, depth) in CASES {
-        let mut seen: [Vec<Seen>; 4] = Default::default();
+    for (name, mode, block, depth) in CASES {
+        let mut results: [Vec<Figures>; 4] = Default::default();
         for _ in 0..rounds {
-            for (at, seen) in ways.iter().zip(&mut seen) {
-                seen.push(fio(at, way, block, depth, &["--time_based", runtime]));
+            for (at, results) in targets.iter().zip(&mut results) {
+                results.push(fio(at, mode, block, depth, &["--time_based", runtime]));
             }
         }
-        let iops = |at: usize| middle(seen[at].iter().map(|one| one.iops).collect());
-        let p50 = |at: usize| middle(seen[at].iter().map(|one| one.p50).collect());
-        let pairs = seen[0].iter().zip(&seen[1]);
+        let iops = |at: usize| middle(results[at].iter().map(|result| result.iops).collect());
+        let p50 = |at: usize| middle(results[at].iter().map(|result| result.p50).collect());
+        let pairs = results[0].iter().zip(&results[1]);
         let ratio = middle(pairs.map(|(own, other)| own.iops / other.iops).collect());
         let (own, other, file) = (iops(0), iops(1), iops(2));
-        let null = if ways.len() > 3 { format!("{:.0}", iops(3)) } else { "-".to_owned() };
+        let null = if targets.len() > 3 { format!("{:.0}", iops(3)) } else { "-".to_owned() };
         let (own_us, other_us) = (p50(0), p50(1));
         println!(
             "{name:<24}{own:>11.0}{other:>11.0}{ratio:>11.2}{own_us:>11.1}{other_us:>11.1}{file:>11.0}{null:>11}"
@@ -182,7 +182,7 @@ fn delivered(depths: &[u32], runtime: &str) {
         let server = Server::lanemark(folder.path(), &arguments);
         let at = At::Socket(folder.path().join("own"));
         let rate = format!("--rate_iops={RATE}");
-        let seen = fio(&at, "randread", "4k", depth, &["--time_based", runtime, &rate]);
+        let figures = fio(&at, "randread", "4k", depth, &["--time_based", runtime, &rate]);
         drop(server);
         let result = fs::read(folder.path().join("result.json")).unwrap();
         let saved: RunResult = serde_json::from_slice(&result).unwrap();
@@ -195,7 +195,7 @@ fn delivered(depths: &[u32], runtime: &str) {
         let ([model_50, model_99], [own_50, own_99]) =
             (us(&sample["reads"]), us(&sample["live"]["reads"]));
         let live = saved.tests[0].samples[0].live.as_ref().unwrap();
-        let Seen { iops, p50, p99 } = seen;
+        let Figures { iops, p50, p99 } = figures;
         println!(
             "{depth:<10}{iops:>10.0}{model_50:>10.1}{model_99:>10.1}{own_50:>10.1}{own_99:>10.1}{p50:>10.1}{p99:>10.1}{:>10}",
             live.verdict().word()
@@ -232,17 +232,17 @@ fn as_simulated(runtime: &str) {
         assert!(sim.output().unwrap().status.success());
         let simulated = fs::read(folder.path().join("sim.json")).unwrap();
         let simulated: Value = serde_json::from_slice(&simulated).unwrap();
-        for (test, way, block, depth) in TESTS {
+        for (test, mode, block, depth) in TESTS {
             let arguments = ["--size", "1GiB", "--socket", "own", "--time-scale", "10"];
             let server = Server::of(system, folder.path(), &arguments);
             let at = At::Socket(folder.path().join("own"));
-            let seen = fio(&at, way, block, depth, &["--time_based", runtime]).iops * SLOWER;
+            let iops = fio(&at, mode, block, depth, &["--time_based", runtime]).iops * SLOWER;
             drop(server);
             let tests = simulated["tests"].as_array().unwrap();
             let wanted = tests.iter().find(|one| one["test"]["name"] == test).unwrap();
             let wanted = wanted["iops"]["value"].as_f64().unwrap();
-            let apart = 100.0 * (seen / wanted - 1.0);
-            println!("{:<56}{seen:>10.0}{wanted:>10.0}{apart:>+9.1}%", format!("{system} {test}"));
+            let apart = 100.0 * (iops / wanted - 1.0);
+            println!("{:<56}{iops:>10.0}{wanted:>10.0}{apart:>+9.1}%", format!("{system} {test}"));
         }
     }
 }

@@ -495,8 +495,8 @@ pub(crate) enum OnErrorArg {
 }
 
 impl From<OnErrorArg> for OnError {
-    fn from(asked: OnErrorArg) -> Self {
-        match asked {
+    fn from(argument: OnErrorArg) -> Self {
+        match argument {
             OnErrorArg::Stop => Self::Stop,
             OnErrorArg::Continue => Self::Continue,
         }

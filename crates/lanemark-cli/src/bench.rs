@@ -46,11 +46,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
     let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
-    let shown = move |result: &RunResult| {
+    let printer = move |result: &RunResult| {
         formats::shown(result, json, format, Requested { detail, evidence: false })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
-    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
+    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, printer)?;
     let mut served = ServedMeasurement::find(&args.path, args.served.as_deref())?;
 
     let bench = Bench {

@@ -92,8 +92,8 @@ impl Recorded {
     ) -> Result<impl Iterator<Item = Arrival> + Send, Failure> {
         let end = self.workload.tests[0].span;
         let longest = self.workload.tests[0].block;
-        let fits = move |one: &Arrival| {
-            one.access.length <= longest && one.access.offset + one.access.length <= end
+        let fits = move |arrival: &Arrival| {
+            arrival.access.length <= longest && arrival.access.offset + arrival.access.length <= end
         };
         Ok(self.read(path)?.map_while(Result::ok).take_while(fits))
     }
@@ -157,8 +157,8 @@ impl Recorded {
 fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {
-        let places = (end - length) / SECTOR.get() + 1;
-        let sector = arrival.access.offset.get() / SECTOR.get() % places;
+        let positions = (end - length) / SECTOR.get() + 1;
+        let sector = arrival.access.offset.get() / SECTOR.get() % positions;
         if arrival.access.offset.get() + length > end {
             arrival.access.offset = SECTOR * sector;
         }

@@ -39,18 +39,18 @@ fn pages(folder: &Path) -> Result<(), Failure> {
     command.build();
     let mut all = Vec::new();
     named(command.disable_help_subcommand(true), "lanemark", &mut all);
-    let place = |(name, command): (String, Command)| {
+    let write_page = |(name, command): (String, Command)| {
         let page = folder.join(format!("{name}.1"));
         Ok((Outlet::open(&page, &MANUAL)?, name, command))
     };
-    let places = all.into_iter().map(place).collect::<Result<Vec<_>, Failure>>()?;
-    for (outlet, name, command) in &places {
+    let pages = all.into_iter().map(write_page).collect::<Result<Vec<_>, Failure>>()?;
+    for (outlet, name, command) in &pages {
         let mut page = Vec::new();
         let man = Man::new(command.clone()).title(name.clone()).section("1").source("Lanemark");
         man.render(&mut page).map_err(|error| fail(&error))?;
         outlet.write(&String::from_utf8_lossy(&page))?;
     }
-    tell!("wrote {} pages to {}", places.len(), folder.display());
+    tell!("wrote {} pages to {}", pages.len(), folder.display());
     Ok(())
 }
 

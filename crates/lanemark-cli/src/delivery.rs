@@ -22,16 +22,16 @@ type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + 
 
 /// The outputs of a result.
 #[derive(Clone)]
-pub(crate) struct Delivery(Arc<Places>);
+pub(crate) struct Delivery(Arc<Outputs>);
 
-struct Places {
+struct Outputs {
     saving: Saving,
     page: Option<Outlet>,
     series: Option<Outlet>,
-    shown: ResultPrinter,
+    printer: ResultPrinter,
     so_far: Mutex<Option<RunResult>>,
     /// Whether a message about failed saving was printed.
-    told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 impl Delivery {
@@ -42,14 +42,15 @@ impl Delivery {
         what: &str,
         started_at: &str,
         over_time: Option<&OverTimeArgs>,
-        shown: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
+        printer: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         let page = Outlet::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
         let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let saving = Saving::open(out, what, started_at)?;
-        let (shown, so_far): (ResultPrinter, _) = (Box::new(shown), Mutex::new(None));
-        let told = AtomicBool::new(false);
-        let delivery = Self(Arc::new(Places { saving, page, series, shown, so_far, told }));
+        let (printer, so_far): (ResultPrinter, _) = (Box::new(printer), Mutex::new(None));
+        let is_reported = AtomicBool::new(false);
+        let delivery =
+            Self(Arc::new(Outputs { saving, page, series, printer, so_far, is_reported }));
         let last = delivery.clone();
         stop::at_end(move || last.deliver_so_far());
         Ok(delivery)
@@ -67,7 +68,7 @@ impl Delivery {
     /// prints the result. Returns the message about the first failure.
     pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
         let failure = self.save(result).err()?;
-        let first = !self.0.told.swap(true, Ordering::Relaxed);
+        let first = !self.0.is_reported.swap(true, Ordering::Relaxed);
         first.then(|| format!("error: {failure}; the run continues"))
     }
 
@@ -85,14 +86,14 @@ impl Delivery {
 
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
         let saved = self.save(result);
-        let Places { saving, page, series, shown, .. } = &*self.0;
+        let Outputs { saving, page, series, printer, .. } = &*self.0;
         let write = |outlet: &Option<Outlet>, text: &dyn Fn() -> String| match outlet {
             Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),
         };
         let series_written = write(series, &|| lanemark_report::series_csv(result));
         let page_written = write(page, &|| lanemark_report::html(None, &[result]));
-        let printed = shown(result).and_then(|text| match text.is_empty() {
+        let printed = printer(result).and_then(|text| match text.is_empty() {
             true => Ok(()),
             false => output::print(&text),
         });

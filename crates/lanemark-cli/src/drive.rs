@@ -65,7 +65,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
 /// Returns the values that follow from the ratings or are assumed, as comments of a drive file.
 fn notes(described: &Described) -> String {
     let mut notes = "\n# Values that the file does not state, with their origin:\n".to_owned();
-    let values = described.values.iter().zip(&described.shown);
+    let values = described.values.iter().zip(&described.rows);
     for (_, value) in values.filter(|(value, _)| value.origin != "sourced") {
         let line = format!("# {} = {}: {}", value.parameter, value.text, value.origin);
         notes += &line.replace(['\n', '\r'], " ");
@@ -89,7 +89,7 @@ struct Described {
     ratings: Vec<RatingMet>,
     values: Vec<Value>,
     #[serde(skip)]
-    shown: Vec<DriveValue>,
+    rows: Vec<DriveValue>,
     #[serde(skip)]
     origins: DriveOrigins,
 }
@@ -118,7 +118,7 @@ fn describe(library: &Library, drive: &str) -> Result<Described, Failure> {
         answer: lanemark_report::drive_answer(&name, &shown(&ratings), origins),
         ratings,
         values: explained.values.iter().map(Value::of).collect(),
-        shown: explained.values.iter().map(library::shown_value).collect(),
+        rows: explained.values.iter().map(library::shown_value).collect(),
         origins,
         name,
     })
@@ -139,7 +139,7 @@ fn print(described: &Described, explain: bool, json: bool) -> Result<Outcome, Fa
         output::print_json(described)?;
         return Ok(Outcome::Done);
     }
-    let Described { name, ratings, shown: values, origins, .. } = described;
+    let Described { name, ratings, rows: values, origins, .. } = described;
     let style = output::style();
     let mut text = lanemark_report::ratings_text(name, &shown(ratings), *origins, REACHED, &style);
     if explain {

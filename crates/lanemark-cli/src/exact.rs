@@ -46,18 +46,18 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let warden = Warden::of(folder.path())?;
     // The warden finds the guest by the files in the folder, and removes the folder after the guest's processes.
     folder.leave_to_another_process();
-    let place = args.data.clone().map_or(DataLocation::Memory, DataLocation::File);
-    let plan = DataPlan { place, over: args.over.clone(), size, overwrite: None };
-    let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
-    told.iter().for_each(|line| tell!("note: {line}"));
+    let location = args.data.clone().map_or(DataLocation::Memory, DataLocation::File);
+    let plan = DataPlan { location, over: args.over.clone(), size, overwrite: None };
+    let Opened { data, notes } = plan.open(cache_of(&spec), args.seed)?;
+    notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("exact-{}", drive.rsplit('/').next().unwrap_or("drive"));
     // Stdout carries the command's output only.
-    let shown = |_: &RunResult| Ok(String::new());
+    let printer = |_: &RunResult| Ok(String::new());
     let out = Destination::of(args.out.as_deref());
-    let delivery = Delivery::open(out, &what, &provenance.started_at, None, shown)?;
+    let delivery = Delivery::open(out, &what, &provenance.started_at, None, printer)?;
     let (seed, silent) = (args.seed, &|time| silent(time));
     let plan = ExactPlan { system: &spec, faults: &planned, data, seed, boot, silent };
     let ended = run_guest(plan, &|| stop::requested(&signal)).map_err(fail)?;
@@ -119,9 +119,9 @@ fn why(ended: &ExactRun) -> Failure {
         Some(status) => format!("its kernel ended with {status}"),
         None => "it did not end".to_owned(),
     });
-    let said = ended.said.trim_end();
-    let said = if said.is_empty() { "nothing".to_owned() } else { format!("\n{said}") };
-    Failure::run(format!("the guest failed: {why}; last output of its kernel: {said}"))
+    let message = ended.last_lines.trim_end();
+    let message = if message.is_empty() { "nothing".to_owned() } else { format!("\n{message}") };
+    Failure::run(format!("the guest failed: {why}; last output of its kernel: {message}"))
 }
 
 fn deliver(

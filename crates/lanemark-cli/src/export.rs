@@ -16,8 +16,8 @@ use crate::output;
 
 pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     let result = results::load_run(&args.result)?;
-    let own = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
-    if matches!(result.target, Target::Database(_)) && !own {
+    let is_own_format = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
+    if matches!(result.target, Target::Database(_)) && !is_own_format {
         let message = "another program's format can't represent database transactions";
         return Err(Failure::input(format!("{}: {message}", args.result))
             .hint("use --output-format table or json"));
@@ -31,8 +31,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         (Some(folder), _) => split(args, &result, folder),
         (None, Some(out)) => {
             refuse_other(out)?;
-            let place = Reserved::with_folders(out)?;
-            write(args, &result, &place)
+            let reserved = Reserved::with_folders(out)?;
+            write(args, &result, &reserved)
         }
         (None, None) => {
             OutputFormat::check_printed(Some(args.output_format))?;
@@ -54,19 +54,19 @@ fn text(args: &ExportArgs, result: &RunResult) -> Result<String, Failure> {
     }
 }
 
-/// Writes a result to `place`.
-fn write(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<Outcome, Failure> {
+/// Writes a result to `reserved`.
+fn write(args: &ExportArgs, result: &RunResult, reserved: &Reserved) -> Result<Outcome, Failure> {
     match args.output_format {
-        OutputFormat::Parquet => parquet(args, result, place)?,
-        _ => place.write(text(args, result)?.as_bytes())?,
+        OutputFormat::Parquet => parquet(args, result, reserved)?,
+        _ => reserved.write(text(args, result)?.as_bytes())?,
     }
-    tell!("wrote {}", place.path().display());
+    tell!("wrote {}", reserved.path().display());
     Ok(Outcome::Done)
 }
 
 #[cfg(feature = "full")]
-fn parquet(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<(), Failure> {
-    crate::parquet_file::write(place, &args.table.unwrap_or(RunTable::Tests).columns(result))
+fn parquet(args: &ExportArgs, result: &RunResult, reserved: &Reserved) -> Result<(), Failure> {
+    crate::parquet_file::write(reserved, &args.table.unwrap_or(RunTable::Tests).columns(result))
 }
 
 #[cfg(not(feature = "full"))]

@@ -64,8 +64,8 @@ mod tests {
             if !is_built {
                 let arguments = format!("lanemark {words}");
                 let arguments: Vec<_> = arguments.split(' ').map(OsString::from).collect();
-                let told = lacking(&arguments).unwrap().to_string();
-                assert!(told.contains("--features"), "{feature}: {told}");
+                let message = lacking(&arguments).unwrap().to_string();
+                assert!(message.contains("--features"), "{feature}: {message}");
             }
         }
         assert!(has("sim") && has("bench --help") && has(""));

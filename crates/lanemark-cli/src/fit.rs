@@ -13,8 +13,8 @@ use crate::{library, output, provenance};
 
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
-    let place = args.host.of_port(&args.platform)?;
-    let Some((platform, port)) = place.rsplit_once(':') else {
+    let full_name = args.host.of_port(&args.platform)?;
+    let Some((platform, port)) = full_name.rsplit_once(':') else {
         let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };

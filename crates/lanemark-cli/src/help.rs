@@ -314,8 +314,8 @@ fn dressed(command: Command, words: &str) -> Command {
 }
 
 fn group(words: &str, option: &str) -> Option<&'static str> {
-    let own = OWN_GROUPS.iter().find(|(known, _)| *known == words);
-    let groups = own.into_iter().flat_map(|(_, groups)| *groups).chain(GROUPS);
+    let own_groups = OWN_GROUPS.iter().find(|(known, _)| *known == words);
+    let groups = own_groups.into_iter().flat_map(|(_, groups)| *groups).chain(GROUPS);
     groups.into_iter().find(|(_, options)| options.contains(&option)).map(|(name, _)| *name)
 }
 

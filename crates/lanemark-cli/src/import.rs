@@ -37,8 +37,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     };
     let results = foreign::results(printed, &supplied)?;
     if results.len() > 1 {
-        let told: Vec<String> = results.iter().map(target).collect();
-        tell!("note: {} targets, one result for each: {}", results.len(), told.join("; "));
+        let names: Vec<String> = results.iter().map(target).collect();
+        tell!("note: {} targets, one result for each: {}", results.len(), names.join("; "));
         if let Destination::Requested(out) = args.save.destination()
             && out.extension().is_some_and(|extension| extension == "json")
         {
@@ -153,6 +153,7 @@ fn deliver(
     }
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
-    let shown = move |result: &RunResult| formats::shown(result, json, None, Requested::default());
-    Delivery::open(args.save.destination(), &what, &started_at, None, shown)?.deliver(&mut result)
+    let printer =
+        move |result: &RunResult| formats::shown(result, json, None, Requested::default());
+    Delivery::open(args.save.destination(), &what, &started_at, None, printer)?.deliver(&mut result)
 }

@@ -56,7 +56,7 @@ fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
 }
 
 /// Reserves the name of a capture, which must not exist.
-fn capture_place(path: &Path) -> Result<Reserved, Failure> {
+fn capture_file(path: &Path) -> Result<Reserved, Failure> {
     if path.extension().is_none_or(|extension| extension != "tar") {
         let message = format!("--capture {}: expected a .tar file", path.display());
         return Err(Failure::input(message));
@@ -70,12 +70,12 @@ fn capture_place(path: &Path) -> Result<Reserved, Failure> {
 
 /// Writes a capture, after checking that an inspection of it shows the same devices.
 fn write_capture(
-    place: &Reserved,
+    reserved: &Reserved,
     captured: std::io::Result<Vec<u8>>,
     target: Option<&str>,
     inspection: &Inspection,
 ) -> Result<(), Failure> {
-    let path = place.path();
+    let path = reserved.path();
     let failed = |error: &dyn std::fmt::Display| {
         Failure::run(format!("{}: can't be captured: {error}", path.display()))
     };
@@ -87,19 +87,19 @@ fn write_capture(
     let same = again
         .devices
         .iter()
-        .map(|one| &one.name)
-        .eq(inspection.devices.iter().map(|one| &one.name));
+        .map(|device| &device.name)
+        .eq(inspection.devices.iter().map(|device| &device.name));
     if !same {
         return Err(failed(&"the machine changed during the capture").hint("try again"));
     }
-    place.write(&bytes)?;
+    reserved.write(&bytes)?;
     tell!("wrote {}, which contains the serial numbers of drives", path.display());
     Ok(())
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
-    let capture = args.capture.as_deref().map(capture_place).transpose()?;
+    let capture = args.capture.as_deref().map(capture_file).transpose()?;
     let listed = described::file(args);
     let target = args.target.as_deref().filter(|target| listed != Some(Path::new(*target)));
     let sysfs = match listed {
@@ -113,8 +113,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
         }
     };
     let inspection = inspect(&sysfs, target)?;
-    if let (Some(place), Some(captured)) = (&capture, sysfs.capture()) {
-        write_capture(place, captured, target, &inspection)?;
+    if let (Some(reserved), Some(captured)) = (&capture, sysfs.capture()) {
+        write_capture(reserved, captured, target, &inspection)?;
     }
     if let Some(path) = &args.as_platform {
         write_platform(path, &inspection, sysfs.processors())?;

@@ -1,7 +1,7 @@
 //! `lanemark library`: lists and shows the entries of the library; finds the library for every command.
 
 mod entry;
-mod shown;
+mod show;
 mod value;
 
 pub(crate) use entry::PlatformEntry;
@@ -35,7 +35,7 @@ pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
 pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
     let library = open(&args.library)?;
     match &args.name {
-        Some(name) => shown::show(&library, name, &kinds(args), args.json)?,
+        Some(name) => show::show(&library, name, &kinds(args), args.json)?,
         None => list(&library, args)?,
     }
     Ok(Outcome::Done)
@@ -95,15 +95,15 @@ fn media(entry: &DriveEntry) -> &'static str {
 }
 
 fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
-    let asked = kinds(args);
-    if asked.is_empty() {
+    let requested = kinds(args);
+    if requested.is_empty() {
         return Err(Failure::input("--interface, --year and --maker apply only to drives")
             .hint("remove --kind, or use --kind drive, ssd, hdd or cloud-volume"));
     }
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
     let (mut text, mut all) = (String::new(), Vec::new());
-    for (title, kind) in asked {
+    for (title, kind) in requested {
         let mut lines = String::new();
         for id in library.names(kind) {
             let (name, drive) = match kind {

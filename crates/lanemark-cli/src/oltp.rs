@@ -191,8 +191,8 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let mut provenance = provenance::own(args.seed);
     // The command line may contain a password.
     hide_password(&mut provenance.command, database);
-    let place = target.place.as_deref().unwrap_or_default();
-    let mut served = ServedMeasurement::find(Path::new(place), args.served.as_deref())?;
+    let path = target.place.as_deref().unwrap_or_default();
+    let mut served = ServedMeasurement::find(Path::new(path), args.served.as_deref())?;
     let out = Destination::of(args.out.as_deref());
     let saving = Saving::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
@@ -202,7 +202,8 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
         served.iter_mut().for_each(ServedMeasurement::begin);
-        let mut show = |moment: &Moment| progress.show(&format!("{title} · {}", told(moment)));
+        let mut show =
+            |moment: &Moment| progress.show(&format!("{title} · {}", status_line(moment)));
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(sample) => {
                 if !sample.complete {
@@ -245,7 +246,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
 }
 
 /// Describes the state of a run in one line.
-fn told(moment: &Moment) -> String {
+fn status_line(moment: &Moment) -> String {
     let phase = if moment.counts { "counted" } else { "ramp" };
     let (elapsed, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
     let mut line = format!("{phase} {:.0} of {of:.0} s", elapsed.min(of));
@@ -388,7 +389,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_at_a_run_says_where_it_is_and_what_it_came_to() {
+    fn a_status_line_shows_phase_and_rates() {
         let mut moment = Moment {
             counts: false,
             elapsed: Duration::from_secs(3),
@@ -398,7 +399,7 @@ mod tests {
             latency: None,
             device: None,
         };
-        assert_eq!(told(&moment), "ramp 3 of 30 s · 0 tpm, 0 NOPM");
+        assert_eq!(status_line(&moment), "ramp 3 of 30 s · 0 tpm, 0 NOPM");
         moment = Moment {
             counts: true,
             transactions: 600,
@@ -413,6 +414,6 @@ mod tests {
         };
         let wanted =
             "counted 3 of 30 s · 12000 tpm, 6000 NOPM · 1.234 ms · device 0%, read –, write 200 µs";
-        assert_eq!(told(&moment), wanted);
+        assert_eq!(status_line(&moment), wanted);
     }
 }

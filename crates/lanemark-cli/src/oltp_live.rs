@@ -3,8 +3,8 @@
 //! Values that the study sets from its first system are also set from that system here (`setting`); the command
 //! measures all others. The systems take turns, each on a disk with the same contents.
 
-mod asked;
 mod setting;
+mod study_parts;
 mod table;
 mod turn;
 
@@ -31,8 +31,8 @@ use crate::progress::Progress;
 use crate::saving::{Destination, Saving};
 use crate::warden::Warden;
 use crate::{library, output, provenance, served_disk, stop};
-use asked::StudyParts;
 use setting::{Setting, TurnValues, cores};
+use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
 use turn::{Bench, Cost, Turn, TurnOutcome, TurnTimes, processor_us};
 
@@ -82,27 +82,27 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let study = Study::find(&library, &args.study)?;
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
-    let asked = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
-    let sizes = Sizes::of(args, asked.users)?;
+    let parts = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
+    let sizes = Sizes::of(args, parts.users)?;
     machine()?;
-    let place = |side: usize| {
-        let what = format!("oltp-live-{}", asked.sides[side].name);
+    let saving = |side: usize| {
+        let what = format!("oltp-live-{}", parts.sides[side].name);
         Saving::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
     };
     // The delivery that made the folder is dropped last, and removes the folder if it is empty.
-    let second = place(1)?;
-    let first = place(0)?;
+    let second = saving(1)?;
+    let first = saving(0)?;
     let outlets =
         LiveOutlets { table: Outlet::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
     progress.show("simulating both systems");
-    let simulated = asked.simulate(&lab, &study, args.short, &provenance)?;
+    let simulated = parts.simulate(&lab, &study, args.short, &provenance)?;
     if stop::requested(&signal) {
         return Ok(Outcome::Interrupted);
     }
-    if args.time_scale.is_none() && asked.published(&simulated).is_none() {
+    if args.time_scale.is_none() && parts.published(&simulated).is_none() {
         let why =
             "the study has no published transactions and processor use to determine the time scale";
         return Err(Failure::input(why).hint("give --time-scale"));
@@ -127,14 +127,14 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
             .flat_map(|path| ["--library".to_owned(), path.display().to_string()])
             .collect(),
         scale: sizes.scale,
-        users: asked.users,
+        users: parts.users,
         seed: args.seed,
-        flushes: asked.flushes,
+        flushes: parts.flushes,
     };
     let setting = Setting {
         time_scale: args.time_scale.map(TimeScale::factor),
         is_short: args.short,
-        asked: &asked,
+        parts: &parts,
         times: sizes.times,
         bench: &bench,
         simulated: &simulated,
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     };
     let complete = found.turns == sizes.turns as usize;
-    deliver(&found, &asked, &sizes, args, &simulated, provenance, &outlets)?;
+    deliver(&found, &parts, &sizes, args, &simulated, provenance, &outlets)?;
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
@@ -225,15 +225,15 @@ fn turns(
     sizes: &Sizes,
     progress: &mut Progress,
 ) -> Result<Option<LiveOutcome>, Failure> {
-    let (asked, bench) = (setting.asked, setting.bench);
+    let (parts, bench) = (setting.parts, setting.bench);
     progress.show("loading");
-    let first = &asked.sides[0].arguments;
-    let Some(loaded) = bench.load(first, asked.buffer_share, progress)? else { return Ok(None) };
+    let first = &parts.sides[0].arguments;
+    let Some(loaded) = bench.load(first, parts.buffer_share, progress)? else { return Ok(None) };
     let Some(set) = setting.set(loaded, progress)? else { return Ok(None) };
     let mut found = LiveOutcome { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
     for number in 0..sizes.turns {
-        let mut took = Vec::new();
-        for side in &asked.sides {
+        let mut ended = Vec::new();
+        for side in &parts.sides {
             let turn = Turn {
                 name: format!("turn {} of {}, {}", number + 1, sizes.turns, side.name),
                 system: &side.arguments,
@@ -243,11 +243,11 @@ fn turns(
                 number,
             };
             match bench.turn(&turn, set.loaded, progress)? {
-                Some(one) if one.sample.complete => took.push(one),
+                Some(one) if one.sample.complete => ended.push(one),
                 _ => return Ok((found.turns > 0).then_some(found)),
             }
         }
-        for (side, one) in found.sides.iter_mut().zip(took) {
+        for (side, one) in found.sides.iter_mut().zip(ended) {
             side.push(one);
         }
         found.turns += 1;
@@ -258,7 +258,7 @@ fn turns(
 /// Prints and saves the outcome.
 fn deliver(
     found: &LiveOutcome,
-    asked: &StudyParts,
+    parts: &StudyParts,
     sizes: &Sizes,
     args: &OltpLiveArgs,
     simulated: &StudyOutcome,
@@ -267,15 +267,15 @@ fn deliver(
 ) -> Result<(), Failure> {
     provenance.finished_at = results::now();
     let measured = [0, 1].map(|side| {
-        let name = asked.sides[side].name.clone();
-        let own = |system: &&lanemark_schema::result::StudySystem| system.name == name;
+        let name = parts.sides[side].name.clone();
+        let is_named = |system: &&lanemark_schema::result::StudySystem| system.name == name;
         let label =
-            simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
-        let took = &found.sides[side];
-        let samples = took.iter().map(|took| took.sample.clone()).collect();
-        let busy = took.iter().filter_map(|took| Cost::of(took, found.cores)).map(|one| one.busy);
+            simulated.systems.iter().find(is_named).map_or(&name, |system| &system.label).clone();
+        let turn = &found.sides[side];
+        let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
+        let busy = turn.iter().filter_map(|turn| Cost::of(turn, found.cores)).map(|cost| cost.busy);
         let busy = busy.collect();
-        let holds = took.iter().map(|took| late(took).is_none()).collect();
+        let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
     });
     let beside = TableInputs {
@@ -290,7 +290,7 @@ fn deliver(
         .iter()
         .enumerate()
         .filter_map(|(side, saving)| {
-            let result = result(found, side, asked, sizes, &provenance)?;
+            let result = result(found, side, parts, sizes, &provenance)?;
             Some((saving, saving.save_run(&result)))
         })
         .collect();
@@ -301,7 +301,7 @@ fn deliver(
     }
     output::print(&format!(
         "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
-        asked.users,
+        parts.users,
         found.set.loaded.buffer_mib,
         sizes.scale.warehouses,
         sizes.scale.divisor,
@@ -340,12 +340,12 @@ fn remarks(found: &LiveOutcome) -> String {
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
-    let times = both(&|took| processor_us(&took.sample));
-    let cost = |of: &dyn Fn(Cost) -> f64| both(&|took| Cost::of(took, found.cores).map(of));
+    let times = both(&|turn| processor_us(&turn.sample));
+    let cost = |of: &dyn Fn(Cost) -> f64| both(&|turn| Cost::of(turn, found.cores).map(of));
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
-    let reads = both(&|took| took.sample.transactions.as_ref()?.page_reads);
-    let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
-    let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
+    let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
+    let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
+    let log = both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
     format!(
         "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each \
          pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} us of processor \
@@ -372,8 +372,8 @@ fn remarks(found: &LiveOutcome) -> String {
 }
 
 /// Returns the warning about a turn whose disk answered too late.
-fn late(took: &TurnOutcome) -> Option<&Warning> {
-    let served = took.served.as_ref()?;
+fn late(turn: &TurnOutcome) -> Option<&Warning> {
+    let served = turn.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
@@ -381,22 +381,22 @@ fn late(took: &TurnOutcome) -> Option<&Warning> {
 fn result(
     found: &LiveOutcome,
     side: usize,
-    asked: &StudyParts,
+    parts: &StudyParts,
     sizes: &Sizes,
     provenance: &Provenance,
 ) -> Option<RunResult> {
     let first = found.sides[side].first()?;
     let options: &RunOptions = &first.options;
     let mut target = first.target.clone();
-    target.settings.insert("served".to_owned(), asked.sides[side].arguments.join(" "));
+    target.settings.insert("served".to_owned(), parts.sides[side].arguments.join(" "));
     target.settings.insert("time_scale".to_owned(), found.set.scale.to_string());
     let workload = outcome::workload(&sizes.scale, options, first.data, sizes.turns);
-    let samples = found.sides[side].iter().map(|took| took.sample.clone()).collect();
+    let samples = found.sides[side].iter().map(|turn| turn.sample.clone()).collect();
     let test = workload.tests.first().map(|test| test.name.clone());
     let mut result = outcome::result(provenance.clone(), target, workload, samples);
-    for took in &found.sides[side] {
+    for turn in &found.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
-            (late(took), &test)
+            (late(turn), &test)
         {
             let (test, lateness, verdict) = (test.clone(), *lateness, *verdict);
             result.warnings.push(Warning::NotDelivered { test, lateness, verdict });

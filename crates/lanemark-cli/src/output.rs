@@ -75,14 +75,17 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> 
 /// Returns the style of tables on this stdout: as wide as the terminal, in colour if it is a terminal.
 pub(crate) fn style() -> Style {
     let terminal = io::stdout().is_terminal();
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let seen = terminal
+    let requested = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal_width = terminal
         .then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())
         .flatten()
         .map(|size| usize::from(size.ws_col))
         .filter(|&columns| columns > 0);
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    Style { width: seen.or(told).unwrap_or(WIDTH).clamp(60, 160), colour: terminal && !plain }
+    Style {
+        width: terminal_width.or(requested).unwrap_or(WIDTH).clamp(60, 160),
+        colour: terminal && !plain,
+    }
 }
 
 #[cfg(test)]
@@ -92,9 +95,9 @@ mod tests {
     #[test]
     fn colours_and_ends_of_lines_go_through_and_nothing_else_that_is_obeyed() {
         let text = "\x1b[1mhead\x1b[0m\r\na\tb\n\x1b]0;title\x07\x1b[2J\u{202e}x\u{9b}y\rz\x1b[";
-        let told = cleaned(text);
+        let result = cleaned(text);
         let wanted = "\x1b[1mhead\x1b[0m\r\na\tb\n\u{fffd}]0;title\u{fffd}\u{fffd}[2J\u{fffd}x\u{fffd}y\u{fffd}z\u{fffd}[";
-        assert_eq!(told, wanted);
+        assert_eq!(result, wanted);
         assert_eq!(cleaned("plain – µ\n"), "plain – µ\n");
     }
 }

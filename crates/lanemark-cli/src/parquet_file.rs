@@ -33,13 +33,13 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes `columns` to `place`; an interruption leaves either the old file or the new one.
-pub(crate) fn write(place: &Reserved, columns: &[Column]) -> Result<(), Failure> {
-    refuse_other(place.path())?;
+/// Writes `columns` to `reserved`; an interruption leaves either the old file or the new one.
+pub(crate) fn write(reserved: &Reserved, columns: &[Column]) -> Result<(), Failure> {
+    refuse_other(reserved.path())?;
     let bytes = bytes(columns).map_err(|error| {
-        Failure::run(format!("{}: can't be written: {error}", place.path().display()))
+        Failure::run(format!("{}: can't be written: {error}", reserved.path().display()))
     })?;
-    Ok(place.write(&bytes)?)
+    Ok(reserved.write(&bytes)?)
 }
 
 fn bytes(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_rows_are_read_again() {
         let figures = SweepFigures { iops: 1234.5, ..SweepFigures::default() };
         let point = |number: u64, outcome| SweepPoint {
             number,
@@ -112,10 +112,10 @@ mod tests {
         let points = vec![point(0, Ok(figures)), point(1, Err("no".to_owned()))];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sweep.parquet");
-        let place = Reserved::exactly(&path).unwrap();
+        let reserved = Reserved::exactly(&path).unwrap();
         let kinds = [AxisKind::Number, AxisKind::Quantity(AxisUnit::Bytes)];
         let columns = columns::sweep(&Sweep { axes, points }, &kinds, |_| Some("k".into()));
-        write(&place, &columns).unwrap();
+        write(&reserved, &columns).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap());
         let rows: Vec<parquet::record::Row> = rows.collect();
@@ -131,9 +131,9 @@ mod tests {
         assert_eq!(named(&rows[1], "iops"), "null");
         assert_eq!(named(&rows[1], "error"), "\"no\"");
         // Our own file is replaced, any other file is not.
-        write(&place, &columns).unwrap();
+        write(&reserved, &columns).unwrap();
         std::fs::write(&path, "important").unwrap();
-        assert!(write(&place, &columns).is_err());
+        assert!(write(&reserved, &columns).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"important");
     }
 }

@@ -105,7 +105,7 @@ fn platform(
             output::print(&format!("\n{text}"))?;
         }
     }
-    told(drawing.as_ref());
+    report_written(drawing.as_ref());
     Ok(Outcome::Done)
 }
 
@@ -117,11 +117,11 @@ fn deliver(args: &PathArgs, drawing: Option<&Outlet>, view: &PathView) -> Result
         true => output::print_json(view)?,
         false => output::print(&path_table(view, &output::style()))?,
     }
-    told(drawing);
+    report_written(drawing);
     Ok(Outcome::Done)
 }
 
-fn told(drawing: Option<&Outlet>) {
+fn report_written(drawing: Option<&Outlet>) {
     if let Some(drawing) = drawing {
         tell!("wrote {}", drawing.path().display());
     }

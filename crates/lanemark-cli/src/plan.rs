@@ -12,7 +12,7 @@ use crate::output;
 
 /// A plan as JSON.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct PlanJson<'a> {
     #[serde(flatten)]
     plan: &'a Plan,
     #[serde(skip_serializing_if = "<[Carrier]>::is_empty")]
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
         PlanCommand::Fleet(args) => (fleet(args)?, Vec::new()),
     };
     if args.json {
-        output::print_json(&Shown { plan: &plan, interfaces: &interfaces })?;
+        output::print_json(&PlanJson { plan: &plan, interfaces: &interfaces })?;
     } else {
         output::print(&lanemark_report::plan_text(&plan, &interfaces, &output::style()))?;
     }
@@ -39,9 +39,9 @@ struct Examples(Vec<String>);
 
 impl Examples {
     /// Returns the given value, or the example's value, which is then recorded as assumed.
-    fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
+    fn or<T>(&mut self, option: &str, given: Option<T>, value_text: &str, example: T) -> T {
         given.unwrap_or_else(|| {
-            self.0.push(format!("{option} {shown}"));
+            self.0.push(format!("{option} {value_text}"));
             example
         })
     }
@@ -101,10 +101,10 @@ struct GivenResult<'r> {
 
 /// Refuses two results of different work.
 fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
-    let asks = |one: &TestResult| {
-        let test = &one.test;
+    let asks = |result: &TestResult| {
+        let test = &result.test;
         // The number of users changes a database's load; single requests may come from any number of users.
-        let users = one.has_transactions().then_some(test.threads);
+        let users = result.has_transactions().then_some(test.threads);
         (
             test.block,
             (test.is_trace(), test.pattern().cloned()),

@@ -16,9 +16,9 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
     let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let answer = match extension.to_lowercase().as_str() {
         "svg" => {
-            let place = Outlet::open(out, &PLOT)?;
+            let outlet = Outlet::open(out, &PLOT)?;
             let (plot, answer) = drawn(args)?;
-            place.write(&plot.svg)?;
+            outlet.write(&plot.svg)?;
             answer
         }
         "png" => png(args, out)?,
@@ -62,8 +62,8 @@ fn png(args: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
     use crate::png_file;
 
     png_file::refuse_other(out)?;
-    let place = lanemark_lab::reserved::Reserved::with_folders(out)?;
+    let reserved = lanemark_lab::reserved::Reserved::with_folders(out)?;
     let (plot, answer) = drawn(args)?;
-    place.write(&png_file::bytes(&plot, args.scale)?)?;
+    reserved.write(&png_file::bytes(&plot, args.scale)?)?;
     Ok(answer)
 }

@@ -85,7 +85,7 @@ struct SimulationCounts {
 
 impl SimulationCounts {
     /// Describes the event as text; `None` if the line does not change.
-    fn told(&mut self, event: &Event<'_>, drawing: Duration) -> Option<String> {
+    fn description(&mut self, event: &Event<'_>, drawing: Duration) -> Option<String> {
         let at = match event {
             Event::Sampled(..) => {
                 self.ended += 1;
@@ -138,7 +138,7 @@ impl LabLine {
             self.drawing.get_or_insert_with(Instant::now);
         }
         let drawing = self.drawing.map_or(Duration::ZERO, |began| began.elapsed());
-        if let Some(line) = self.counted.told(event, drawing) {
+        if let Some(line) = self.counted.description(event, drawing) {
             self.progress.show(&line);
         }
     }
@@ -165,20 +165,21 @@ mod tests {
     #[test]
     fn simulations_are_counted_by_their_repeats_and_points_by_theirs() {
         let mut counted = SimulationCounts { ended: 0, total: 6, each: 3 };
-        let mut told = |event: &Event<'_>| counted.told(event, Duration::from_secs(2));
+        let mut description =
+            |event: &Event<'_>| counted.description(event, Duration::from_secs(2));
         let at = TestPosition { run: 0, test: 1, repeat: 0 };
-        assert_eq!(told(&Event::Begun(at)), None);
+        assert_eq!(description(&Event::Begun(at)), None);
         let now = SimulatedInstant::from_picoseconds(1_500_000_000_000);
         let progress = lanemark_sim::Progress { requests: 1, now, share: Some(0.25) };
-        let going = told(&Event::Advanced(at, progress)).unwrap();
+        let going = description(&Event::Advanced(at, progress)).unwrap();
         assert_eq!(going, "0 of 6 simulations; test 2: 1.5 s simulated, 25% done");
-        let drawn = told(&Event::Drawn { ended: 4, total: 33 }).unwrap();
+        let drawn = description(&Event::Drawn { ended: 4, total: 33 }).unwrap();
         assert!(
             drawn.starts_with("4 of 33 short simulations") && drawn.ends_with(": 2 s"),
             "{drawn}"
         );
-        let asked = told(&Event::Asked { ended: 1, total: 12 }).unwrap();
-        assert!(asked.starts_with("1 of 12 simulations"), "{asked}");
+        let line = description(&Event::Asked { ended: 1, total: 12 }).unwrap();
+        assert!(line.starts_with("1 of 12 simulations"), "{line}");
         let point = SweepPoint {
             number: 4,
             system: String::new(),
@@ -186,7 +187,7 @@ mod tests {
             values: Vec::new(),
             outcome: Ok(SweepFigures::default()),
         };
-        let point = told(&Event::Point { point: &point, ended: 5, total: 16 });
+        let point = description(&Event::Point { point: &point, ended: 5, total: 16 });
         assert_eq!(point.unwrap(), "5 of 16 points, 15 of 48 simulations");
     }
 }

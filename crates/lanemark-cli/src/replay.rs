@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let faults = faults(&args.fault)?;
     let spec = system.with_faults(&faults, &Location::file("--fault"))?;
     let name = args.trace.display().to_string();
-    let (input, seen) = trace_file::open(&args.trace)?;
+    let (input, read_bytes) = trace_file::open(&args.trace)?;
     let options = Options {
         format: args.format,
         devices: args.device.clone(),
@@ -41,16 +41,16 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let id = workload::slug(&stem);
     let (what, json) = (format!("replay-{id}"), args.json);
-    let shown = move |result: &RunResult| {
+    let printer = move |result: &RunResult| {
         formats::shown(result, json, None, Requested { detail: true, evidence: false })
     };
     let delivery =
-        Delivery::open(args.save.destination(), &what, &provenance.started_at, None, shown)?;
+        Delivery::open(args.save.destination(), &what, &provenance.started_at, None, printer)?;
 
     let mut progress = Progress::new();
     let limit = args.limit.unwrap_or(u64::MAX);
     let mut watch = |so_far: &SoFar| {
-        progress.show(&line(so_far, &seen));
+        progress.show(&line(so_far, &read_bytes));
         !stop::requested(&stop)
     };
     let mut left = limit;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         return Err(nothing(&name, &reader.other_devices(), &reader.other_actions()));
     }
     if left > 0 && run.sample.complete {
-        provenance.inputs.insert(name, seen.hash());
+        provenance.inputs.insert(name, read_bytes.hash());
     }
     let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
     let mut result = result(run, &system, id, file, &reader.notes(), plan.laid_out);
@@ -92,8 +92,9 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
 }
 
 /// Describes the progress in one line.
-fn line(so_far: &SoFar, seen: &ReadBytes) -> String {
-    let share = seen.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
+fn line(so_far: &SoFar, read_bytes: &ReadBytes) -> String {
+    let share =
+        read_bytes.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
     let seconds = so_far.now.picoseconds() as f64 / 1e12;
     format!("{share}{} requests, {seconds:.1} s simulated", so_far.requests)
 }

@@ -70,8 +70,8 @@ fn is_iometer(path: &Path) -> bool {
 pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunResult>), Failure> {
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();
-    for (place, path) in paths.iter().enumerate() {
-        if paths[..place].contains(path) {
+    for (index, path) in paths.iter().enumerate() {
+        if paths[..index].contains(path) {
             tell!("note: {} is given twice, but shown once", path.display());
             continue;
         }

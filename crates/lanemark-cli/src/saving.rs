@@ -36,7 +36,7 @@ impl<'a> Destination<'a> {
 /// The file of a result.
 pub(crate) struct Saving {
     /// `None` if the result is not saved.
-    place: Option<ResultFile>,
+    file: Option<ResultFile>,
     is_default: bool,
 }
 
@@ -52,15 +52,15 @@ impl Saving {
     ) -> Result<Self, Failure> {
         let is_default = destination == Destination::Default;
         let out = match destination {
-            Destination::Nowhere => return Ok(Self { place: None, is_default }),
+            Destination::Nowhere => return Ok(Self { file: None, is_default }),
             Destination::Requested(path) => Ok(path.to_owned()),
             Destination::Default => default_folder::of_results(),
         };
         match out.and_then(|out| ResultFile::new(&out, what, started_at)) {
-            Ok(place) => Ok(Self { place: Some(place), is_default }),
+            Ok(file) => Ok(Self { file: Some(file), is_default }),
             Err(error) if is_default => {
                 warn(&error);
-                Ok(Self { place: None, is_default })
+                Ok(Self { file: None, is_default })
             }
             Err(error) => Err(error.into()),
         }
@@ -68,12 +68,12 @@ impl Saving {
 
     /// Saves a run.
     pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
-        self.place.as_ref().map_or(Ok(()), |place| place.save_run(run))
+        self.file.as_ref().map_or(Ok(()), |file| file.save_run(run))
     }
 
     /// Saves the outcome of a study.
     pub(crate) fn save_study(&self, outcome: &StudyOutcome) -> Result<(), LabError> {
-        self.place.as_ref().map_or(Ok(()), |place| place.save(outcome))
+        self.file.as_ref().map_or(Ok(()), |file| file.save(outcome))
     }
 
     /// Prints the location of the saved result, or a warning if the default folder could not be written.
@@ -81,8 +81,8 @@ impl Saving {
     /// # Errors
     /// Returns the error if a requested file could not be written.
     pub(crate) fn report(&self, saved: Result<(), LabError>) -> Result<(), Failure> {
-        match (saved, &self.place) {
-            (Ok(()), Some(place)) => tell!("saved {}", place.path().display()),
+        match (saved, &self.file) {
+            (Ok(()), Some(file)) => tell!("saved {}", file.path().display()),
             (Ok(()), None) => {}
             (Err(error), _) if self.is_default => warn(&error),
             (Err(error), _) => return Err(error.into()),

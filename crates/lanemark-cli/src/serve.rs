@@ -51,26 +51,26 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let size = size(args.size, args.over.as_deref(), &system)?;
     planned.iter().try_for_each(|fault| servable(&system, size, fault))?;
     let spec = system.with_faults(&planned, &from)?;
-    let place = match &args.data {
+    let location = match &args.data {
         Some(file) => DataLocation::File(file.clone()),
         None => DataLocation::Memory,
     };
     let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
-    let plan = DataPlan { place, over, size, overwrite };
-    let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
-    told.iter().for_each(|line| tell!("note: {line}"));
+    let plan = DataPlan { location, over, size, overwrite };
+    let Opened { data, notes } = plan.open(cache_of(&spec), args.seed)?;
+    notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
-    let shown = move |result: &RunResult| {
+    let printer = move |result: &RunResult| {
         formats::shown(result, json, None, formats::Requested { detail: true, evidence: false })
     };
     let out = Destination::of(args.out.as_deref());
     let delivery = match args.no_latency {
         true => None,
-        false => Some(Delivery::open(out, &what, &provenance.started_at, None, shown)?),
+        false => Some(Delivery::open(out, &what, &provenance.started_at, None, printer)?),
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
@@ -105,13 +105,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         has_latency: !args.no_latency,
     });
     let mut session = session.map_err(|error| Failure::input(format!("{named}: {error}")))?;
-    let mut places: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
+    let mut addresses: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
     if let Some(path) = &args.vhost_user {
         let fail = |error| Failure::input(format!("--vhost-user {}: {error}", path.display()));
         session.serve_machines(path).map_err(fail)?;
-        places.push(path.display().to_string());
+        addresses.push(path.display().to_string());
     }
-    places.extend(mounted(args, &mut session)?);
+    addresses.extend(mounted(args, &mut session)?);
     let session = Arc::new(session);
     let registration = register(&system, &session);
     let asked_to_stop = Arc::new(AtomicBool::new(false));
@@ -122,10 +122,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         stop: Arc::clone(&asked_to_stop),
     };
     let desks = desks(args, served)?;
-    for place in &places {
+    for address in &addresses {
         match json {
-            false => output::print(place)?,
-            true => tell!("{place}"),
+            false => output::print(address)?,
+            true => tell!("{address}"),
         }
     }
     tell!("note: Ctrl-C ends the server");
@@ -138,7 +138,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         return Err(Failure::run("a part of the server is still running"));
     };
     let (figures, closed) = session.end();
-    figures.lost.iter().chain(&figures.told).for_each(|line| tell!("note: {line}"));
+    figures.lost.iter().chain(&figures.notes).for_each(|line| tell!("note: {line}"));
     let saved = deliver(delivery, &system, figures, planned, provenance);
     closed.map_err(|error| Failure::run(format!("the data could not be stored: {error}")))?;
     saved?;
@@ -165,15 +165,15 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
                 .hint("give --tls-clients FILE with the clients' authorities, or --tls-anyone"));
         }
     };
-    let own = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
-    let tls = Tls::new(&own.0, &own.1, &clients);
+    let identity = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
+    let tls = Tls::new(&identity.0, &identity.1, &clients);
     tls.map(Some).map_err(|error| Failure::input(format!("--listen: {error}")))
 }
 
 /// Makes a file and a disk of the system, if requested, and returns their paths.
 fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failure> {
     use lanemark_serve::mount::MountError;
-    let told = match (&args.mount, args.attach) {
+    let note = match (&args.mount, args.attach) {
         (None, false) => return Ok(Vec::new()),
         (Some(file), false) => session.mounts().mount(file),
         (file, true) => session.mounts().attach(file.as_deref()),
@@ -181,7 +181,7 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
     // Cached pages of the disk are written before the disk is removed.
     stop::patient(MOUNTED_ENDS);
     let option = if args.attach { "--attach" } else { "--mount" };
-    let told = told.map_err(|error| {
+    let note = note.map_err(|error| {
         let message = format!("{option}: {error}");
         match error {
             MountError::Refused { .. } => {
@@ -191,7 +191,7 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
             MountError::System { .. } => Failure::input(message),
         }
     })?;
-    told.iter().for_each(|line| tell!("note: {line}"));
+    note.iter().for_each(|line| tell!("note: {line}"));
     let mounts = session.mounts();
     let file = args.mount.as_ref().and_then(|_| mounts.file());
     Ok(file.into_iter().chain(mounts.disk()).map(|path| path.display().to_string()).collect())
@@ -220,14 +220,14 @@ fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
 
 /// Returns the length of the data: the requested size, else the size of the image, else the capacity.
 pub(crate) fn size(
-    asked: Option<Bytes>,
+    requested: Option<Bytes>,
     over: Option<&Path>,
     system: &System,
 ) -> Result<u64, Failure> {
     let image = over.and_then(|over| std::fs::metadata(over).ok());
     let image = image.map(|there| Bytes(there.len().next_multiple_of(SECTOR)));
     let capacity = system.capacity();
-    let size = asked.or(image).unwrap_or(capacity);
+    let size = requested.or(image).unwrap_or(capacity);
     let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
     if size > capacity {
         return wrong(format!("the drive has only {capacity}"));
@@ -289,9 +289,9 @@ fn desks(args: &ServeArgs, served: ControlledServer) -> Result<Vec<Desk>, Failur
 }
 
 /// Waits for the end, and prints progress.
-fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
+fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
     let mut progress = Progress::new();
-    let (mut last, mut before) = (Instant::now(), told.then(|| session.figures()));
+    let (mut last, mut before) = (Instant::now(), is_reporting.then(|| session.figures()));
     while !is_over() {
         std::thread::sleep(LOOK);
         if let Some(figures) = &mut before

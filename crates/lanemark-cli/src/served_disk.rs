@@ -102,8 +102,8 @@ impl DiskParameters<'_> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM"]);
         if let ServedForm::Disk { outside } = self.form {
-            let (own, number) = (std::process::id(), outside.as_raw_fd());
-            command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{own}/fd/{number}")]);
+            let (process, number) = (std::process::id(), outside.as_raw_fd());
+            command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{process}/fd/{number}")]);
             // A real drive has its own processors, so the server runs at a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
         }
@@ -146,7 +146,7 @@ pub(crate) struct Served {
 
 /// A mounted file system of a served disk.
 struct MountedDisk {
-    place: PathBuf,
+    mount_point: PathBuf,
     /// The process of `fuse2fs`; `None` if the kernel mounted the file system.
     daemon: Option<Child>,
 }
@@ -157,11 +157,11 @@ impl Served {
         wanted: &DiskParameters<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<Self>, Failure> {
-        let (said, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
+        let (out, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
         let mut command = wanted.command()?;
         command.stdin(Stdio::null());
-        command.stdout(File::create(&said).map_err(fail)?);
+        command.stdout(File::create(&out).map_err(fail)?);
         command.stderr(File::create(&errors).map_err(fail)?);
         // Ctrl-C must reach only this command, which then ends the server.
         let child = command.process_group(0).spawn().map_err(|error| {
@@ -178,7 +178,7 @@ impl Served {
         };
         let begun = Instant::now();
         loop {
-            let text = fs::read_to_string(&said).unwrap_or_default();
+            let text = fs::read_to_string(&out).unwrap_or_default();
             if let Some(node) = text.lines().find(|line| line.starts_with('/'))
                 && text.contains('\n')
             {
@@ -217,8 +217,8 @@ impl Served {
         match made.status.success() {
             true => Ok(()),
             false => {
-                let said = String::from_utf8_lossy(&made.stderr);
-                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), said.trim())))
+                let message = String::from_utf8_lossy(&made.stderr);
+                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), message.trim())))
             }
         }
     }
@@ -226,25 +226,25 @@ impl Served {
     /// Mounts the file system with these options, separated by commas.
     pub(crate) fn mount(
         &mut self,
-        place: &Path,
+        mount_point: &Path,
         file_system: &str,
         options: &str,
     ) -> Result<(), Failure> {
         let fail = |error: &dyn std::fmt::Display| {
-            let (node, place) = (self.node.display(), place.display());
-            Failure::run(format!("{node} can't be mounted at {place}: {error}"))
+            let (node, mount_point) = (self.node.display(), mount_point.display());
+            Failure::run(format!("{node} can't be mounted at {mount_point}: {error}"))
         };
         let daemon = match self.is_file {
-            true => Some(fuse2fs(&self.node, place, options).map_err(|error| fail(&error))?),
+            true => Some(fuse2fs(&self.node, mount_point, options).map_err(|error| fail(&error))?),
             false => {
                 let options = CString::new(options).map_err(|error| fail(&error))?;
                 let options = (!options.is_empty()).then_some(options.as_c_str());
-                mount(&self.node, place, file_system, MountFlags::NOATIME, options)
+                mount(&self.node, mount_point, file_system, MountFlags::NOATIME, options)
                     .map_err(|error| fail(&error))?;
                 None
             }
         };
-        self.mounted = Some(MountedDisk { place: place.to_owned(), daemon });
+        self.mounted = Some(MountedDisk { mount_point: mount_point.to_owned(), daemon });
         Ok(())
     }
 
@@ -280,8 +280,8 @@ impl Served {
         let Some(mut mounted) = self.mounted.take() else { return };
         for _ in 0..TRIES {
             let done = match &mounted.daemon {
-                None => unmount(&mounted.place, UnmountFlags::empty()) != Err(Errno::BUSY),
-                Some(_) => fusermount(&mounted.place, &[]),
+                None => unmount(&mounted.mount_point, UnmountFlags::empty()) != Err(Errno::BUSY),
+                Some(_) => fusermount(&mounted.mount_point, &[]),
             };
             if done {
                 // The process writes the rest of the file system after it is unmounted.
@@ -311,9 +311,9 @@ impl Served {
 
     /// Returns the failure of a server, with its error output.
     fn failure(&self) -> Failure {
-        let told = fs::read_to_string(&self.errors).unwrap_or_default();
-        let told = told.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>();
-        Failure::run(format!("lanemark serve: {}", told.join("; ")))
+        let errors = fs::read_to_string(&self.errors).unwrap_or_default();
+        let errors = errors.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>();
+        Failure::run(format!("lanemark serve: {}", errors.join("; ")))
     }
 }
 
@@ -327,15 +327,15 @@ impl Drop for Served {
 }
 
 /// Starts `fuse2fs`, and returns when it has mounted the file system.
-fn fuse2fs(node: &Path, place: &Path, options: &str) -> Result<Child, String> {
-    let before = fs::metadata(place).map_err(|error| error.to_string())?.dev();
+fn fuse2fs(node: &Path, mount_point: &Path, options: &str) -> Result<Child, String> {
+    let before = fs::metadata(mount_point).map_err(|error| error.to_string())?.dev();
     let comma = if options.is_empty() { "" } else { "," };
-    let log = place.with_extension("fuse2fs");
+    let log = mount_point.with_extension("fuse2fs");
     let open = File::create(&log).map_err(|error| error.to_string())?;
     let mut daemon = Command::new("setpriv")
         .args(["--pdeathsig", "TERM", "fuse2fs", "-f", "-o"])
         .arg(format!("rw,fakeroot{comma}{options}"))
-        .args([node, place])
+        .args([node, mount_point])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(open)
@@ -344,15 +344,15 @@ fn fuse2fs(node: &Path, place: &Path, options: &str) -> Result<Child, String> {
         .map_err(|error| format!("setpriv: {error}"))?;
     let begun = Instant::now();
     loop {
-        if fs::metadata(place).is_ok_and(|now| now.dev() != before) {
+        if fs::metadata(mount_point).is_ok_and(|now| now.dev() != before) {
             return Ok(daemon);
         }
         let has_ended = !matches!(daemon.try_wait(), Ok(None));
         if has_ended || begun.elapsed() > MOUNT_MAX {
             let _ = daemon.kill();
             let _ = daemon.wait();
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            return Err(format!("fuse2fs: {}", said.trim().replace('\n', "; ")));
+            let message = fs::read_to_string(&log).unwrap_or_default();
+            return Err(format!("fuse2fs: {}", message.trim().replace('\n', "; ")));
         }
         std::thread::sleep(LOOK);
     }
@@ -361,16 +361,16 @@ fn fuse2fs(node: &Path, place: &Path, options: &str) -> Result<Child, String> {
 /// Detaches a file system whose disk may be gone.
 fn detach(mounted: &MountedDisk) {
     match mounted.daemon {
-        None => drop(unmount(&mounted.place, UnmountFlags::DETACH)),
-        Some(_) => drop(fusermount(&mounted.place, &["-z"])),
+        None => drop(unmount(&mounted.mount_point, UnmountFlags::DETACH)),
+        Some(_) => drop(fusermount(&mounted.mount_point, &["-z"])),
     }
 }
 
 /// Unmounts a FUSE file system, as any user may (fusermount3(1)), and returns whether this succeeded.
-fn fusermount(place: &Path, options: &[&str]) -> bool {
+fn fusermount(mount_point: &Path, options: &[&str]) -> bool {
     let quiet = |program: &str| {
         let mut command = Command::new(program);
-        command.arg("-u").args(options).arg(place);
+        command.arg("-u").args(options).arg(mount_point);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
     };
     let done = quiet("fusermount3").or_else(|_| quiet("fusermount"));

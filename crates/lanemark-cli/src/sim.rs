@@ -40,12 +40,12 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let what = format!("sim-{}-{}", workload.id, drive.rsplit('/').next().unwrap_or("drive"));
     let (json, format, detail) = (args.run.json, args.output_format, args.detail);
     let evidence = args.explain;
-    let shown = move |result: &RunResult| {
+    let printer = move |result: &RunResult| {
         let detail = detail || result.tests.len() == 1;
         formats::shown(result, json, format, Requested { detail, evidence })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
-    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
+    let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, printer)?;
 
     let work = Work { system: &system, workload: &workload };
     let mut line = LabLine::new(lab.samples(&work));

@@ -46,12 +46,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         None => default_out(args, &sweep)?,
     };
     let views = SweepOutputs { is_kept: scratch.is_none(), ..SweepOutputs::open(args, out)? };
-    let mut own = provenance::own(args.run.seed);
-    own.inputs = library.used();
-    let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
-    let (mut ended, total, told) = (file.before(), file.total(), views.csv.display().to_string());
+    let mut provenance = provenance::own(args.run.seed);
+    provenance.inputs = library.used();
+    let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), provenance)?;
+    let (mut ended, total, file_name) =
+        (file.before(), file.total(), views.csv.display().to_string());
     if ended > 0 {
-        tell!("{told} already contains {ended} of {total} points");
+        tell!("{file_name} already contains {ended} of {total} points");
     }
     let mut line = LabLine::of_points(sweep.repeats());
     let outcome = lab.sweep(library, file, &mut |event| {
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         (None, _) => {
             match views.is_kept {
                 true => tell!(
-                    "saved {ended} of {total} points to {told}; run the same command to continue"
+                    "saved {ended} of {total} points to {file_name}; run the same command to continue"
                 ),
                 false => tell!("interrupted; nothing is saved"),
             }
@@ -73,13 +74,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         }
         (Some(outcome), None) => {
             views.show(&outcome)?;
-            has_figures(&outcome, &told)?;
+            has_figures(&outcome, &file_name)?;
         }
         (Some(outcome), Some(_)) => {
             let (held, all) = (outcome.points.len(), sweep.points());
             let kinds = columns::axis_kinds(sweep.axis_values());
             views.write_parquet(&outcome, Some(&kinds))?;
-            tell!("saved {told}, which contains {held} of the sweep's {all} points");
+            tell!("saved {file_name}, which contains {held} of the sweep's {all} points");
         }
     }
     Ok(Outcome::Done)
@@ -142,7 +143,7 @@ struct SweepOutputs {
 
 /// A sweep as JSON.
 #[derive(Serialize)]
-struct Shown<'s> {
+struct SweepJson<'s> {
     schema_version: u32,
     answer: String,
     #[serde(flatten)]
@@ -162,9 +163,9 @@ impl SweepOutputs {
         sweep: &SweepResult,
         kinds: Option<&[AxisKind]>,
     ) -> Result<(), Failure> {
-        let Some(place) = &self.parquet else { return Ok(()) };
+        let Some(file) = &self.parquet else { return Ok(()) };
         let inputs = hash_of(&self.csv);
-        write_parquet(place, &table(sweep, inputs.as_deref(), kinds))
+        write_parquet(file, &table(sweep, inputs.as_deref(), kinds))
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
@@ -177,7 +178,7 @@ impl SweepOutputs {
         match json {
             true => {
                 let answer = lanemark_report::sweep_answer(sweep, target);
-                output::print_json(&Shown { schema_version: SCHEMA_VERSION, answer, sweep })?;
+                output::print_json(&SweepJson { schema_version: SCHEMA_VERSION, answer, sweep })?;
             }
             false => {
                 output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;

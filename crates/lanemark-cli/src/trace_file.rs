@@ -19,7 +19,7 @@ const BUFFER: usize = 256 * 1024;
 /// A trace's file, whose bytes are counted and hashed as they are read.
 pub(crate) struct TraceFile {
     file: File,
-    seen: Rc<ReadBytes>,
+    read_bytes: Rc<ReadBytes>,
 }
 
 /// The bytes of a trace that were read so far: hash and count.
@@ -41,17 +41,17 @@ pub(crate) fn open(
     let file = file.map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     let size = metadata.is_file().then_some(metadata.len());
-    let seen = Rc::new(ReadBytes { size, ..ReadBytes::default() });
-    let file = TraceFile { file, seen: Rc::clone(&seen) };
+    let read_bytes = Rc::new(ReadBytes { size, ..ReadBytes::default() });
+    let file = TraceFile { file, read_bytes: Rc::clone(&read_bytes) };
     let text = Unpacked::new(file).map_err(fail)?;
-    Ok((BufReader::with_capacity(BUFFER, text), seen))
+    Ok((BufReader::with_capacity(BUFFER, text), read_bytes))
 }
 
 impl Read for TraceFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        self.seen.hasher.borrow_mut().update(&buffer[..read]);
-        self.seen.bytes.set(self.seen.bytes.get() + read as u64);
+        self.read_bytes.hasher.borrow_mut().update(&buffer[..read]);
+        self.read_bytes.bytes.set(self.read_bytes.bytes.get() + read as u64);
         Ok(read)
     }
 }

@@ -98,8 +98,8 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
         faults: args.fault.iter().flat_map(|text| ["--fault".to_owned(), text.clone()]).collect(),
         stop: Arc::clone(&signal),
     };
-    fs::create_dir(bench.place())
-        .map_err(|error| Failure::run(format!("{}: {error}", bench.place().display())))?;
+    fs::create_dir(bench.mount_point())
+        .map_err(|error| Failure::run(format!("{}: {error}", bench.mount_point().display())))?;
     let mut progress = Progress::new();
     let ran = trial(args, &bench, &mut systems, &mut progress);
     stop::ends_itself();
@@ -288,7 +288,8 @@ fn time_scale(
 
 /// Returns the mean wall time of the program.
 fn wall(samples: &[Sample]) -> Duration {
-    let walls = samples.iter().filter_map(|one| Some(one.live.as_ref()?.program.as_ref()?.wall));
+    let walls =
+        samples.iter().filter_map(|sample| Some(sample.live.as_ref()?.program.as_ref()?.wall));
     let sum: f64 = walls.map(lanemark_schema::units::Duration::as_seconds).sum();
     Duration::from_secs_f64(sum / samples.len().max(1) as f64)
 }
@@ -344,8 +345,8 @@ fn result(
         order: Order::Listed,
         tests: vec![test.clone()],
     };
-    let late = system.samples.iter().filter(|one| !one.is_served_in_time());
-    let late = late.filter_map(|one| one.live.as_ref());
+    let late = system.samples.iter().filter(|sample| !sample.is_served_in_time());
+    let late = late.filter_map(|sample| sample.live.as_ref());
     let late = late.filter_map(|live| serve::not_delivered(&test.name, live)).next();
     let samples = system.samples.clone();
     let mut result = system.system.result(&workload, Default::default(), [Some(samples)]);
@@ -358,10 +359,10 @@ fn result(
 /// Summarises the requests of all turns as a test.
 fn test(command: &str, samples: &[Sample]) -> Test {
     let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
-    let reads = sum(|one| one.reads.as_ref().map_or(0.0, |it| it.latency.count() as f64));
-    let writes = sum(|one| one.writes.as_ref().map_or(0.0, |it| it.latency.count() as f64));
-    let bytes = sum(|one| {
-        [&one.reads, &one.writes].into_iter().flatten().map(|it| it.bytes.get() as f64).sum()
+    let reads = sum(|sample| sample.reads.as_ref().map_or(0.0, |it| it.latency.count() as f64));
+    let writes = sum(|sample| sample.writes.as_ref().map_or(0.0, |it| it.latency.count() as f64));
+    let bytes = sum(|sample| {
+        [&sample.reads, &sample.writes].into_iter().flatten().map(|it| it.bytes.get() as f64).sum()
     });
     let requests = (reads + writes).max(1.0);
     let read_share = lanemark_schema::units::Ratio::new(reads / requests).unwrap_or_default();
@@ -396,12 +397,12 @@ fn as_json(results: &[RunResult], cuts: &[CutSystem]) -> Result<String, Failure>
             let failed: Vec<serde_json::Value> = system
                 .failed
                 .iter()
-                .map(|one| {
+                .map(|cut| {
                     json!({
-                        "cut": one.cut,
-                        "after_s": one.after_s,
-                        "exit_code": one.exit_code,
-                        "output": one.output,
+                        "cut": cut.cut,
+                        "after_s": cut.after_s,
+                        "exit_code": cut.exit_code,
+                        "output": cut.output,
                     })
                 })
                 .collect();

@@ -68,7 +68,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
         stop: &stop,
     };
     let mut progress = Progress::new();
-    let written = verification.run(&mut |seen| progress.show(&line(&seen, "writing")));
+    let written = verification.run(&mut |state| progress.show(&line(&state, "writing")));
     drop(progress);
     let written = written?;
     if args.json {
@@ -93,7 +93,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
         stop: &stop,
     };
     let mut progress = Progress::new();
-    let verified = check.run(&mut |seen| progress.show(&line(&seen, "reading back")));
+    let verified = check.run(&mut |state| progress.show(&line(&state, "reading back")));
     drop(progress);
     let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
     if args.json {
@@ -115,12 +115,12 @@ fn beside(target: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn line(seen: &VerifyProgress, doing: &str) -> String {
-    let doing = if seen.filling { "filling" } else { doing };
+fn line(state: &VerifyProgress, doing: &str) -> String {
+    let doing = if state.filling { "filling" } else { doing };
     let mib = |bytes: lanemark_schema::units::Bytes| bytes.get() >> 20;
-    match seen.total {
-        Some(total) => format!("{doing}: {} of {} MiB", mib(seen.done), mib(total)),
-        None => format!("{doing}: {} MiB", mib(seen.done)),
+    match state.total {
+        Some(total) => format!("{doing}: {} of {} MiB", mib(state.done), mib(total)),
+        None => format!("{doing}: {} MiB", mib(state.done)),
     }
 }
 

@@ -23,7 +23,7 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The full-screen view of a run.
 pub(crate) struct Watch {
-    shown: bool,
+    is_shown: bool,
     /// Readings of the previous update.
     last: Option<Last>,
     rates: VecDeque<f64>,
@@ -40,7 +40,7 @@ struct Last {
 
 impl Watch {
     pub(crate) fn new() -> Self {
-        Self { shown: false, last: None, rates: VecDeque::new() }
+        Self { is_shown: false, last: None, rates: VecDeque::new() }
     }
 
     /// Draws the progress of a sample.
@@ -48,8 +48,8 @@ impl Watch {
         let page = self.page(title, running);
         // A view that cannot be drawn must not end a run.
         let mut screen = std::io::stderr().lock();
-        if !self.shown {
-            self.shown = true;
+        if !self.is_shown {
+            self.is_shown = true;
             SHOWN.store(true, Ordering::SeqCst);
             let _ = write!(screen, "\x1b[?1049h\x1b[?25l");
         }
@@ -59,8 +59,8 @@ impl Watch {
 
     /// Restores the screen.
     pub(crate) fn end(&mut self) {
-        if self.shown {
-            self.shown = false;
+        if self.is_shown {
+            self.is_shown = false;
             give_back();
         }
     }
@@ -100,9 +100,10 @@ impl Watch {
         let _ = writeln!(page, "  throughput  {:>10.1} MB/s", moment.bytes_per_second / 1e6);
         let _ = writeln!(page, "  requests    {:>10.0} /s", moment.iops);
         for (percentile, name) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")] {
-            let told = moment.latency.as_ref().and_then(|one| one.percentile_ns(percentile));
-            let told = told.map_or("–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
-            let _ = writeln!(page, "  {name:<10}  {told:>10} µs");
+            let latency =
+                moment.latency.as_ref().and_then(|histogram| histogram.percentile_ns(percentile));
+            let latency = latency.map_or("–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
+            let _ = writeln!(page, "  {name:<10}  {latency:>10} µs");
         }
         if let Some(busy) = moment.busy {
             let _ = writeln!(page, "  device busy {:>10.0} %", busy * 100.0);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_what_came_since_the_last_look() {
+    fn a_moment_covers_the_time_since_the_previous_reading() {
         let (before, now) =
             (last(1000, 100, &[10_000]), last(1500, 300, &[10_000, 30_000, 30_000]));
         let moment = Moment::between(Some(&before), &now);

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let hosted = |system: &str| args.host.of_system(system);
     let from = if is_result { args.from.clone() } else { hosted(&args.from)? };
     let model = args.model.as_deref().map(hosted).transpose()?;
-    let asked = WhatIfQuestion {
+    let question = WhatIfQuestion {
         from: &from,
         model: model.as_deref(),
         port: args.port.as_deref(),
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let begun = &mut |simulations| drop(line.replace(Some(LabLine::new(simulations))));
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
-    let outcome = lab.what_if_asked(&library, &asked, begun, &mut |event| {
+    let outcome = lab.what_if_asked(&library, &question, begun, &mut |event| {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
     });
     drop(line);

@@ -31,8 +31,8 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
 #[track_caller]
 fn prints(folder: &Path, arguments: &[&str]) -> String {
     let output = lanemark(folder, arguments);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{arguments:?}: {said}");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {messages}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -343,8 +343,8 @@ fn a_study_whose_claims_fail_withholds_its_written_answer() {
         assert!(text.contains(right), "{right}");
         fs::write(&path, text.replacen(right, wrong, 1)).unwrap();
         let output = lanemark(folder.path(), &study);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{wrong}: {said}");
-        assert!(said.contains(says), "{wrong}: {said}");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {messages}");
+        assert!(messages.contains(says), "{wrong}: {messages}");
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lanemark_testbed::documents::{self, EmptyFolder, Shown, commands};
+use lanemark_testbed::documents::{self, EmptyFolder, QuotedCommand, commands};
 
 /// Pages that show commands of a cluster, a table of commands without arguments, and the tour, which `tests/readme.rs`
 /// runs.
@@ -110,15 +110,15 @@ fn every_link_of_the_book_leads_somewhere() {
 }
 
 /// Returns the page's commands, except those that other tests run.
-fn commands_of(page: &str) -> Vec<Shown> {
-    let is_elsewhere = |shown: &Shown| {
+fn commands_of(page: &str) -> Vec<QuotedCommand> {
+    let is_elsewhere = |command: &QuotedCommand| {
         NEED_MORE.iter().any(|words| {
             let words = words.split(' ');
-            words.clone().count() <= shown.arguments.len()
-                && words.zip(&shown.arguments).all(|(one, other)| one == other)
+            words.clone().count() <= command.arguments.len()
+                && words.zip(&command.arguments).all(|(one, other)| one == other)
         })
     };
-    commands(&text(page)).into_iter().filter(|shown| !is_elsewhere(shown)).collect()
+    commands(&text(page)).into_iter().filter(|command| !is_elsewhere(command)).collect()
 }
 
 /// Runs the commands of a page in an empty folder in order, and returns the differences.

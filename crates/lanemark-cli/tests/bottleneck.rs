@@ -17,13 +17,13 @@ fn project() -> PathBuf {
 fn lanemark(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
     let output = command.args(arguments).current_dir(project()).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
-fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
+fn long_reads_over_sata_are_reported_as_bound_by_the_link() {
     let folder = tempfile::tempdir().unwrap();
     let (out, page) = (folder.path().join("run.json"), folder.path().join("page.html"));
     let (out, page) = (out.to_str().unwrap(), page.to_str().unwrap());
@@ -39,11 +39,11 @@ fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
         !plain.contains("twice as fast") && plain.contains("SATA 6 Gb/s: 100% busy"),
         "{plain}"
     );
-    let asked = lanemark(&[&run as &[&str], &["--bottleneck", "--html", page]].concat());
-    let told = asked.replace('\n', " ");
+    let output = lanemark(&[&run as &[&str], &["--bottleneck", "--html", page]].concat());
+    let unwrapped = output.replace('\n', " ");
     let sentence =
         "SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%; twice the queue depth +0%";
-    assert!(told.contains(sentence), "{asked}");
+    assert!(unwrapped.contains(sentence), "{output}");
     assert!(std::fs::read_to_string(page).unwrap().contains("What would help"));
     // The saved bottleneck equals a later computation, on any number of cores.
     let gains = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tests"].clone();
@@ -57,7 +57,7 @@ fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
 }
 
 #[test]
-fn a_study_tells_the_bottleneck_of_each_cell() {
+fn a_study_shows_the_bottleneck_of_each_cell() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("study.json");
     let study = "studies/sata-vs-nvme-crystaldiskmark.toml";
@@ -74,14 +74,15 @@ fn hops_of_a_saved_result_keep_their_identities() {
     run.check().unwrap();
     let test = &run.tests[0];
     let path = test.samples[1].path.as_ref().unwrap();
-    let way = [HopId::Cpu, HopId::Protocol, HopId::Link(0), HopId::Link(1), HopId::FrontEnd];
+    let ids_of_path =
+        [HopId::Cpu, HopId::Protocol, HopId::Link(0), HopId::Link(1), HopId::FrontEnd];
     let ids: Vec<HopId> = path.hops.iter().map(|hop| hop.id).collect();
-    assert_eq!(ids, [&way[..], &[HopId::Channels, HopId::Media]].concat());
+    assert_eq!(ids, [&ids_of_path[..], &[HopId::Channels, HopId::Media]].concat());
     assert_eq!(path.busiest_hop().unwrap().name, "SATA 6 Gb/s");
     assert_eq!(path.busiest, "SATA 6 Gb/s");
-    let asked = test.sensitivity.as_ref().unwrap();
-    assert_eq!(asked.bottleneck().unwrap().id, SystemChange::Hop(HopId::Link(1)));
-    let load: Vec<SystemChange> = asked.load().map(|gain| gain.id).collect();
+    let sensitivity = test.sensitivity.as_ref().unwrap();
+    assert_eq!(sensitivity.bottleneck().unwrap().id, SystemChange::Hop(HopId::Link(1)));
+    let load: Vec<SystemChange> = sensitivity.load().map(|gain| gain.id).collect();
     assert_eq!(load, [SystemChange::QueueDepth, SystemChange::Threads]);
     let again = serde_json::to_string(&run).unwrap();
     assert!(again.contains(r#""id":"link1","#) && again.contains(r#""id":"queue-depth","#));
@@ -89,14 +90,14 @@ fn hops_of_a_saved_result_keep_their_identities() {
 }
 
 #[test]
-fn hops_that_no_path_has_are_told() {
+fn impossible_hops_are_an_error() {
     let with = |hops: &str| SAVED.replace(r#"{"id":"link0","name":"DMI 3.0","#, hops);
     let of = |text: String| serde_json::from_str::<RunResult>(&text);
     let error = of(with(r#"{"id":"link999","name":"DMI 3.0","#)).unwrap_err().to_string();
     assert!(error.contains("`link999` is not a hop"), "{error}");
     let twice = of(with(r#"{"id":"cpu","name":"DMI 3.0","#)).unwrap().check().unwrap_err();
-    let told = twice.to_string();
-    assert!(told.contains("hops") && told.contains("cpu"), "{told}");
+    let message = twice.to_string();
+    assert!(message.contains("hops") && message.contains("cpu"), "{message}");
     let unnamed = of(with(r#"{"name":"DMI 3.0","#)).unwrap_err().to_string();
     assert!(unnamed.contains("missing field `id`"), "{unnamed}");
 }
@@ -108,7 +109,7 @@ fn a_saved_result_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
     lanemark(&["report", saved, "--html", page.to_str().unwrap()]);
-    let told = std::fs::read_to_string(page).unwrap();
-    assert!(told.contains("SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%"));
-    assert!(!told.contains("flash dies (2)"), "each hop is one over all repeats");
+    let html = std::fs::read_to_string(page).unwrap();
+    assert!(html.contains("SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%"));
+    assert!(!html.contains("flash dies (2)"), "each hop is one over all repeats");
 }

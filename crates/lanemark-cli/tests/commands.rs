@@ -106,7 +106,7 @@ fn the_study_shows_sixteen_cells_and_calibrates_at_most_six() {
 
 /// `docs/validation/studies.md` states these errors; a change of the model must update them there.
 #[test]
-fn the_studies_of_paths_stand_as_told() {
+fn the_studies_of_paths_have_their_stated_results() {
     let folder = folder();
     let out = folder.path().join("study.json");
     let (mut predicted, mut calibrated) = (Vec::new(), 0);
@@ -171,7 +171,7 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
 }
 
 #[test]
-fn one_simulated_test_tells_where_its_time_goes() {
+fn a_simulated_test_reports_its_time_budget() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
@@ -195,8 +195,8 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
     succeeds(&["path", system, "--svg", drawing]);
-    let said = fails(&["path", system, "crystaldiskmark-5"], 2);
-    assert!(said.contains("has several tests") && said.contains("seq-read"), "{said}");
+    let message = fails(&["path", system, "crystaldiskmark-5"], 2);
+    assert!(message.contains("has several tests") && message.contains("seq-read"), "{message}");
     let notes = folder.path().join("notes.svg");
     fs::write(&notes, "<svg>mine</svg>").unwrap();
     fails(&["path", system, "--svg", notes.to_str().unwrap()], 3);
@@ -241,7 +241,7 @@ fn a_setting_on_the_command_line_moves_the_model() {
 }
 
 #[test]
-fn wrong_input_is_told_and_exits_with_2() {
+fn wrong_input_is_reported_and_exits_with_2() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let cases: [(&[&str], &str); 9] = [
@@ -263,8 +263,8 @@ fn wrong_input_is_told_and_exits_with_2() {
         if arguments[0] != "compare" {
             arguments.extend(["--out", out]);
         }
-        let said = fails(&arguments, 2);
-        assert!(said.contains(expected), "{arguments:?} said: {said}");
+        let message = fails(&arguments, 2);
+        assert!(message.contains(expected), "{arguments:?} said: {message}");
     }
 }
 
@@ -307,8 +307,8 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let file = folder.path().join("thesis.dat");
     fs::write(&file, "three years of work").unwrap();
     let (path, out) = (file.to_str().unwrap(), folder.path().to_str().unwrap());
-    let said = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
-    assert!(said.contains("--overwrite"), "{said}");
+    let message = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
+    assert!(message.contains("--overwrite"), "{message}");
     fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
     // Neither a result nor a page overwrites it.
     let json = folder.path().join("thesis.json");
@@ -327,28 +327,28 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
 }
 
 #[test]
-fn an_unwritable_or_missing_folder_is_told() {
-    let said =
+fn an_unwritable_or_missing_folder_is_reported() {
+    let message =
         fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", "/proc/results"], 1);
-    assert!(said.contains("/proc/results"), "{said}");
+    assert!(message.contains("/proc/results"), "{message}");
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let said = fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out], 2);
-    assert!(said.contains("/nonexistent"), "{said}");
+    let message = fails(&["bench", "/nonexistent/bench.dat", "--size", "1MiB", "--out", out], 2);
+    assert!(message.contains("/nonexistent"), "{message}");
 }
 
 #[test]
-fn more_than_the_disk_holds_is_told_before_anything_is_written() {
+fn a_size_above_the_free_space_is_refused_before_anything_is_written() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let (path, out) = (target.to_str().unwrap(), folder.path().to_str().unwrap());
-    let said = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
-    assert!(said.contains("free"), "{said}");
+    let message = fails(&["bench", path, "--size", "900TiB", "--out", out], 2);
+    assert!(message.contains("free"), "{message}");
     assert!(!target.exists());
 }
 
 #[test]
-fn ctrl_c_ends_a_measurement_with_what_it_has() {
+fn ctrl_c_ends_a_measurement_with_its_results_so_far() {
     let folder = folder();
     let target = folder.path().join("bench.dat");
     let out = folder.path().join("bench.json");
@@ -382,7 +382,7 @@ fn ctrl_c_ends_a_measurement_with_what_it_has() {
 }
 
 #[test]
-fn the_library_lists_what_can_be_named() {
+fn the_library_lists_every_name() {
     let text = succeeds(&["library"]);
     for name in ["samsung-850-pro-1tb", "workstation-z170", "crystaldiskmark-8"] {
         assert!(text.contains(name), "{text}");
@@ -415,7 +415,7 @@ const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
 /// The day of `make endurance` on a thousandth of the drive, in 90 seconds of simulated time.
 #[test]
-fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
+fn a_day_of_random_writes_approaches_the_steady_state() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (out, csv, page) = (path("day.json"), path("day.csv"), path("day.html"));
@@ -429,8 +429,8 @@ fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     let rows = fs::read_to_string(&csv).unwrap();
     let column = |name: &str| -> Vec<f64> {
         let mut lines = rows.lines();
-        let place = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
-        lines.map(|line| line.split(',').nth(place).unwrap().parse().unwrap()).collect()
+        let index = lines.next().unwrap().split(',').position(|column| column == name).unwrap();
+        lines.map(|line| line.split(',').nth(index).unwrap().parse().unwrap()).collect()
     };
     let (iops, amplification) = (column("iops"), column("write_amplification"));
     assert_eq!(iops.len(), 86);
@@ -469,16 +469,16 @@ fn rounds_go_on_until_they_are_steady() {
     let text = succeeds(&args);
     assert!(text.contains("not steady after 25 rounds"), "{text}");
 
-    let said = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
-    assert!(said.contains("--steady: test `4K random write`: round = 0"), "{said}");
+    let message = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
+    assert!(message.contains("--steady: test `4K random write`: round = 0"), "{message}");
     fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
     // The error names the wrong option and no other.
-    let said = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
-    assert!(said.contains("--duration: test") && !said.contains("--size"), "{said}");
+    let message = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
+    assert!(message.contains("--duration: test") && !message.contains("--size"), "{message}");
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
-    let said = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
-    assert!(said.contains("is not a Lanemark series"), "{said}");
+    let message = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
+    assert!(message.contains("is not a Lanemark series"), "{message}");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
 }
 

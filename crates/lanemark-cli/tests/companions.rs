@@ -111,7 +111,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -123,7 +123,7 @@ fn files_of_others_stay_and_no_link_is_followed() {
         if *words == KEEP {
             let load = ["oltp", "load", "--scale", "100", "--database", "sqlite:old.db"];
             let loaded = run(folder.path(), &load);
-            assert!(loaded.status.success(), "{}", said(&loaded));
+            assert!(loaded.status.success(), "{}", stderr(&loaded));
         }
         for is_link in [false, true] {
             match is_link {
@@ -134,13 +134,13 @@ fn files_of_others_stay_and_no_link_is_followed() {
                 }
             }
             let output = run(folder.path(), words);
-            let told = said(&output);
-            assert_eq!(output.status.success(), *goes_on, "{name}, link {is_link}: {told}");
+            let messages = stderr(&output);
+            assert_eq!(output.status.success(), *goes_on, "{name}, link {is_link}: {messages}");
             assert!(
                 *goes_on
-                    || told
+                    || messages
                         .contains(name.trim_end_matches(".lock").trim_start_matches(".lanemark-")),
-                "{name}: {told}"
+                "{name}: {messages}"
             );
             assert_eq!(fs::read_to_string(&file).unwrap(), THEIRS, "{name}, link {is_link}");
             assert_eq!(file.is_symlink(), is_link, "{name}");
@@ -155,7 +155,7 @@ fn each_command_does_its_work_where_nothing_is() {
     let load = ["oltp", "load", "--scale", "100", "--database", "sqlite:old.db"];
     for words in [SERVE, LOAD, &load, KEEP, VERIFY, SWEEP, SIM] {
         let output = run(folder.path(), words);
-        assert!(output.status.success(), "{words:?}: {}", said(&output));
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
     }
     for made in [
         "disk.lanemark",

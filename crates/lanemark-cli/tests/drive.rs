@@ -50,7 +50,8 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(brief.lines().count() < 12 && !brief.contains("assumed:"), "{brief}");
     // The evidence is in the file, and is printed on request.
     let file = fs::read_to_string(folder.path().join("maker-model-1tb.toml")).unwrap();
-    let shown = text(&lanemark(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).stdout);
+    let printed =
+        text(&lanemark(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).stdout);
     let explained = [&BOX[..], &["--explain", "--out", "again.toml"]].concat();
     let explained = text(&lanemark(folder.path(), &explained).stdout);
     for part in [
@@ -59,7 +60,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
         "assumed:",
         "sequential reads",
     ] {
-        assert!(shown.contains(part) && explained.contains(part), "{part}: {shown}{explained}");
+        assert!(printed.contains(part) && explained.contains(part), "{part}: {printed}{explained}");
         assert!(file.contains(part) || part == "sequential reads", "{part}: {file}");
     }
     let system = "./maker-model-1tb.toml@data-sheet:pcie";
@@ -95,22 +96,23 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
     ] {
         let made = of(name, capacity, more);
         assert!(made.status.success(), "{name}: {}", text(&made.stderr));
-        let shown = text(&made.stdout);
+        let printed = text(&made.stdout);
         let explained = format!("{name}.toml");
         let explained = text(&lanemark(folder.path(), &["drive", "show", &explained]).stdout);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let met = shown.lines().map(words).find(|line| line.starts_with("sequential writes 3,000"));
-        assert!(met.is_some_and(|line| line.ends_with("MB/s 0.0%")), "{name}: {shown}");
+        let met =
+            printed.lines().map(words).find(|line| line.starts_with("sequential writes 3,000"));
+        assert!(met.is_some_and(|line| line.ends_with("MB/s 0.0%")), "{name}: {printed}");
         assert_eq!(explained.contains("less than 16 TiB"), name != "small", "{name}: {explained}");
     }
     let refused = of("beyond", "30720 GB", &[]);
-    let told = text(&refused.stderr);
-    assert!(told.contains("capacity = 30.72 TB: at most 16 TB"), "{told}");
+    let errors = text(&refused.stderr);
+    assert!(errors.contains("capacity = 30.72 TB: at most 16 TB"), "{errors}");
     assert!(!folder.path().join("beyond.toml").exists());
 }
 
 #[test]
-fn what_is_missing_is_told_all_at_once_and_nothing_is_written() {
+fn all_missing_ratings_are_reported_at_once_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let made = lanemark(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]);
     assert_eq!(made.status.code(), Some(2));
@@ -160,8 +162,8 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     odd[2] = "a \"b\" \\ c\n[flash]";
     let made = lanemark(folder.path(), &[&odd[..], &["--out", "odd.toml"]].concat());
     assert!(made.status.success(), "{}", text(&made.stderr));
-    let shown = lanemark(folder.path(), &["drive", "show", "./odd.toml"]);
-    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    let output = lanemark(folder.path(), &["drive", "show", "./odd.toml"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
     let unknown = lanemark(folder.path(), &["drive", "show", "samsung-990-pro-2t"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));

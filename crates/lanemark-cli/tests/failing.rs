@@ -54,21 +54,21 @@ fn bench(folder: &Path, device: &Path, more: &[&str]) -> (Option<i32>, Value, St
 }
 
 #[test]
-fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
+fn a_failed_request_ends_the_run_with_its_results_so_far_or_is_counted() {
     let Some(device) = LoopDevice::holding(&vec![7; 4 << 20], true) else { return };
     let medium = fs::File::options().write(true).open(device.medium()).unwrap();
     medium.set_len(2 << 20).unwrap();
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let (code, saved, told, said) = bench(folder.path(), device.node(), &[]);
-    assert_eq!(code, Some(1), "{said}");
+    let (code, saved, printed, messages) = bench(folder.path(), device.node(), &[]);
+    assert_eq!(code, Some(1), "{messages}");
     let error = format!(
         "{}: a read of 4 KiB at offset 2097152 failed: Input/output error",
         device.node().display()
     );
-    assert!(said.contains(&error) && said.contains("saved r.json"), "{said}");
+    assert!(messages.contains(&error) && messages.contains("saved r.json"), "{messages}");
     assert!(
-        told.contains("first") && told.contains("one request failed (1 other error (EIO))"),
-        "{told}"
+        printed.contains("first") && printed.contains("one request failed (1 other error (EIO))"),
+        "{printed}"
     );
     assert_eq!(
         (&saved["complete"], saved["tests"].as_array().unwrap().len()),
@@ -81,12 +81,12 @@ fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
         fs::read_to_string(folder.path().join("p.html")).unwrap().contains("1 other error (EIO)")
     );
 
-    let (code, saved, told, said) =
+    let (code, saved, printed, messages) =
         bench(folder.path(), device.node(), &["--on-error", "continue"]);
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(code, Some(0), "{messages}");
     let count = saved["tests"][1]["samples"][0]["errors"][0]["requests"].as_u64().unwrap();
     assert!(
-        (1..=1_001).contains(&count) && told.contains(&format!("{count} requests failed")),
-        "{told}"
+        (1..=1_001).contains(&count) && printed.contains(&format!("{count} requests failed")),
+        "{printed}"
     );
 }

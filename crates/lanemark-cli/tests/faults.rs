@@ -19,8 +19,8 @@ fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
 fn sample(workload: &str, fault: &str) -> Sample {
     let folder = tempfile::tempdir().unwrap();
     let output = sim(folder.path(), workload, &["--fault", fault]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{fault}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{fault}: {errors}");
     let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
     run.check().unwrap();
     run.tests.remove(0).samples.remove(0)
@@ -31,8 +31,8 @@ const WRITES: &str = "quick:rnd4k-q32t1-write";
 
 /// Returns the requests of a sample that failed by `kind`.
 fn of(sample: &Sample, kind: ErrorKind) -> u64 {
-    let counts = sample.errors.counts().iter().filter(|one| one.kind == kind);
-    counts.map(|one| one.requests).sum()
+    let counts = sample.errors.counts().iter().filter(|count| count.kind == kind);
+    counts.map(|count| count.requests).sum()
 }
 
 fn ms(time: u64) -> Duration {
@@ -40,7 +40,7 @@ fn ms(time: u64) -> Duration {
 }
 
 #[test]
-fn a_power_cut_fails_what_is_outstanding_and_loses_what_the_buffer_held() {
+fn a_power_cut_fails_outstanding_requests_and_loses_buffered_data() {
     let sample = sample(WRITES, "power-cut at=200ms boot=100ms");
     let fault = &sample.faults[0];
     assert_eq!((sample.errors.total(), fault.failed, fault.at), (32, 32, ms(200)));
@@ -134,9 +134,9 @@ fn a_drive_with_a_protected_cache_cannot_lie_about_a_flush() {
     let folder = tempfile::tempdir().unwrap();
     let protected = ["--fault", "lying-flush", "--set", "drive.buffer.power_loss=stored"];
     let output = sim(folder.path(), WRITES, &protected);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("no volatile cache"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("no volatile cache"), "{errors}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn the_seed_gives_the_bytes_and_another_seed_others() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_before_anything_runs() {
+fn all_errors_are_reported_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = [
         "--fault",
@@ -164,10 +164,10 @@ fn all_that_is_wrong_is_told_before_anything_runs() {
         "media-error range=2GiB..1GiB",
     ];
     let output = sim(folder.path(), READS, &wrong);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{errors}");
     for part in ["there is no fault `brownout`", "rate: `2` is not", "ends before it begins"] {
-        assert!(told.contains(part), "{part}:\n{told}");
+        assert!(errors.contains(part), "{part}:\n{errors}");
     }
     for fault in ["latency extra=1ms drive=4", "retrain lanes=3"] {
         let output = sim(folder.path(), READS, &["--fault", fault]);

@@ -69,7 +69,7 @@ fn sweep() -> (TempDir, String, String) {
 }
 
 #[test]
-fn a_job_file_is_measured_and_told_as_fio_tells_it() {
+fn a_job_file_is_measured_and_reported_in_the_format_of_fio() {
     let (folder, job, saved) = sweep();
     let target = folder.path().join("target").display().to_string();
     let arguments =
@@ -86,7 +86,7 @@ fn a_job_file_is_measured_and_told_as_fio_tells_it() {
 }
 
 #[test]
-fn what_fio_measured_is_imported_and_exported_again() {
+fn measurements_of_fio_are_imported_and_exported_again() {
     let (folder, job, saved) = sweep();
     succeeds(&["sim", NVME, &job, "--out", &saved]);
     let (out, _) = succeeds(&["export", &saved, "--output-format", "fio-json"]);
@@ -101,7 +101,7 @@ fn what_fio_measured_is_imported_and_exported_again() {
 }
 
 #[test]
-fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
+fn a_folder_of_fio_outputs_is_one_result_for_each_target() {
     let (folder, job, saved) = sweep();
     succeeds(&["sim", NVME, &job, "--out", &saved]);
     let grid = folder.path().join("grid").display().to_string();
@@ -134,9 +134,9 @@ fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
     }
     let none = folder.path().join("none").display().to_string();
     let err = fails(&["import", &grid, "lost.json", "--out", &none], 2);
-    let told =
+    let reason =
         ["grid/a.json: `fio version` is missing", "grid/b.json: ", "lost.json: can't be read"];
-    assert!(told.iter().all(|told| err.contains(told)), "{err}");
+    assert!(reason.iter().all(|reason| err.contains(reason)), "{err}");
     assert!(!Path::new(&none).exists());
     let err = fails(&["import", &format!("{grid}/below.json")], 2);
     assert!(err.contains("contains no .json file"), "{err}");
@@ -164,7 +164,7 @@ fn crystaldiskmark_gets_its_lines() {
 }
 
 #[test]
-fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
+fn errors_of_a_job_file_are_reported_with_their_line_and_a_hint() {
     let folder = folder();
     let job = folder.path().join("bad.fio");
     fs::write(&job, "[a]\nsize=1m\nioengine=rbd\n").unwrap();
@@ -188,7 +188,7 @@ fn fio_plot() -> Option<PathBuf> {
 
 /// fio-plot reads a folder of files, one for each depth, and draws them.
 #[test]
-fn fio_plot_draws_what_is_exported() {
+fn fio_plot_draws_exported_results() {
     let Some(program) = fio_plot() else {
         lanemark_testbed::skipped("fio-plot is missing (make tools, which needs python3 and pip)");
         return;
@@ -208,8 +208,8 @@ fn fio_plot_draws_what_is_exported() {
             command.args(["-t", "iops"]);
         }
         let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{messages}{}", String::from_utf8_lossy(&output.stdout));
         let bytes = fs::read(&picture).unwrap();
         assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{} bytes", bytes.len());
         if let Some(keep) = std::env::var_os("LANEMARK_KEEP_PICTURES") {
@@ -254,7 +254,7 @@ fn options_of_a_trace_are_refused_where_none_is_replayed() {
 #[track_caller]
 fn assumed(saved: &Value) -> &Value {
     let warnings = saved["warnings"].as_array().unwrap();
-    warnings.iter().find(|one| one["kind"] == "cache-not-modelled").unwrap()
+    warnings.iter().find(|warning| warning["kind"] == "cache-not-modelled").unwrap()
 }
 
 /// The disk check from etcd's documentation: requests of partial sectors, each followed by a flush.
@@ -269,21 +269,21 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let requests = |saved: &Value, kind: &str| {
         saved["tests"][0]["samples"][0][kind]["latency"]["count"].as_u64().unwrap()
     };
-    let (shown, said) = succeeds(&["bench", target, "--workload", job, "--out", out]);
-    assert!(said.contains("the page cache is used"), "{said}");
-    assert!(shown.contains("99% of the flushes (fdatasync) took at most"), "{shown}");
+    let (printed, messages) = succeeds(&["bench", target, "--workload", job, "--out", out]);
+    assert!(messages.contains("the page cache is used"), "{messages}");
+    assert!(printed.contains("99% of the flushes (fdatasync) took at most"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     let measured = (requests(&saved, "writes"), requests(&saved, "flushes"));
     assert_eq!(measured.0, 1_048_576_u64.div_ceil(2300));
     // A saved run is read again without differences.
     succeeds(&["compare", out, out]);
 
-    let (shown, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
-    let begins = shown.lines().next().unwrap();
-    assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{shown}");
-    assert!(shown.contains("the 10 ms that etcd requires"), "{shown}");
-    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
+    let (printed, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
+    let begins = printed.lines().next().unwrap();
+    assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{printed}");
+    assert!(printed.contains("the 10 ms that etcd requires"), "{printed}");
+    let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("are rounded to whole pages of 4 KiB"), "{printed}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
     // The number of requests is close to the measured number. Each request randomly has one or two pages, so 456
@@ -308,19 +308,19 @@ fn a_simulated_job_without_direct_says_what_is_assumed_of_the_page_cache() {
     let run = |text: &str| {
         fs::write(&job, text).unwrap();
         let arguments = ["sim", NVME, job.to_str().unwrap(), "--no-interval", "--out", out];
-        let (shown, _) = succeeds(&[&arguments[..], &["--duration", "5ms"]].concat());
+        let (printed, _) = succeeds(&[&arguments[..], &["--duration", "5ms"]].concat());
         let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
-        (shown.split_whitespace().collect::<Vec<_>>().join(" "), saved)
+        (printed.split_whitespace().collect::<Vec<_>>().join(" "), saved)
     };
     let depth = |saved: &Value| saved["tests"][0]["test"]["queue_depth"].as_u64().unwrap();
-    let (shown, saved) = run(text);
+    let (printed, saved) = run(text);
     assert_eq!(depth(&saved), 1, "libaio waits for each buffered read");
-    assert!(shown.contains("! the requests would use the page cache"), "{shown}");
-    assert!(shown.contains("one request outstanding per thread"), "{shown}");
+    assert!(printed.contains("! the requests would use the page cache"), "{printed}");
+    assert!(printed.contains("one request outstanding per thread"), "{printed}");
     assert_eq!(assumed(&saved)["tests_at_depth_one"], 1);
     // io_uring does not wait, and direct I/O has no page cache.
-    let (shown, saved) = run(&text.replace("libaio", "io_uring"));
-    assert!(depth(&saved) == 32 && shown.contains("would use the page cache"), "{shown}");
-    let (shown, saved) = run(&format!("{text}direct=1\n"));
-    assert!(depth(&saved) == 32 && !shown.contains("page cache"), "{shown}");
+    let (printed, saved) = run(&text.replace("libaio", "io_uring"));
+    assert!(depth(&saved) == 32 && printed.contains("would use the page cache"), "{printed}");
+    let (printed, saved) = run(&format!("{text}direct=1\n"));
+    assert!(depth(&saved) == 32 && !printed.contains("page cache"), "{printed}");
 }

@@ -27,7 +27,7 @@ fn project() -> PathBuf {
 }
 
 /// Formats a number with six significant digits.
-fn told(value: f64) -> String {
+fn six_digits(value: f64) -> String {
     let exponent = format!("{value:.5e}").split_once('e').unwrap().1.parse::<i32>().unwrap();
     let digits = usize::try_from(5 - exponent).unwrap_or(0).min(12);
     format!("{value:.digits$}")
@@ -42,9 +42,9 @@ fn rows(outcome: &StudyOutcome) -> String {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(["system", "test", "metric", "simulated", "published", "error"]).unwrap();
     for check in &outcome.figures {
-        let (figure, simulated) = (&check.figure, told(check.simulated.value));
+        let (figure, simulated) = (&check.figure, six_digits(check.simulated.value));
         let metric = name(figure.metric);
-        let (published, error) = (told(figure.published), told(check.error));
+        let (published, error) = (six_digits(figure.published), six_digits(check.error));
         let row = [&figure.system, &figure.test, &metric, &simulated, &published, &error];
         file.write_record(row).unwrap();
     }
@@ -58,7 +58,7 @@ fn rows(outcome: &StudyOutcome) -> String {
             for metric in
                 [Metric::Throughput, Metric::Latency].into_iter().filter(|one| of_cell(*one))
             {
-                let simulated = told(metric.of(test).value);
+                let simulated = six_digits(metric.of(test).value);
                 let row = [&system.name, &test.test.name, &name(metric), &simulated];
                 file.write_record(row.into_iter().map(String::as_str).chain(["", ""])).unwrap();
             }
@@ -85,17 +85,17 @@ fn stands(study: &str) {
     let outcome: StudyOutcome = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let answer = outcome.answer.as_ref().expect("the study has a written answer");
     assert!(answer.holds(), "the figures contradict the written answer: {answer:?}");
-    let seen = rows(&outcome);
+    let actual = rows(&outcome);
     let path = project().join(format!("studies/golden/{study}.csv"));
     if std::env::var("LANEMARK_GOLDEN").is_ok_and(|value| value == "write") {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, &seen).unwrap();
+        fs::write(&path, &actual).unwrap();
         return;
     }
     let golden = fs::read_to_string(&path).unwrap_or_default();
-    let moved: Vec<String> = (0..seen.lines().count().max(golden.lines().count()))
+    let moved: Vec<String> = (0..actual.lines().count().max(golden.lines().count()))
         .map(|line| {
-            (golden.lines().nth(line).unwrap_or("-"), seen.lines().nth(line).unwrap_or("-"))
+            (golden.lines().nth(line).unwrap_or("-"), actual.lines().nth(line).unwrap_or("-"))
         })
         .filter(|(before, after)| before != after)
         .map(|(before, after)| format!("  before  {before}\n  now     {after}"))

@@ -33,9 +33,9 @@ fn commands(help: &str) -> Vec<String> {
 
 /// Returns the words of all commands, each with its help.
 fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
-    let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
-    asked.push("--help");
-    let help = printed(&asked);
+    let mut arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    let help = printed(&arguments);
     assert!(words.len() < 4, "{words:?}: a command below a command below a command");
     for name in commands(&help) {
         all(&[words, &[name]].concat(), found);
@@ -72,8 +72,8 @@ fn completions_know_commands_and_options_and_the_shells_read_them() {
         fs::write(&file, script).unwrap();
         match Command::new(shell).args(check).arg(&file).output() {
             Ok(output) => {
-                let told = String::from_utf8_lossy(&output.stderr);
-                assert!(output.status.success(), "{shell}: {told}");
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{shell}: {errors}");
             }
             Err(_) => lanemark_testbed::skipped(&format!("{shell} is not installed")),
         }

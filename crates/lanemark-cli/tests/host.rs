@@ -32,9 +32,12 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let output = lanemark(here, &["host", "measure", "--duration", "1500ms", "--out", "h.toml"]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{told}");
-    assert!(told.contains("submit a request") && told.contains("wrote h.toml"), "{told}");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{messages}");
+    assert!(
+        messages.contains("submit a request") && messages.contains("wrote h.toml"),
+        "{messages}"
+    );
     let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
     assert!(file.contains("range = ["), "{file}");
     // A second measurement replaces the file of the first.

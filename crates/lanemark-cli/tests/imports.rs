@@ -62,22 +62,22 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .collect::<Vec<_>>()
     };
     let (reads, writes) = (row("reads"), row("writes"));
-    for (row, shown) in
+    for (row, values) in
         [(&reads, ["60.0", "43.2", "140", "247"]), (&writes, ["120", "86.4", "281", "494"])]
     {
-        assert_eq!(row[4..8], shown, "{table}");
+        assert_eq!(row[4..8], values, "{table}");
     }
     let saved: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.path().join("r.json")).unwrap())
             .unwrap();
-    let told = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
-    assert_eq!((&told["95.0000"], &told["99.9000"]), (&json!(93_696), &json!(246_784)));
+    let listed = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
+    assert_eq!((&listed["95.0000"], &listed["99.9000"]), (&json!(93_696), &json!(246_784)));
     let compared = printed(&["compare", "r.json", "r.json", "--detail"], folder.path());
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
     let exported = printed(&["export", "r.json"], folder.path());
     let exported: Value = serde_json::from_str(&exported).unwrap();
-    let told = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
-    assert_eq!(told["95.000000"], json!(187_392));
+    let listed = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
+    assert_eq!(listed["95.000000"], json!(187_392));
     for arguments in [
         vec!["report", "r.json", "--html", "page.html"],
         vec!["plot", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
@@ -92,7 +92,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
 }
 
 #[test]
-fn what_fio_did_not_measure_is_a_dash_and_what_it_did_not_state_is_not_computed_with() {
+fn unmeasured_values_of_fio_are_a_dash_and_unstated_ones_are_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let bare = fio(&json!(null)).replace("\"job options\"", "\"other\"");
     std::fs::write(folder.path().join("fio.json"), bare).unwrap();
@@ -148,7 +148,7 @@ fn foreign(name: &str) -> String {
 }
 
 #[test]
-fn results_of_other_programs_stand_in_place_of_saved_ones() {
+fn results_of_other_programs_are_accepted_like_saved_ones() {
     let folder = tempfile::tempdir().unwrap();
     for (name, test) in FOREIGN {
         let file = foreign(name);
@@ -164,13 +164,13 @@ fn results_of_other_programs_stand_in_place_of_saved_ones() {
     let text = foreign("crystaldiskmark-8.txt");
     let model = "samsung-950-pro-512gb@workstation-z170:m2";
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
-    let told = printed(&whatif, folder.path());
-    assert!(told.contains("SEQ1M Q8T1 read") && told.contains("2,097"), "{told}");
+    let answer = printed(&whatif, folder.path());
+    assert!(answer.contains("SEQ1M Q8T1 read") && answer.contains("2,097"), "{answer}");
     // A figure that the text does not state is refused by its name.
     let terse = foreign("fio-terse-3.txt");
     let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.status.code() == Some(2) && said.contains("--pattern"), "{said}");
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && message.contains("--pattern"), "{message}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_command_line_of_fio_is_a_workload() {
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {
         let output = run(&words, folder.path());
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(2) && said.contains(says), "{words:?}: {said}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && message.contains(says), "{words:?}: {message}");
     }
 }

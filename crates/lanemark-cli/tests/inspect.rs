@@ -53,18 +53,21 @@ fn root(folder: &TempDir) -> &str {
 }
 
 #[test]
-fn a_captured_tree_is_shown_with_what_limits_it() {
+fn a_captured_tree_is_shown_with_its_limits() {
     let folder = laptop();
     let output = inspect(&["--sysfs", root(&folder)]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let shown = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert!(
-        shown.starts_with("nvme0n1 (Drive X): its slowest link, PCIe 3.0 x4 of 4.0 x4, carries ")
+        printed.starts_with("nvme0n1 (Drive X): its slowest link, PCIe 3.0 x4 of 4.0 x4, carries ")
     );
-    assert!(shown.contains("\nnvme0n1  Drive X, 1.00 TB\n"), "{shown}");
-    assert!(shown.contains("└═ PCIe 3.0 x4 of 4.0 x4, "), "{shown}");
-    assert!(shown.contains("! nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x4"), "{shown}");
-    assert!(shown.contains("Advice: reseat the device"), "{shown}");
+    assert!(printed.contains("\nnvme0n1  Drive X, 1.00 TB\n"), "{printed}");
+    assert!(printed.contains("└═ PCIe 3.0 x4 of 4.0 x4, "), "{printed}");
+    assert!(
+        printed.contains("! nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x4"),
+        "{printed}"
+    );
+    assert!(printed.contains("Advice: reseat the device"), "{printed}");
     assert_eq!(text(&output.stderr), "");
 }
 
@@ -148,7 +151,7 @@ fn texts_of_lspci_are_read() {
 }
 
 #[test]
-fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
+fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
     use std::io::Write;
     let given = |arguments: &[&str], text: &str| {
         let mut child = Command::new(env!("CARGO_BIN_EXE_lanemark"))
@@ -166,17 +169,20 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
     for name in ["-", "/dev/stdin"] {
         let output = given(&["inspect", "--lspci", name], drive);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let shown = text(&output.stdout);
+        let printed = text(&output.stdout);
         assert!(
-            shown.contains("runs at PCIe 2.0 x1, but the device supports PCIe 3.0 x4"),
-            "{shown}"
+            printed.contains("runs at PCIe 2.0 x1, but the device supports PCIe 3.0 x4"),
+            "{printed}"
         );
     }
     let output = given(&["inspect", "--lspci", "-"], "00:00.0 Host bridge: Maker Device 1234\n");
     assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("-: there is no storage controller among its 1 PCI function"), "{said}");
-    assert!(said.contains("hint: give the whole output of `sudo lspci -vvv`"), "{said}");
+    let message = text(&output.stderr);
+    assert!(
+        message.contains("-: there is no storage controller among its 1 PCI function"),
+        "{message}"
+    );
+    assert!(message.contains("hint: give the whole output of `sudo lspci -vvv`"), "{message}");
     // The other commands that read a named file.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),
@@ -186,8 +192,11 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
     ] {
         let output = given(arguments, "{}");
         assert_ne!(output.status.code(), Some(0), "{arguments:?}");
-        let said = text(&output.stderr);
-        assert!(said.contains(says) && !said.contains("can't be read"), "{arguments:?}: {said}");
+        let message = text(&output.stderr);
+        assert!(
+            message.contains(says) && !message.contains("can't be read"),
+            "{arguments:?}: {message}"
+        );
     }
 }
 
@@ -295,16 +304,16 @@ fn a_list_of_another_tool_names_the_librarys_drives() {
         let path = path.to_str().unwrap();
         for arguments in [vec!["inspect", path], vec!["inspect", "--lspci", path]] {
             let output = run(&arguments);
-            let shown = text(&output.stdout);
+            let printed = text(&output.stdout);
             assert!(output.status.success(), "{name}: {}", text(&output.stderr));
             for part in says {
-                assert!(shown.contains(part), "{name}: no {part} in {shown}");
+                assert!(printed.contains(part), "{name}: no {part} in {printed}");
             }
             // Control sequences of the terminal are not printed.
-            assert!(!shown.contains('\u{1b}'), "{shown:?}");
+            assert!(!printed.contains('\u{1b}'), "{printed:?}");
         }
-        let shown = piped(&["inspect", "-"], path);
-        assert!(text(&shown.stdout).contains(says[0]), "{name}: {}", text(&shown.stderr));
+        let printed = piped(&["inspect", "-"], path);
+        assert!(text(&printed.stdout).contains(says[0]), "{name}: {}", text(&printed.stderr));
         let json = run(&["inspect", path, "--json"]);
         let drives: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
         assert!(drives[0]["model"].is_string(), "{drives}");

@@ -83,7 +83,7 @@ fn result() -> tempfile::TempDir {
 }
 
 #[test]
-fn pointing_tells_values_and_the_wheel_zooms() {
+fn pointing_shows_values_and_the_wheel_zooms() {
     let Some(library) = library() else { return };
     let folder = result();
     let address = page(folder.path(), &["run.json"], &library);
@@ -103,17 +103,17 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     assert_eq!(browser.value("document.querySelectorAll('.live:not([aria-label])').length"), 0);
 
     let middle = "(() => { const box = document.querySelector('.live').getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()";
-    let place = browser.value(middle);
-    let (x, y) = (place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    let point = browser.value(middle);
+    let (x, y) = (point[0].as_f64().unwrap(), point[1].as_f64().unwrap());
     for step in 0..4 {
         let moved = json!({"type": "mouseMoved", "x": x + f64::from(step) * 3.0, "y": y});
         browser.ask("Input.dispatchMouseEvent", moved);
         sleep(Duration::from_millis(100));
     }
     browser.wait(&format!("!{TIP}.hidden"));
-    let told = browser.value(&format!("{TIP}.textContent"));
-    let told = told.as_str().unwrap();
-    assert!(told.contains("sata\n") && told.contains("MB/s"), "{told}");
+    let text = browser.value(&format!("{TIP}.textContent"));
+    let text = text.as_str().unwrap();
+    assert!(text.contains("sata\n") && text.contains("MB/s"), "{text}");
 
     let whole = browser.value(LABELS);
     // The wheel scrolls the page until the chart has the focus.
@@ -173,14 +173,14 @@ fn pointing_tells_values_and_the_wheel_zooms() {
 }
 
 #[test]
-fn bars_tell_values_and_a_print_has_all_pictures() {
+fn bars_show_values_and_a_print_has_all_pictures() {
     let Some(library) = library() else { return };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (seed, name) in [("1", "one.json"), ("2", "two.json")] {
         let system = "samsung-850-pro-1tb@workstation-z170:sata";
-        let asked = ["sim", system, "crystaldiskmark-8", "--seed", seed, "--no-interval"];
+        let arguments = ["sim", system, "crystaldiskmark-8", "--seed", seed, "--no-interval"];
         let scale = ["--duration", "50ms", "--repeats", "2", "--interval", "1ms", "--out", name];
-        let ran = lanemark(folder.path(), &[asked.as_slice(), &scale].concat());
+        let ran = lanemark(folder.path(), &[arguments.as_slice(), &scale].concat());
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     }
     let address = page(folder.path(), &["one.json", "two.json"], &library);
@@ -194,16 +194,16 @@ fn bars_tell_values_and_a_print_has_all_pictures() {
     browser.wait("document.querySelectorAll('.live').length > 0");
 
     // The bar below the pointer belongs to the second run.
-    let place = browser.value(
+    let point = browser.value(
         "(() => { const box = document.querySelector('.pointable .solid.s1').getBoundingClientRect(); return [box.x + 3, box.y + 3]; })()",
     );
-    let moved = json!({"type": "mouseMoved", "x": place[0], "y": place[1]});
+    let moved = json!({"type": "mouseMoved", "x": point[0], "y": point[1]});
     browser.ask("Input.dispatchMouseEvent", moved);
     browser.wait(&format!("!{TIP}.hidden"));
-    let told = browser.value(&format!("{TIP}.textContent"));
+    let text = browser.value(&format!("{TIP}.textContent"));
     let second = "samsung-850-pro-1tb@workstation-z170:sata (2)\n";
-    assert!(told.as_str().unwrap().starts_with(second), "{told}");
-    assert!(told.as_str().unwrap().contains(" MB/s"), "{told}");
+    assert!(text.as_str().unwrap().starts_with(second), "{text}");
+    assert!(text.as_str().unwrap().contains(" MB/s"), "{text}");
     browser.ask("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": 2, "y": 2}));
     browser.wait(&format!("{TIP}.hidden"));
     browser.value("document.querySelector('.pointable').focus()");
@@ -245,11 +245,11 @@ fn bars_tell_values_and_a_print_has_all_pictures() {
 fn another_script_and_the_page_of_a_sweep_are_refused_before_anything_is_written() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("other.js"), "alert(1)").unwrap();
-    for (library, told) in [("other.js", "is not the chart library"), ("none.js", "none.js")] {
+    for (library, reason) in [("other.js", "is not the chart library"), ("none.js", "none.js")] {
         let arguments = ["report", "run.json", "--html", "page.html", "--interactive", library];
         let refused = lanemark(folder.path(), &arguments);
         let errors = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && errors.contains(told), "{errors}");
+        assert!(!refused.status.success() && errors.contains(reason), "{errors}");
         assert!(errors.contains("make charts"), "{errors}");
         assert!(!folder.path().join("page.html").exists());
     }

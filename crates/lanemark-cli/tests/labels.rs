@@ -14,8 +14,8 @@ fn lanemark(folder: &Path, columns: usize, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
     command.args(arguments).current_dir(folder).env("COLUMNS", columns.to_string());
     let output = command.env_remove("LANEMARK_LIBRARY").stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {messages}");
     String::from_utf8(output.stdout).unwrap()
 }
 

@@ -68,7 +68,7 @@ fn a_platform_is_shown_with_its_ports_and_a_host_and_a_workload_with_what_they_s
 }
 
 #[test]
-fn filters_and_words_leave_what_fits() {
+fn filters_and_words_leave_the_matching_entries() {
     let listed = |arguments: &[&str]| {
         let all = json(&[&["library", "--json"], arguments].concat());
         all.as_array().unwrap().clone()
@@ -94,7 +94,7 @@ fn filters_and_words_leave_what_fits() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_what_is_near() {
+fn an_unknown_name_is_reported_with_similar_names() {
     assert!(refused(&["library", "samsung-950-pro-521gb"]).contains("samsung-950-pro-512gb"));
     assert!(
         refused(&["library", "samsung-950-pro-512gb", "--kind", "platform"]).contains("unknown")
@@ -125,7 +125,7 @@ fn a_platform_alone_has_a_path_too() {
 
 /// Four drives of 550 MB/s behind one lane of PCIe 2.0 share its throughput, and the command reports the loss.
 #[test]
-fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
+fn drives_behind_one_uplink_show_their_loss_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
     let narrow = ["--set", "platform.link.dmi.pcie.lanes=1"];
     let text = printed(&[&["path", system, "--no-interval"], &narrow[..]].concat());
@@ -146,7 +146,7 @@ fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
 }
 
 #[test]
-fn a_path_tells_requests_a_second_of_random_tests_and_explains_as_sim_does() {
+fn a_path_shows_requests_a_second_of_random_tests_and_explains_like_sim() {
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let test = "crystaldiskmark-8:rnd4k-q32t1-read";
     let text = printed(&["path", system, test, "--no-interval"]);
@@ -166,10 +166,10 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
         ("samsung-970-evo-1tb@workstation-z170:m2", "cdm", "`crystaldiskmark-8`"),
         ("samsung-970-evo-1tb@nowhere:m2", "quick", "lanemark library --kind platform"),
     ] {
-        let said = refused(&["sim", system, workload]);
+        let message = refused(&["sim", system, workload]);
         assert!(
-            said.contains(says) && said.contains("lanemark library --kind"),
-            "{system}: {said}"
+            message.contains(says) && message.contains("lanemark library --kind"),
+            "{system}: {message}"
         );
     }
     let axis = [
@@ -182,11 +182,11 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
     ];
     assert!(refused(&axis).contains("did you mean `queue_depth`?"));
     // A drive that is given without a port is listed with exactly the ports that it fits.
-    let said = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
+    let message = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
     for port in ["pcie-slot", "m2"] {
-        assert!(said.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{said}");
+        assert!(message.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{message}");
     }
-    assert!(!said.contains(":sata"), "{said}");
-    let said = refused(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]);
-    assert!(said.contains("workstation-z170:sata") && !said.contains(":m2"), "{said}");
+    assert!(!message.contains(":sata"), "{message}");
+    let message = refused(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]);
+    assert!(message.contains("workstation-z170:sata") && !message.contains(":m2"), "{message}");
 }

@@ -39,7 +39,7 @@ fn saved(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> 
 const LOAD: [&str; 3] = ["load", "--scale", "100"];
 
 #[test]
-fn what_is_loaded_runs_is_consistent_and_is_compared() {
+fn a_loaded_database_runs_is_consistent_and_is_compared() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let loaded = stdout(&lanemark(here, &LOAD));
@@ -48,7 +48,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
         let mut args = vec!["run", "--users", "2", "--ramp", "100 ms", "--duration", "300 ms"];
         args.extend(["--repeats", "3", "--out", file]);
         let output = lanemark(here, &args);
-        let shown = stdout(&output);
+        let printed = stdout(&output);
         for part in [
             "tpm, all transactions",
             "NOPM",
@@ -58,12 +58,12 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
             "buffer hits, %",
             "time of a transaction, ms, by its user's thread",
         ] {
-            assert!(shown.contains(part), "{part}: {shown}");
+            assert!(printed.contains(part), "{part}: {printed}");
         }
         // Progress is shown only on terminals.
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(told.lines().count(), 1, "{told}");
-        assert!(told.starts_with("saved "), "{told}");
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(messages.lines().count(), 1, "{messages}");
+        assert!(messages.starts_with("saved "), "{messages}");
     }
     let checked = stdout(&lanemark(here, &["check"]));
     assert_eq!(checked.matches("3.3.2.").count(), 12, "{checked}");
@@ -93,35 +93,35 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
     let warning = "warning: how transactions are executed differs: statements";
     assert!(compared.contains(warning), "{compared}");
-    let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("procedures: SQLite lacks them"), "{told}");
+    let (code, messages) = failure(&lanemark(here, &["run", "--procedures"]));
+    assert_eq!(code, Some(2), "{messages}");
+    assert!(messages.contains("procedures: SQLite lacks them"), "{messages}");
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_a_way_on() {
+fn errors_are_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let (code, told) = failure(&lanemark(here, &["run"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("hint: load first: lanemark oltp load"), "{told}");
+    let (code, error) = failure(&lanemark(here, &["run"]));
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("hint: load first: lanemark oltp load"), "{error}");
     std::fs::write(here.join("oltp.db"), "a letter").unwrap();
-    let (code, told) = failure(&lanemark(here, &LOAD));
-    assert_eq!(code, Some(3), "{told}");
-    assert!(told.contains("hint: to replace it: --overwrite oltp.db"), "{told}");
+    let (code, error) = failure(&lanemark(here, &LOAD));
+    assert_eq!(code, Some(3), "{error}");
+    assert!(error.contains("hint: to replace it: --overwrite oltp.db"), "{error}");
     stdout(&lanemark(here, &[&LOAD[..], &["--overwrite", "oltp.db"]].concat()));
-    let (code, told) = failure(&lanemark(here, &["run", "--users", "48"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("48 users need 5 warehouses"), "{told}");
-    let (code, told) = failure(&lanemark(here, &["check", "--database", "oracle://x"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("does not name a database"), "{told}");
+    let (code, error) = failure(&lanemark(here, &["run", "--users", "48"]));
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("48 users need 5 warehouses"), "{error}");
+    let (code, error) = failure(&lanemark(here, &["check", "--database", "oracle://x"]));
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("does not name a database"), "{error}");
 }
 
 #[test]
-fn what_was_loaded_is_kept_and_restored() {
+fn loaded_contents_are_kept_and_restored() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     stdout(&lanemark(here, &LOAD));
@@ -131,12 +131,12 @@ fn what_was_loaded_is_kept_and_restored() {
     let restored = stdout(&lanemark(here, &["restore", "fresh"]));
     assert!(restored.starts_with("sqlite:oltp.db: restored the copy fresh in "), "{restored}");
     assert!(stdout(&lanemark(here, &["check"])).lines().all(|line| line.ends_with("holds")));
-    let (code, told) = failure(&lanemark(here, &["keep", "fresh"]));
-    assert_eq!(code, Some(3), "{told}");
-    assert!(told.contains("hint: to replace it: --overwrite fresh"), "{told}");
-    let (code, told) = failure(&lanemark(here, &["restore", "stale"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("hint: there is fresh"), "{told}");
+    let (code, error) = failure(&lanemark(here, &["keep", "fresh"]));
+    assert_eq!(code, Some(3), "{error}");
+    assert!(error.contains("hint: to replace it: --overwrite fresh"), "{error}");
+    let (code, error) = failure(&lanemark(here, &["restore", "stale"]));
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("hint: there is fresh"), "{error}");
 }
 
 #[test]
@@ -146,11 +146,11 @@ fn help_and_errors_name_the_databases_that_are_built_in() {
     for (name, built_in) in [("postgres", true), ("mysql", cfg!(feature = "full"))] {
         assert_eq!(help.contains(&format!("{name}://")), built_in, "{help}");
         let database = format!("{name}://me@127.0.0.1:1/x");
-        let (code, told) = failure(&lanemark(folder.path(), &["check", "--database", &database]));
-        assert_eq!(code, Some(2), "{told}");
-        let left_out = told.contains("--features full");
-        assert_eq!(left_out, !built_in, "{told}");
-        assert_eq!(told.contains("can't be reached"), built_in, "{told}");
+        let (code, error) = failure(&lanemark(folder.path(), &["check", "--database", &database]));
+        assert_eq!(code, Some(2), "{error}");
+        let left_out = error.contains("--features full");
+        assert_eq!(left_out, !built_in, "{error}");
+        assert_eq!(error.contains("can't be reached"), built_in, "{error}");
     }
     assert!(help.contains("--managed"));
 }
@@ -184,8 +184,10 @@ fn a_run_becomes_a_workload_of_the_simulator() {
         });
     }
     std::fs::write(here.join("a.json"), run.to_string()).unwrap();
-    let shown = stdout(&lanemark(here, &["workload", "a.json"]));
-    assert!(shown.contains("[transactions]") && shown.contains("reads of the device in the run"));
+    let printed = stdout(&lanemark(here, &["workload", "a.json"]));
+    assert!(
+        printed.contains("[transactions]") && printed.contains("reads of the device in the run")
+    );
     stdout(&lanemark(here, &["workload", "a.json", "--out", "as-measured.toml"]));
     stdout(&lanemark(here, &["workload", "a.json", "--out", "as-measured.toml"]));
     let simulated = Command::new(env!("CARGO_BIN_EXE_lanemark"))
@@ -195,25 +197,25 @@ fn a_run_becomes_a_workload_of_the_simulator() {
         .output()
         .unwrap();
     let result: serde_json::Value = serde_json::from_str(&stdout(&simulated)).unwrap();
-    let seen = &result["tests"][0]["samples"][0]["transactions"];
-    let of = |key: &str| seen[key].as_f64().unwrap();
-    assert!((of("page_reads") / 2.0 - 1.0).abs() < 0.1, "{seen}");
-    assert!((of("page_writes") / 3.0 - 1.0).abs() < 0.1, "{seen}");
+    let measured = &result["tests"][0]["samples"][0]["transactions"];
+    let of = |key: &str| measured[key].as_f64().unwrap();
+    assert!((of("page_reads") / 2.0 - 1.0).abs() < 0.1, "{measured}");
+    assert!((of("page_writes") / 3.0 - 1.0).abs() < 0.1, "{measured}");
     // A measured device does not require the option, and a run without a known device does not mention it.
     let real = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .current_dir(here)
         .args(["bench", ".", "--workload", "as-measured.toml"])
         .output()
         .unwrap();
-    let (code, told) = failure(&real);
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("lanemark oltp run"), "{told}");
+    let (code, text) = failure(&real);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("lanemark oltp run"), "{text}");
     // The sessions' waits for data and log are not part of the time elsewhere, although the device was fast: a throttle
     // delayed the requests.
     let elsewhere = |run: &serde_json::Value| {
         std::fs::write(here.join("a.json"), run.to_string()).unwrap();
-        let told = stdout(&lanemark(here, &["workload", "a.json"]));
-        let line = told.lines().find(|line| line.starts_with("elsewhere")).unwrap().to_owned();
+        let text = stdout(&lanemark(here, &["workload", "a.json"]));
+        let line = text.lines().find(|line| line.starts_with("elsewhere")).unwrap().to_owned();
         let number = |from: &str, to: &str| -> f64 {
             let rest = line.split_once(from).unwrap().1;
             rest.split_once(to).unwrap().0.parse().unwrap()
@@ -238,13 +240,13 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     }
     let (without_locks, _, line) = elsewhere(&run);
     assert!(without_locks <= after && line.contains("us of locks"), "{after} {line}");
-    let told = stdout(&lanemark(here, &["workload", "a.json"]));
-    assert!(told.contains("\nlocks        = { value = 0.2000,"), "{told}");
+    let text = stdout(&lanemark(here, &["workload", "a.json"]));
+    assert!(text.contains("\nlocks        = { value = 0.2000,"), "{text}");
     run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
-    let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("does not contain the work of its device"), "{told}");
+    let (code, text) = failure(&lanemark(here, &["workload", "b.json"]));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("does not contain the work of its device"), "{text}");
     std::fs::write(here.join("mine.toml"), "precious").unwrap();
     let (code, _) = failure(&lanemark(here, &["workload", "a.json", "--out", "mine.toml"]));
     assert_eq!(code, Some(3));
@@ -298,9 +300,9 @@ fn runs_on_databases_are_results_as_all_others_are() {
     )
     .unwrap();
     let both = ["--present", "postgresql.json", "--other", "more.json"];
-    let (code, told) = failure(&command(here, &[&["plan", "fleet"], &both[..]].concat()));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("are results of different tests"), "{told}");
+    let (code, error) = failure(&command(here, &[&["plan", "fleet"], &both[..]].concat()));
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("are results of different tests"), "{error}");
     let table = stdout(&command(here, &["export", "new.json", "--output-format", "table"]));
     assert!(table.contains("SQLite 3.") && table.contains("tpm"), "{table}");
     let json = stdout(&command(here, &["export", "new.json", "--output-format", "json"]));
@@ -312,15 +314,15 @@ fn runs_on_databases_are_results_as_all_others_are() {
         (&["whatif", "new.json", "--set", "drive.flash.read=1 us"][..], "lanemark oltp workload"),
         (&["oltp", "compare", "new.json", "model.json"][..], "lanemark oltp run"),
     ] {
-        let (code, told) = failure(&command(here, args));
-        assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains(hint), "{hint}: {told}");
+        let (code, error) = failure(&command(here, args));
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains(hint), "{hint}: {error}");
     }
     let newer = json_of(here, "postgresql.json", |run| run["schema_version"] = 2.into());
     std::fs::write(here.join("newer.json"), newer).unwrap();
-    let (code, told) = failure(&command(here, &["report", "newer.json", "--html", "x.html"]));
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("has schema version 2, but this program reads version 1"), "{told}");
+    let (code, error) = failure(&command(here, &["report", "newer.json", "--html", "x.html"]));
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("has schema version 2, but this program reads version 1"), "{error}");
 }
 
 fn json_of(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {

@@ -20,7 +20,7 @@ fn command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     let both = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     both.concat()
 }
@@ -76,21 +76,21 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let common = [STUDY, "--short", "--folder", "work", "--download", "--cache", cache];
     // A study without a database, and a disk without space, are reported before data is loaded.
     let output = command(here, &[OTHER, "--short"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("its tests do not use a database"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("its tests do not use a database"), "{}", stderr(&output));
     fs::write(here.join("mine.csv"), "mine").unwrap();
     let output = command(here, &[&common[..], &["--csv", "mine.csv"]].concat()).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(here.join("mine.csv")).unwrap(), "mine");
 
     let outputs = ["--out", "out", "--csv", "table.csv"];
     let output = command(here, &[&common[..], &outputs].concat()).output().unwrap();
-    let told = said(&output);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let messages = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
     for part in
         ["published  simulated   measured", "SATA S4500", "SAS RM5", "servers saved", "time scale"]
     {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(messages.contains(part), "{part}: {messages}");
     }
     let table = fs::read_to_string(here.join("table.csv")).unwrap();
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
@@ -119,12 +119,12 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     // The table marks the runs as valid if the runs do.
     let is_late = run["warnings"].to_string().contains("not-delivered");
     assert_eq!(rows[1][9] == "false", is_late, "{table}");
-    assert_eq!(told.contains("INVALID"), table.contains(",false"), "{told}");
+    assert_eq!(messages.contains("INVALID"), table.contains(",false"), "{messages}");
     let compared = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .args(["oltp", "compare", names[1], names[0]])
         .output()
         .unwrap();
-    assert!(compared.status.success(), "{}", said(&compared));
+    assert!(compared.status.success(), "{}", stderr(&compared));
     gone(&work);
     assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
 }
@@ -188,7 +188,7 @@ fn without_root_it_says_so_before_anything_is_started() {
         Ok(output) => output,
         Err(error) => return skipped(&format!("the program as another user: {error}")),
     };
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("requires root"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("requires root"), "{}", stderr(&output));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -127,13 +127,13 @@ fn a_run_on_a_throttled_device_predicts_another_rate() {
         let predicted = bench.predicted(&from.1, to.0);
         let apart = predicted / to.1.per_minute - 1.0;
         let (truth, found) = (to.1.per_minute, 100.0 * apart);
-        let told = format!(
+        let summary = format!(
             "a run at {} reads a second says {predicted:.0} tpm at {}, measured {truth:.0}: {found:+.1}%",
             from.0, to.0
         );
-        eprintln!("{told}");
-        assert!(apart.abs() < MOST_APART, "{told}");
+        eprintln!("{summary}");
+        assert!(apart.abs() < MOST_APART, "{summary}");
         // The run itself had a very different rate.
-        assert!((from.1.per_minute / truth - 1.0).abs() > 2.0 * MOST_APART, "{told}");
+        assert!((from.1.per_minute / truth - 1.0).abs() > 2.0 * MOST_APART, "{summary}");
     }
 }

@@ -55,7 +55,7 @@ fn results() -> tempfile::TempDir {
     folder
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -66,7 +66,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         let out = format!("{chart}.svg");
         let ran =
             lanemark(folder.path(), &["plot", "depths.json", "--chart", chart, "--out", &out]);
-        assert!(ran.status.success(), "{chart}: {}", said(&ran));
+        assert!(ran.status.success(), "{chart}: {}", stderr(&ran));
         let svg = fs::read_to_string(folder.path().join(&out)).unwrap();
         assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"), "{chart}");
         assert!(!svg.contains("var(") && !svg.contains("url(") && !svg.contains("href"), "{chart}");
@@ -75,7 +75,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} has no panel");
     }
     let dark = lanemark(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]);
-    assert!(dark.status.success(), "{}", said(&dark));
+    assert!(dark.status.success(), "{}", stderr(&dark));
     assert!(fs::read_to_string(folder.path().join("dark.svg")).unwrap().contains("#16181a"));
     // A panel is selected by its title, and a drawing of the same name is overwritten.
     let one =
@@ -86,7 +86,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_and_nothing_is_written_over() {
+fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
     let folder = results();
     let path = folder.path();
     fs::write(path.join("mine.svg"), "<svg>mine</svg>").unwrap();
@@ -94,7 +94,11 @@ fn what_cannot_be_drawn_is_told_and_nothing_is_written_over() {
     let fails = |arguments: &[&str], expected: &str| {
         let all = [&["plot"], arguments].concat();
         let ran = lanemark(path, &all);
-        assert!(!ran.status.success() && said(&ran).contains(expected), "{all:?}: {}", said(&ran));
+        assert!(
+            !ran.status.success() && stderr(&ran).contains(expected),
+            "{all:?}: {}",
+            stderr(&ran)
+        );
     };
     fails(&["depths.json", "--out", "mine.svg"], "mine.svg: exists and");
     fails(&["depths.json", "--out", "x.gif"], "expected .svg or .png");
@@ -122,7 +126,7 @@ fn a_png_has_the_size_of_the_drawing_times_its_scale_and_words() {
             folder.path(),
             &["plot", "depths.json", "--chart", chart, "--out", &out, "--scale", scale],
         );
-        assert!(ran.status.success(), "{chart}: {}", said(&ran));
+        assert!(ran.status.success(), "{chart}: {}", stderr(&ran));
         let file = std::io::BufReader::new(fs::File::open(folder.path().join(&out)).unwrap());
         let mut reader = png::Decoder::new(file).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];

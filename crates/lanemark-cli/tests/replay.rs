@@ -58,9 +58,9 @@ fn fails(arguments: &[&str], code: i32) -> String {
     let output = replay(arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
     assert!(output.stdout.is_empty(), "data on stdout of a failed command");
-    let said = stderr(&output).to_owned();
-    assert!(!said.contains("panicked"), "{said}");
-    said
+    let message = stderr(&output).to_owned();
+    assert!(!message.contains("panicked"), "{message}");
+    message
 }
 
 /// A trace of random reads and some writes, 20 µs apart.
@@ -69,8 +69,8 @@ fn trace(folder: &TempDir, requests: u64) -> String {
     let mut text = "time_us,operation,offset,length\n".to_owned();
     for line in 0..requests {
         let word = if line % 5 == 0 { "write" } else { "read" };
-        let place = line * 7_919 % 1_000_000 * 4096;
-        writeln!(text, "{},{word},{place},4096", line * 20).unwrap();
+        let offset = line * 7_919 % 1_000_000 * 4096;
+        writeln!(text, "{},{word},{offset},4096", line * 20).unwrap();
     }
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
@@ -88,8 +88,8 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(saved["complete"], true);
     assert_eq!(saved["tests"][0]["test"]["pattern"], "trace");
-    let told = saved["tests"][0]["samples"][0]["replay"].clone();
-    assert_eq!((&told["requests"], &told["speed"]), (&5_000.into(), &1.0.into()));
+    let replay = saved["tests"][0]["samples"][0]["replay"].clone();
+    assert_eq!((&replay["requests"], &replay["speed"]), (&5_000.into(), &1.0.into()));
     assert_eq!(saved["provenance"]["inputs"][&trace].as_str().unwrap().len(), 64);
     // The views of saved results accept it.
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -109,8 +109,8 @@ fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
     let span = |tests: &Value| tests[0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap();
     assert_eq!(span(&first), 2.0 * span(&faster));
     let fast = json(&[NVME, &trace, "--as-fast-as-possible", "--queue-depth", "4", "--out", out]);
-    let told = &fast["tests"][0]["samples"][0]["replay"];
-    assert_eq!((&told["queue_depth"], &told["outstanding_max"]), (&4.into(), &4.into()));
+    let replay = &fast["tests"][0]["samples"][0]["replay"];
+    assert_eq!((&replay["queue_depth"], &replay["outstanding_max"]), (&4.into(), &4.into()));
 }
 
 #[test]
@@ -124,29 +124,29 @@ fn every_sample_is_replayed() {
         ("blkparse.txt", 7),
         ("columns.csv", 4),
     ] {
-        let told = json(&[TWO, &sample(name), "--wrap", "--out", out]);
-        assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
+        let result = json(&[TWO, &sample(name), "--wrap", "--out", out]);
+        assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
     }
-    let shown = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
-    assert!(shown.contains("\nflushes ") && shown.contains("\ntrims "), "{shown}");
-    let told = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
-    assert_eq!(told["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
-    let told = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);
-    assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 4);
-    let told =
+    let printed = succeeds(&[TWO, &sample("blkparse.txt"), "--out", out]);
+    assert!(printed.contains("\nflushes ") && printed.contains("\ntrims "), "{printed}");
+    let result = json(&[NVME, &sample("iolog-3.log"), "--out", out]);
+    assert_eq!(result["tests"][0]["samples"][0]["replay"]["trims"]["bytes"], 4096);
+    let result = json(&[TWO, &sample("iolog-2.log"), "--as-fast-as-possible", "--out", out]);
+    assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 4);
+    let result =
         json(&[NVME, &sample("msr.csv"), "--device", "src1,1", "--limit", "1", "--out", out]);
-    assert_eq!(told["workload"]["tests"][0]["block_bytes"], 65_536);
-    assert!(told["provenance"]["inputs"].get(sample("msr.csv")).is_none(), "not read to its end");
+    assert_eq!(result["workload"]["tests"][0]["block_bytes"], 65_536);
+    assert!(result["provenance"]["inputs"].get(sample("msr.csv")).is_none(), "not read to its end");
 }
 
 #[test]
-fn several_devices_are_put_on_one_drive_where_asked() {
+fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    let said = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
-    assert!(said.contains("--as-one replays all devices on one drive"), "{said}");
-    let told = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
-    assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 3);
+    let message = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
+    assert!(message.contains("--as-one replays all devices on one drive"), "{message}");
+    let result = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
+    assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3);
 }
 
 #[test]
@@ -179,15 +179,15 @@ fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
 }
 
 #[test]
-fn a_trace_without_the_events_that_are_replayed_is_told_with_those_that_it_has() {
+fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     let folder = folder();
     let path = folder.path().join("complete.txt");
     let line = "259,0    0        7     0.000093000     0  C   R 8234952 + 8 [0]\n";
     fs::write(&path, line).unwrap();
     let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
-    let said = fails(&[NVME, path, "--out", out], 2);
-    assert!(said.contains("the trace has the events C (complete)"), "{said}");
-    assert!(said.contains("add --action C"), "{said}");
+    let message = fails(&[NVME, path, "--out", out], 2);
+    assert!(message.contains("the trace has the events C (complete)"), "{message}");
+    assert!(message.contains("add --action C"), "{message}");
     succeeds(&[NVME, path, "--action", "C", "--out", out]);
 }
 
@@ -197,11 +197,11 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
     let path = folder.path().join("whole.txt");
     fs::write(&path, "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n").unwrap();
     let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
-    let said = fails(&[NVME, path, "--out", out], 2);
-    assert!(said.contains("--format mqsim or --format disksim"), "{said}");
+    let message = fails(&[NVME, path, "--out", out], 2);
+    assert!(message.contains("--format mqsim or --format disksim"), "{message}");
     let span = |format| {
-        let told = json(&[NVME, path, "--format", format, "--out", out]);
-        told["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
+        let result = json(&[NVME, path, "--format", format, "--out", out]);
+        result["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
     };
     assert!((17e6..18e6).contains(&span("disksim")), "{}", span("disksim"));
 }
@@ -224,7 +224,7 @@ fn warnings_are_reported() {
 }
 
 #[test]
-fn wrong_input_is_told_with_its_line_and_exits_with_2() {
+fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let path = folder.path().join("bad.csv");
@@ -252,20 +252,20 @@ fn wrong_input_is_told_with_its_line_and_exits_with_2() {
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();
         arguments.extend(["--out", out]);
-        let said = fails(&arguments, 2);
-        assert!(said.contains(expected), "{arguments:?} said: {said}");
+        let message = fails(&arguments, 2);
+        assert!(message.contains(expected), "{arguments:?} said: {message}");
     }
     let far = folder.path().join("far.csv");
     fs::write(&far, "op,offset,size\nread,9000000000000,4096\n").unwrap();
-    let said = fails(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out], 2);
+    let message = fails(&[NVME, far.to_str().unwrap(), "--as-fast-as-possible", "--out", out], 2);
     assert!(
-        said.contains("far.csv:2: a request at") && said.contains("hint: use --wrap"),
-        "{said}"
+        message.contains("far.csv:2: a request at") && message.contains("hint: use --wrap"),
+        "{message}"
     );
 }
 
 #[test]
-fn ctrl_c_saves_what_is_there() {
+fn ctrl_c_saves_the_results_so_far() {
     let folder = folder();
     let out = folder.path().join("replay.json");
     // The trace comes through a pipe that is not closed, so the replay cannot end by itself.
@@ -310,9 +310,9 @@ fn ctrl_c_saves_what_is_there() {
 /// 400 requests of 4 KiB, one every millisecond: three reads, then a write, and so on, over 8 MiB.
 fn steady_trace(folder: &Path) -> PathBuf {
     let lines: String = (0..400u64)
-        .map(|place| {
-            let kind = if place % 4 == 3 { "Write" } else { "Read" };
-            let (time, offset) = (place * 10_000, place * 37 % 2048 * 4096);
+        .map(|index| {
+            let kind = if index % 4 == 3 { "Write" } else { "Read" };
+            let (time, offset) = (index * 10_000, index * 37 % 2048 * 4096);
             format!("{time},host,0,{kind},{offset},4096,100\n")
         })
         .collect();

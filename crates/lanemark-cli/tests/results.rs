@@ -41,7 +41,7 @@ fn repeated(folder: &TempDir, out: &str, repeats: &str, more: &[&str]) {
 }
 
 #[test]
-fn what_is_not_to_be_saved_is_printed_alone() {
+fn an_unsaved_result_is_only_printed() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sim", NVME, READS, "--duration", "5ms", "--repeats", "1", "--no-interval"];
     let output = lanemark(folder.path(), &[&usual[..], &["--no-save"]].concat());
@@ -50,8 +50,9 @@ fn what_is_not_to_be_saved_is_printed_alone() {
         !output.stdout.is_empty() && !String::from_utf8_lossy(&output.stderr).contains("saved")
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    let told = refused(folder.path(), &[&usual[..], &["--no-save", "--out", "x.json"]].concat(), 2);
-    assert!(told.contains("--no-save"), "{told}");
+    let error =
+        refused(folder.path(), &[&usual[..], &["--no-save", "--out", "x.json"]].concat(), 2);
+    assert!(error.contains("--no-save"), "{error}");
 }
 
 #[test]
@@ -93,15 +94,15 @@ fn columns_are_exported_and_a_parquet_file_is_no_text() {
     let written = fs::read_to_string(folder.path().join("samples.csv")).unwrap();
     assert_eq!(written.lines().count(), 4);
     assert!(refused(folder.path(), &samples, 3).contains("exists"));
-    let told = refused(folder.path(), &["export", "one.json", "--table", "hops"], 2);
-    assert!(told.contains("--table applies only to csv and parquet"), "{told}");
+    let error = refused(folder.path(), &["export", "one.json", "--table", "hops"], 2);
+    assert!(error.contains("--table applies only to csv and parquet"), "{error}");
     let parquet = ["export", "one.json", "--output-format", "parquet"];
     assert!(refused(folder.path(), &parquet, 2).contains("can't be printed"));
-    let told = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
+    let error = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
     // A build with the feature writes the file. Other builds report how to obtain such a build, and write no file.
     let there = folder.path().join("one.parquet").exists();
     assert_eq!(there, cfg!(feature = "full"));
-    assert_eq!(told.status.success(), there);
+    assert_eq!(error.status.success(), there);
 }
 
 #[test]
@@ -130,8 +131,8 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
-    let told = "different settings: RND4K Q32T1 read (span 1 GiB and 512 MiB";
-    assert!(text.contains(told), "{text}");
+    let difference = "different settings: RND4K Q32T1 read (span 1 GiB and 512 MiB";
+    assert!(text.contains(difference), "{text}");
     let same = printed(folder.path(), &["compare", "one.json", "one.json"]);
     assert!(!same.contains("different settings"), "{same}");
 }
@@ -148,7 +149,7 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     let names = reader.headers().unwrap().clone();
     let at = |name: &str| names.iter().position(|known| known == name).unwrap();
     let (depths, rates) = (at("queue_depth"), at("bytes_per_second"));
-    let number = |row: &csv::StringRecord, place: usize| row[place].parse::<f64>().unwrap();
+    let number = |row: &csv::StringRecord, column: usize| row[column].parse::<f64>().unwrap();
     let points: Vec<(f64, f64)> = reader
         .records()
         .map(Result::unwrap)
@@ -159,13 +160,13 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     assert_eq!(depth, reach.fold(f64::INFINITY, f64::min));
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(joined.contains(" us on average"), "{text}");
-    for (more, told) in [
+    for (more, reason) in [
         (&["--target", "0%"][..], "above 0%"),
         (&["--target", "110%"], "above 0%"),
         (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "an axis of load"),
     ] {
         let told_here = refused(folder.path(), &[&usual[..7], &["x.csv"], more].concat(), 2);
-        assert!(told_here.contains(told), "{told_here}");
+        assert!(told_here.contains(reason), "{told_here}");
     }
 }
 
@@ -185,6 +186,6 @@ fn packed_traces_are_replayed_and_a_bomb_ends() {
         .unwrap();
     let output = lanemark(folder.path(), &["replay", NVME, "cut.gz", "--no-save"]);
     assert_ne!(output.status.code(), Some(0));
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("as gzip") && !told.contains("panicked"), "{told}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("as gzip") && !errors.contains("panicked"), "{errors}");
 }

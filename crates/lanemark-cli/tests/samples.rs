@@ -63,20 +63,20 @@ fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
 #[test]
 fn an_unknown_study_is_refused_with_the_nearest_one() {
     let folder = tempfile::tempdir().unwrap();
-    let said = refused(folder.path(), &["study", "sata-expres"], 2);
+    let message = refused(folder.path(), &["study", "sata-expres"], 2);
     assert!(
-        said.contains("did you mean `sata-express`") || said.contains("sata-express"),
-        "{said}"
+        message.contains("did you mean `sata-express`") || message.contains("sata-express"),
+        "{message}"
     );
-    let said = refused(folder.path(), &["study", "studies/sata-express.toml"], 2);
-    assert!(said.contains("`sata-express` is built in"), "{said}");
-    let said = refused(folder.path(), &["study", "studies/none.toml"], 2);
-    assert!(!said.contains("built in"), "{said}");
+    let message = refused(folder.path(), &["study", "studies/sata-express.toml"], 2);
+    assert!(message.contains("`sata-express` is built in"), "{message}");
+    let message = refused(folder.path(), &["study", "studies/none.toml"], 2);
+    assert!(!message.contains("built in"), "{message}");
     // A folder is not a study, and a pipe is not a file.
     fs::create_dir(folder.path().join("hard-disk")).unwrap();
     printed(folder.path(), &["study", "hard-disk", "--no-interval", "--no-save", "--json"]);
-    let said = refused(folder.path(), &["study", "/dev/zero"], 2);
-    assert!(said.contains("is not a file"), "{said}");
+    let message = refused(folder.path(), &["study", "/dev/zero"], 2);
+    assert!(message.contains("is not a file"), "{message}");
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     let file = folder.path().join("here/msr.csv");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
     // A second identical copy is not an error.
-    let said = lanemark(folder.path(), &copy);
-    assert!(String::from_utf8_lossy(&said.stderr).contains("with the same contents"));
+    let output = lanemark(folder.path(), &copy);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("with the same contents"));
     fs::write(&file, "mine").unwrap();
     assert!(refused(folder.path(), &copy, 3).contains("msr.csv: exists"));
     // One existing name prevents all files from being written.
@@ -148,11 +148,11 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     refused(folder.path(), &["samples", "copy", "msr.csv", "file"], 1);
     refused(folder.path(), &["samples", "copy", "msr.csv", "/proc/self"], 1);
     for name in ["../Cargo.toml", "/etc/passwd", "", "golden/hard-disk"] {
-        let said = refused(folder.path(), &["samples", "copy", name], 2);
-        assert!(said.contains("sample"), "{said}");
+        let output = refused(folder.path(), &["samples", "copy", name], 2);
+        assert!(output.contains("sample"), "{output}");
     }
-    let said = refused(folder.path(), &["samples", "copy", "mesured.json"], 2);
-    assert!(said.contains("measured.json"), "{said}");
+    let output = refused(folder.path(), &["samples", "copy", "mesured.json"], 2);
+    assert!(output.contains("measured.json"), "{output}");
     refused(folder.path(), &["samples", "copy", "--all", "a", "b"], 2);
     refused(folder.path(), &["samples", "copy"], 2);
 }

@@ -129,8 +129,8 @@ fn variables_name_the_folder() {
 fn a_folder_that_cannot_be_written_never_costs_the_figures() {
     // A file cannot contain a folder, and the kernel refuses new files in /proc, also for root.
     let file = tempfile::NamedTempFile::new().unwrap();
-    for place in [file.path().join("results"), PathBuf::from("/proc/self/results")] {
-        let user = User::with("LANEMARK_RESULTS", &place);
+    for folder in [file.path().join("results"), PathBuf::from("/proc/self/results")] {
+        let user = User::with("LANEMARK_RESULTS", &folder);
         prepare(&user);
         for arguments in commands() {
             let output = user.lanemark(&arguments);
@@ -143,7 +143,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
             assert!(!saved, "{arguments:?}: {stderr}");
         }
         // A requested file must be writable, and the command fails before it runs.
-        let requested = place.join("one.json").display().to_string();
+        let requested = folder.join("one.json").display().to_string();
         let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
         // A part of a sweep has no output other than its file.
@@ -151,8 +151,8 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     }
-    let (_, said) = User::new().ends(&["results"]);
-    assert!(said.contains("no result matches"), "{said}");
+    let (_, message) = User::new().ends(&["results"]);
+    assert!(message.contains("no result matches"), "{message}");
 }
 
 /// A folder of a few kilobytes, which the first results fill.

@@ -50,13 +50,13 @@ fn ends(child: Child, signal: &str, code: i32) -> Output {
         }
     });
     let output = child.wait_with_output().unwrap();
-    let took = began.elapsed();
+    let elapsed = began.elapsed();
     let _ = over.send(());
     guard.join().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert!(took < SOON, "{signal}: {took:?}");
-    assert!(!said.contains("panicked"), "{said}");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{messages}");
+    assert!(elapsed < SOON, "{signal}: {elapsed:?}");
+    assert!(!messages.contains("panicked"), "{messages}");
     output
 }
 
@@ -88,8 +88,8 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
         start(folder.path(), &["sim", NVME, "two.toml", "--out", "r.json", "--html", "p.html"]);
     wait_for("result", || folder.path().join("r.json").exists());
     let output = ends(child, "-TERM", 143);
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains("short") && told.contains("interrupted"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("short") && printed.contains("interrupted"), "{printed}");
     let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     assert_eq!(result["tests"].as_array().unwrap().len(), 1);
@@ -106,7 +106,7 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
 }
 
 #[test]
-fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
+fn a_study_that_ends_within_a_long_test_saves_the_ended_tests() {
     let folder = folder();
     let workload = "[workload]\nname = \"two\"\nrepeats = 1\naverage = \"mean\"\norder = \"listed\"\n\n\
         [defaults]\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\n\
@@ -125,8 +125,8 @@ fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
     // The short test takes a moment, and the long test minutes.
     std::thread::sleep(Duration::from_millis(1500));
     let output = ends(child, "-TERM", 143);
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(told.contains("short") && told.contains("interrupted"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("short") && printed.contains("interrupted"), "{printed}");
     let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     let run = &result["systems"][0]["run"];
@@ -171,7 +171,7 @@ fn commands_without_anything_to_keep_end_at_once() {
 }
 
 #[test]
-fn nobody_who_does_not_read_keeps_it_alive() {
+fn a_reader_that_does_not_read_cannot_keep_it_alive() {
     let folder = folder();
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -188,7 +188,7 @@ fn nobody_who_does_not_read_keeps_it_alive() {
 }
 
 #[test]
-fn a_hang_up_is_ignored_where_it_was_told_to_be() {
+fn a_hang_up_is_ignored_if_the_parent_ignores_it() {
     let folder = folder();
     let mut command = Command::new("nohup");
     command.arg(env!("CARGO_BIN_EXE_lanemark")).current_dir(folder.path());
@@ -203,7 +203,7 @@ fn a_hang_up_is_ignored_where_it_was_told_to_be() {
 }
 
 #[test]
-fn what_a_kill_leaves_is_told_by_the_next_run() {
+fn remains_of_a_killed_run_are_reported_by_the_next_run() {
     let folder = folder();
     fs::create_dir(folder.path().join("disk")).unwrap();
     let arguments = ["bench", "disk", "--size", "4MiB", "--duration", "600s", "--out", "results"];
@@ -219,17 +219,17 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     assert_eq!(left.len(), 1);
     // The kernel may keep the file slightly longer, until it has released the ring.
     let began = Instant::now();
-    let (output, said) = loop {
+    let (output, messages) = loop {
         let output = start(folder.path(), &short).wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if said.contains("was left") || began.elapsed() > Duration::from_secs(20) {
-            break (output, said);
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        if messages.contains("was left") || began.elapsed() > Duration::from_secs(20) {
+            break (output, messages);
         }
     };
     let name = left[0].file_name().unwrap().to_str().unwrap();
-    assert!(said.contains("left by a run that was killed"), "{said}");
-    assert!(said.contains(&format!("rm disk/{name}")), "{said}");
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(messages.contains("left by a run that was killed"), "{messages}");
+    assert!(messages.contains(&format!("rm disk/{name}")), "{messages}");
+    assert_eq!(output.status.code(), Some(0), "{messages}");
     assert!(left[0].exists(), "it is reported and not removed");
     let hidden = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
     assert!(

@@ -38,11 +38,11 @@ fn succeeds(out: &Path, arguments: &[&str]) -> String {
 }
 
 #[track_caller]
-fn fails(out: &Path, arguments: &[&str], code: i32, told: &str, hint: &str) {
+fn fails(out: &Path, arguments: &[&str], code: i32, message: &str, hint: &str) {
     let output = sweep(out, arguments).output().unwrap();
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
-    assert!(text.contains(told) && text.contains(hint), "{arguments:?}: {text}");
+    assert!(text.contains(message) && text.contains(hint), "{arguments:?}: {text}");
     assert!(text.contains("hint: ") && !text.contains("panicked"), "{arguments:?}: {text}");
 }
 
@@ -98,14 +98,17 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2", "--seed", "7"];
     succeeds(&out, &axis);
     let (rows, made) = (fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap());
-    let told: serde_json::Value = serde_json::from_slice(&made).unwrap();
-    let told = &told["provenance"];
-    assert_eq!((&told["version"], &told["seed"]), (&env!("CARGO_PKG_VERSION").into(), &7.into()));
-    assert!(told["machine"]["cores"].as_u64() > Some(0), "{told}");
-    let inputs = told["inputs"].as_object().unwrap();
+    let origin: serde_json::Value = serde_json::from_slice(&made).unwrap();
+    let origin = &origin["provenance"];
+    assert_eq!(
+        (&origin["version"], &origin["seed"]),
+        (&env!("CARGO_PKG_VERSION").into(), &7.into())
+    );
+    assert!(origin["machine"]["cores"].as_u64() > Some(0), "{origin}");
+    let inputs = origin["inputs"].as_object().unwrap();
     let (_, drive) = inputs.iter().find(|(file, _)| file.contains("samsung-950-pro")).unwrap();
-    assert_eq!(drive.as_str().unwrap().len(), 64, "{told}");
-    assert_eq!((&told["started_at"], &told["finished_at"]), (&"".into(), &"".into()));
+    assert_eq!(drive.as_str().unwrap().len(), 64, "{origin}");
+    assert_eq!((&origin["started_at"], &origin["finished_at"]), (&"".into(), &"".into()));
     // A torn sweep that continues with a different number of threads has the same bytes in both files.
     fs::write(&out, &rows[..rows.len() - 9]).unwrap();
     succeeds(&out, &[&axis[..], &["--jobs", "1"]].concat());
@@ -123,7 +126,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
 }
 
 #[test]
-fn what_is_torn_or_missing_is_run_again_and_nothing_else() {
+fn only_torn_and_missing_rows_are_run_again() {
     let folder = folder();
     let (whole, torn) = (folder.path().join("whole.csv"), folder.path().join("torn.csv"));
     let few = ["--duration", "2ms", "--axis", "queue_depth=1..32*2"];
@@ -133,8 +136,8 @@ fn what_is_torn_or_missing_is_run_again_and_nothing_else() {
         fs::write(&torn, &bytes[..cut]).unwrap();
         let output = sweep(&torn, &few).output().unwrap();
         let lines = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
-        let told = format!("already contains {} of 6 points", lines.saturating_sub(1));
-        assert_eq!(stderr(&output).contains(&told), lines > 1, "{cut}: {}", stderr(&output));
+        let notice = format!("already contains {} of 6 points", lines.saturating_sub(1));
+        assert_eq!(stderr(&output).contains(&notice), lines > 1, "{cut}: {}", stderr(&output));
         assert_eq!(fs::read(&torn).unwrap(), bytes, "cut at {cut}");
     }
 }
@@ -157,7 +160,7 @@ fn parts_of_a_sweep_are_merged_to_the_bytes_of_one_run() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     let axis = ["--duration", "2ms", "--axis", "queue_depth=1,2,4,8,16"];
-    let shown = succeeds(&path("whole.csv"), &axis);
+    let printed = succeeds(&path("whole.csv"), &axis);
     let part = |name: &str, points: &str| {
         let text = succeeds(&path(name), &[&axis[..], &["--points", points]].concat());
         assert_eq!(text, "", "a part is no curve");
@@ -179,7 +182,7 @@ fn parts_of_a_sweep_are_merged_to_the_bytes_of_one_run() {
     assert!(stderr(&refused).contains("hint: ") && !path("m.csv").exists());
     let merged = merge(&["b.csv", "a.csv"]);
     assert_eq!(merged.status.code(), Some(0), "{}", stderr(&merged));
-    assert_eq!(String::from_utf8(merged.stdout).unwrap(), shown);
+    assert_eq!(String::from_utf8(merged.stdout).unwrap(), printed);
     assert_eq!(fs::read(path("m.csv")).unwrap(), fs::read(path("whole.csv")).unwrap());
     assert!(fs::read_to_string(path("m.html")).unwrap().contains("<h2>Provenance</h2>"));
     let beyond = [&axis[..], &["--points", "3..5"]].concat();
@@ -300,12 +303,15 @@ fn a_sweep_can_be_a_file() {
     assert_eq!(fs::read(one).unwrap(), fs::read(typed).unwrap());
     // Errors state their line.
     fs::write(&file, text.replace("threads", "thread")).unwrap();
-    let told = stderr(&run("two.csv", &file));
-    assert!(told.contains("sweep.toml:10:8") && told.contains("did you mean `threads`"), "{told}");
+    let error = stderr(&run("two.csv", &file));
+    assert!(
+        error.contains("sweep.toml:10:8") && error.contains("did you mean `threads`"),
+        "{error}"
+    );
 }
 
 #[test]
-fn what_is_wrong_is_told_before_anything_runs() {
+fn errors_are_reported_before_anything_runs() {
     let folder = folder();
     let out = folder.path().join("sweep.csv");
     let axis = |text: &'static str| ["--axis", text];
@@ -338,9 +344,9 @@ fn what_is_wrong_is_told_before_anything_runs() {
         .current_dir(project())
         .output()
         .unwrap();
-    let told = stderr(&several);
-    assert_eq!(several.status.code(), Some(2), "{told}");
-    assert!(told.contains("has 8 tests") && told.contains("crystaldiskmark-8:rnd4k"), "{told}");
+    let error = stderr(&several);
+    assert_eq!(several.status.code(), Some(2), "{error}");
+    assert!(error.contains("has 8 tests") && error.contains("crystaldiskmark-8:rnd4k"), "{error}");
     assert!(!out.exists(), "a file was made");
 }
 

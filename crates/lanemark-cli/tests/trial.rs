@@ -48,8 +48,8 @@ fn left(folder: &TempDir) -> Vec<String> {
 }
 
 /// Returns whether the machine answered too late for a comparison.
-fn is_unranked(said: &str) -> bool {
-    said.starts_with("The systems cannot be ranked") || said.contains(" is not known: this machine")
+fn is_unranked(text: &str) -> bool {
+    text.starts_with("The systems cannot be ranked") || text.contains(" is not known: this machine")
 }
 
 fn commits(count: u32) -> String {
@@ -83,12 +83,12 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
         &script,
     ];
     let output = run(&folder, &words);
-    let (said, errors) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}{errors}");
-    let first = said.lines().next().unwrap();
+    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}{errors}");
+    let first = printed.lines().next().unwrap();
     // On a busy machine the answers can be late; the systems are then not ranked.
-    if !is_unranked(&said) {
-        assert!(first.starts_with(&format!("{NVME} finishes ")), "{said}");
+    if !is_unranked(&printed) {
+        assert!(first.starts_with(&format!("{NVME} finishes ")), "{printed}");
         let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
         assert!(page.contains("sooner than"));
     }
@@ -139,9 +139,12 @@ fn the_usual_programs_run_on_a_served_drive() {
         let script = format!("set -e; {command}; sync");
         let words = [SATA, "--turns", "1", "--size", "64MiB", "--time-scale", "1"];
         let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
-        let (said, errors) = (text(&output.stdout), text(&output.stderr));
-        assert!(output.status.success(), "{name}: {said}{errors}");
-        assert!(is_unranked(&said) || said.starts_with("The command takes "), "{name}: {said}");
+        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{name}: {printed}{errors}");
+        assert!(
+            is_unranked(&printed) || printed.starts_with("The command takes "),
+            "{name}: {printed}"
+        );
         let result = fs::read_dir(folder.path().join("results")).unwrap().next().unwrap().unwrap();
         let result: RunResult = serde_json::from_slice(&fs::read(result.path()).unwrap()).unwrap();
         let sample = &result.tests[0].samples[0];
@@ -180,17 +183,22 @@ fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive
         run(&folder, &words)
     };
     let sound = trial(&[]);
-    let said = text(&sound.stdout);
-    assert!(sound.status.success(), "{said}{}", text(&sound.stderr));
+    let printed = text(&sound.stdout);
+    assert!(sound.status.success(), "{printed}{}", text(&sound.stderr));
     assert!(
-        said.contains("4 power cuts on ") && said.contains("no acknowledged data was lost"),
-        "{said}"
+        printed.contains("4 power cuts on ") && printed.contains("no acknowledged data was lost"),
+        "{printed}"
     );
     for options in [["--mount-options", "barrier=0"], ["--fault", "lying-flush"]] {
         let damaged = trial(&options);
-        let said = text(&damaged.stdout);
-        assert_eq!(damaged.status.code(), Some(1), "{options:?}: {said}{}", text(&damaged.stderr));
-        assert!(said.contains("ACKNOWLEDGED DATA WAS LOST"), "{options:?}: {said}");
+        let printed = text(&damaged.stdout);
+        assert_eq!(
+            damaged.status.code(),
+            Some(1),
+            "{options:?}: {printed}{}",
+            text(&damaged.stderr)
+        );
+        assert!(printed.contains("ACKNOWLEDGED DATA WAS LOST"), "{options:?}: {printed}");
     }
     assert!(left(&folder).is_empty());
 }
@@ -225,9 +233,9 @@ fn a_trial_needs_no_privileges() {
     command.env("LANEMARK_RESULTS", folder.path().join("results")).env("TMPDIR", folder.path());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = command.output().unwrap();
-    let (said, errors) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}{errors}");
-    assert!(said.starts_with("The command takes ") || is_unranked(&said), "{said}");
+    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}{errors}");
+    assert!(printed.starts_with("The command takes ") || is_unranked(&printed), "{printed}");
     assert!(left(&folder).is_empty());
 }
 
@@ -305,10 +313,10 @@ fn an_interrupted_trial_leaves_nothing_mounted() {
         if signal == "-INT" {
             assert_eq!(status.code(), Some(130));
         }
-        let place = folder.path().display().to_string();
+        let path = folder.path().display().to_string();
         let is_clean = || {
             let mounts = fs::read_to_string("/proc/mounts").unwrap();
-            left(&folder).is_empty() && !mounts.contains(&place)
+            left(&folder).is_empty() && !mounts.contains(&path)
         };
         let begun = Instant::now();
         while !is_clean() {

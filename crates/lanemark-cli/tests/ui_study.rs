@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use lanemark_lab::Lab;
 use lanemark_study::Library;
-use lanemark_ui::asked::{Places, SystemAsked, TestAsked};
+use lanemark_ui::request::{OffsetOrder, SystemRequest, TestRequest};
 use lanemark_ui::{result_file, saved};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
 #[test]
 fn a_page_that_is_saved_is_run_by_study() {
     let library = Library::built_in();
-    let system = |name: &str, set: &[(&str, &str)]| SystemAsked {
+    let system = |name: &str, set: &[(&str, &str)]| SystemRequest {
         system: name.to_owned(),
         set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
         faults: Vec::new(),
@@ -27,24 +27,24 @@ fn a_page_that_is_saved_is_run_by_study() {
         system("samsung-950-pro-512gb@workstation-z170:m2", &[("drive.flash.read", "90 us")]),
         system("samsung-850-pro-1tb@workstation-z170:sata", &[]),
     ];
-    let asked = TestAsked {
+    let request = TestRequest {
         block: "4 KiB".to_owned(),
-        pattern: Places::Random,
+        pattern: OffsetOrder::Random,
         read_percent: 100.0,
         queue_depth: 2,
         threads: 1,
         span: "1 GiB".to_owned(),
     };
-    let test = asked.read().unwrap();
+    let test = request.read().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let text = saved::study(&library, &systems, &asked, &test).unwrap();
+    let text = saved::study(&library, &systems, &request, &test).unwrap();
     std::fs::write(folder.path().join("page.toml"), text).unwrap();
 
     let output = lanemark(folder.path(), &["study", "page.toml", "--json", "--no-save"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for (place, one) in systems.iter().enumerate() {
-        let result = &outcome["systems"][place]["run"]["tests"][0];
+    for (index, one) in systems.iter().enumerate() {
+        let result = &outcome["systems"][index]["run"]["tests"][0];
         assert_eq!(result["test"]["name"], Value::from(test.name.as_str()));
         // The same test in the laboratory, which the page also uses.
         let own = one.assemble(&library).unwrap().system;
@@ -70,9 +70,12 @@ fn a_page_that_is_saved_is_run_by_study() {
     // The text output does not mention published figures.
     let output =
         lanemark(folder.path(), &["study", "page.toml", "--no-save", "--html", "page.html"]);
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("How do these systems compare"), "{told}");
-    assert!(told.contains("950 PRO") && !told.contains("no figures"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && printed.contains("How do these systems compare"),
+        "{printed}"
+    );
+    assert!(printed.contains("950 PRO") && !printed.contains("no figures"), "{printed}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.contains("950 PRO") && !page.contains("Compared with"), "{page:.300}");
 }

@@ -41,9 +41,9 @@ queue_depth = 1
 "#;
 
 /// A folder with a workload, on the disk of the checkout, where direct I/O works.
-struct Place(TempDir);
+struct WorkFolder(TempDir);
 
-impl Place {
+impl WorkFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::write(folder.path().join("w.toml"), WORKLOAD).unwrap();
@@ -79,9 +79,9 @@ impl Place {
     }
 
     fn written() -> Self {
-        let place = Self::new();
-        place.ends(&WRITE, 0);
-        place
+        let folder = Self::new();
+        folder.ends(&WRITE, 0);
+        folder
     }
 }
 
@@ -93,90 +93,90 @@ fn kinds(verified: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_written_is_intact_and_is_kept() {
-    let place = Place::new();
-    let (written, _) = place.ends(&[&WRITE[..], &["--json"]].concat(), 0);
+fn written_data_is_intact_and_is_kept() {
+    let folder = WorkFolder::new();
+    let (written, _) = folder.ends(&[&WRITE[..], &["--json"]].concat(), 0);
     let written: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(written["complete"], true);
     assert!(written["warnings"].to_string().contains("tests-left-out"));
     assert_eq!(written["provenance"]["version"], env!("CARGO_PKG_VERSION"));
     let inputs = written["provenance"]["inputs"].as_object().unwrap();
     assert!(inputs.keys().any(|file| file.ends_with("w.toml")), "{written}");
-    let before = place.check(&[], 0)["provenance"]["inputs"]["journal"].clone();
+    let before = folder.check(&[], 0)["provenance"]["inputs"]["journal"].clone();
     assert_eq!(before.as_str().unwrap().len(), 64);
     for extra in [&[][..], &["--engine", "sync"], &["--after", "power-cut"]] {
-        let verified = place.check(extra, 0);
+        let verified = folder.check(extra, 0);
         assert_eq!(verified["units"]["read"], 1024);
         assert!(verified["provenance"]["machine"]["cores"].as_u64() > Some(0));
         assert_eq!(verified["provenance"]["inputs"]["journal"], before, "the same journal");
         assert_eq!(verified["units"]["intact"], 1024);
         assert_eq!(verified["requests"]["acknowledged"], verified["requests"]["asked"]);
     }
-    let (text, _) = place.ends(&["check", "target", "--journal", "journal"], 0);
+    let (text, _) = folder.ends(&["check", "target", "--journal", "journal"], 0);
     assert!(text.contains("target: intact"), "{text}");
 }
 
 #[test]
 fn one_at_a_time_with_a_synced_journal_and_without_filling() {
-    let place = Place::new();
+    let folder = WorkFolder::new();
     let extra = ["--engine", "sync", "--journal-sync", "--no-fill", "--duration", "200ms"];
-    place.ends(&[&WRITE[..], &extra].concat(), 0);
-    let verified = place.check(&[], 0);
+    folder.ends(&[&WRITE[..], &extra].concat(), 0);
+    let verified = folder.check(&[], 0);
     assert_eq!(verified["units"]["wrong"], 0);
 }
 
 #[test]
 fn nothing_of_anybody_is_written_over() {
-    let place = Place::written();
+    let folder = WorkFolder::written();
     // Neither the journal nor the target, which now exists, is overwritten.
-    let (_, refused) = place.ends(&[&WRITE[..], &["--overwrite", "target"]].concat(), 3);
+    let (_, refused) = folder.ends(&[&WRITE[..], &["--overwrite", "target"]].concat(), 3);
     assert!(refused.contains("hint: give another --journal"), "{refused}");
     let again = ["write", "target", "--workload", "w.toml", "--journal", "other"];
-    let (_, refused) = place.ends(&again, 3);
+    let (_, refused) = folder.ends(&again, 3);
     assert!(refused.contains("--overwrite target"), "{refused}");
-    assert!(!place.path("other").exists());
-    place.check(&[], 0);
-    place.ends(&[&again[..], &["--overwrite", "target"]].concat(), 0);
+    assert!(!folder.path("other").exists());
+    folder.check(&[], 0);
+    folder.ends(&[&again[..], &["--overwrite", "target"]].concat(), 0);
     // The data of the first run is overwritten, and the first journal does not match the second run's units.
-    let verified = place.check(&[], 1);
+    let verified = folder.check(&[], 1);
     let foreign = kinds(&verified).iter().filter(|kind| **kind == "foreign").count();
     // All units except those that the second run trimmed.
     assert!(
         foreign > 300 && verified["units"]["wrong"].as_u64().unwrap() > 900,
         "{foreign} foreign"
     );
-    place.ends(&["check", "target", "--journal", "other"], 0);
+    folder.ends(&["check", "target", "--journal", "other"], 0);
 }
 
 #[test]
-fn wrong_input_is_told_from_damage() {
-    let place = Place::written();
-    place.ends(&["check", "target", "--journal", "missing"], 2);
-    place.ends(&["check", "missing", "--journal", "journal"], 2);
-    assert!(!place.path("missing").exists());
-    place.ends(&["check", "target", "--journal", "target"], 2);
+fn wrong_input_is_distinguished_from_damage() {
+    let folder = WorkFolder::written();
+    folder.ends(&["check", "target", "--journal", "missing"], 2);
+    folder.ends(&["check", "missing", "--journal", "journal"], 2);
+    assert!(!folder.path("missing").exists());
+    folder.ends(&["check", "target", "--journal", "target"], 2);
     let reads = ["write", "new", "--workload", "w.toml:read", "--journal", "new-journal"];
-    place.ends(&reads, 2);
-    assert!(!place.path("new").exists() && !place.path("new-journal").exists());
+    folder.ends(&reads, 2);
+    assert!(!folder.path("new").exists() && !folder.path("new-journal").exists());
     // The requests of a database depend on the drive, so they are not written.
     let users = ["write", "new", "--workload", "oltp-hammerdb-1000", "--journal", "new-journal"];
-    let (_, refused) = place.ends(&users, 2);
+    let (_, refused) = folder.ends(&users, 2);
     assert!(refused.contains("consists of a database's transactions"), "{refused}");
-    assert!(!place.path("new").exists() && !place.path("new-journal").exists());
+    assert!(!folder.path("new").exists() && !folder.path("new-journal").exists());
     // No data is judged by a damaged journal.
-    let journal = File::options().write(true).open(place.path("journal")).unwrap();
+    let journal = File::options().write(true).open(folder.path("journal")).unwrap();
     journal.write_all_at(b"damage", 4800).unwrap();
-    let (_, refused) = place.ends(&["check", "target", "--journal", "journal"], 2);
+    let (_, refused) = folder.ends(&["check", "target", "--journal", "journal"], 2);
     assert!(refused.contains("damaged at record 98"), "{refused}");
 }
 
 #[test]
 fn a_file_that_was_cut_off_has_lost_data() {
     for length in [2 << 20, 4096 * 3 + 100, 0] {
-        let place = Place::written();
-        let target = File::options().write(true).open(place.path("target")).unwrap();
+        let folder = WorkFolder::written();
+        let target = File::options().write(true).open(folder.path("target")).unwrap();
         target.set_len(length).unwrap();
-        let verified = place.check(&[], 1);
+        let verified = folder.check(&[], 1);
         assert!(
             kinds(&verified).iter().all(|kind| ["lost", "torn"].contains(kind)),
             "{:?}",
@@ -191,16 +191,16 @@ fn a_file_that_was_cut_off_has_lost_data() {
             warnings.contains(&format!("\"held_bytes\":{}", length / 4096 * 4096)),
             "{warnings}"
         );
-        let (told, _) = place.ends(&["check", "target", "--journal", "journal"], 1);
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("the data after that is lost"), "{told}");
+        let (printed, _) = folder.ends(&["check", "target", "--journal", "journal"], 1);
+        let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(printed.contains("the data after that is lost"), "{printed}");
     }
 }
 
 #[test]
 fn bytes_changed_by_hand_are_found_where_they_are() {
-    let place = Place::written();
-    let target = place.path("target");
+    let folder = WorkFolder::written();
+    let target = folder.path("target");
     let dd = |extra: &[&str]| {
         let of = format!("of={}", target.display());
         let arguments = [&[&of, "conv=notrunc", "status=none"], extra].concat();
@@ -226,44 +226,44 @@ fn bytes_changed_by_hand_are_found_where_they_are() {
         &format!("skip={third}"),
         &format!("seek={second}"),
     ]);
-    let verified = place.check(&[], 1);
+    let verified = folder.check(&[], 1);
     assert_eq!(kinds(&verified), ["corrupt", "misplaced"], "{verified}");
     let damage = verified["damage"].as_array().unwrap();
     assert_eq!(damage[0]["offset_bytes"], first * 4096);
     assert_eq!(damage[0]["length_bytes"], 4096);
     assert_eq!(damage[1]["offset_bytes"], second * 4096);
     assert_eq!(damage[1]["found"]["elsewhere"]["offset_bytes"], third * 4096);
-    let (text, _) = place.ends(&["check", "target", "--journal", "journal"], 1);
+    let (text, _) = folder.ends(&["check", "target", "--journal", "journal"], 1);
     assert!(text.contains("2 units are wrong") && text.contains("misplaced"), "{text}");
 }
 
 #[test]
 fn a_target_that_went_back_in_time_is_found_out() {
-    let place = Place::new();
-    let mut child = spawn(&place, &[]);
+    let folder = WorkFolder::new();
+    let mut child = spawn(&folder, &[]);
     std::thread::sleep(Duration::from_millis(250));
-    let former = fs::read(place.path("target")).unwrap();
+    let former = fs::read(folder.path("target")).unwrap();
     assert!(child.wait().unwrap().success());
-    place.check(&[], 0);
-    let file = File::options().write(true).open(place.path("target")).unwrap();
+    folder.check(&[], 0);
+    let file = File::options().write(true).open(folder.path("target")).unwrap();
     file.write_all_at(&former[..1 << 20], 0).unwrap();
-    let verified = place.check(&[], 1);
+    let verified = folder.check(&[], 1);
     let kinds = kinds(&verified);
     let late = |kind: &&str| ["lost", "stale", "torn"].contains(kind);
     assert!(kinds.len() > 10 && kinds.iter().all(late), "{kinds:?}");
-    let inside = |one: &Value| one["offset_bytes"].as_u64().unwrap() < 1 << 20;
+    let inside = |value: &Value| value["offset_bytes"].as_u64().unwrap() < 1 << 20;
     assert!(verified["damage"].as_array().unwrap().iter().all(inside));
     // All of the data had been flushed, so a power cut cannot explain the damage.
-    place.check(&["--after", "power-cut"], 1);
+    folder.check(&["--after", "power-cut"], 1);
 }
 
 /// A run that has begun to write.
-fn spawn(place: &Place, extra: &[&str]) -> Child {
+fn spawn(folder: &WorkFolder, extra: &[&str]) -> Child {
     let arguments = [&WRITE[..], extra].concat();
-    let mut command = place.command(&arguments);
+    let mut command = folder.command(&arguments);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    while fs::metadata(place.path("journal")).map_or(0, |journal| journal.len()) < 1000 {
+    while fs::metadata(folder.path("journal")).map_or(0, |journal| journal.len()) < 1000 {
         assert!(begun.elapsed() < Duration::from_secs(20), "the run does not begin");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -275,15 +275,15 @@ fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
     let mut rng = Rng::new(StreamKey::from_seed(20));
     let mut open = 0;
     for number in 0..20 {
-        let place = Place::new();
+        let folder = WorkFolder::new();
         let engine = if number % 4 == 3 { "sync" } else { "io_uring" };
         let sync: &[&str] = if number % 5 == 4 { &["--journal-sync"] } else { &[] };
         let extra = [&["--engine", engine, "--duration", "20s"], sync].concat();
-        let mut child = spawn(&place, &extra);
+        let mut child = spawn(&folder, &extra);
         std::thread::sleep(Duration::from_micros(rng.below(300_000)));
         child.kill().unwrap();
         child.wait().unwrap();
-        let verified = place.check(&[], 0);
+        let verified = folder.check(&[], 0);
         assert!(verified["warnings"].to_string().contains("not-ended"), "{verified}");
         assert_eq!(verified["units"]["read"], 1024);
         let requests = &verified["requests"];
@@ -295,13 +295,13 @@ fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
 
 #[test]
 fn a_run_that_is_interrupted_can_be_checked() {
-    let place = Place::new();
-    let child = spawn(&place, &["--duration", "20s"]);
+    let folder = WorkFolder::new();
+    let child = spawn(&folder, &["--duration", "20s"]);
     std::thread::sleep(Duration::from_millis(100));
     let kill = ["-INT", &child.id().to_string()];
     assert!(Command::new("kill").args(kill).status().unwrap().success());
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
-    let verified = place.check(&[], 0);
+    let verified = folder.check(&[], 0);
     assert!(!verified["warnings"].to_string().contains("not-ended"), "{verified}");
 }
 
@@ -331,20 +331,20 @@ impl Drop for LoopDevice {
 
 #[test]
 fn a_block_device_is_written_where_it_is_offered_and_then_judged() {
-    let place = Place::new();
-    fs::write(place.path("medium"), vec![7; 8 << 20]).unwrap();
-    let Some(device) = LoopDevice::over(&place.path("medium")) else { return };
+    let folder = WorkFolder::new();
+    fs::write(folder.path("medium"), vec![7; 8 << 20]).unwrap();
+    let Some(device) = LoopDevice::over(&folder.path("medium")) else { return };
     let node = device.node.as_str();
     let write = ["write", node, "--workload", "w.toml", "--journal", "journal"];
-    place.ends(&write, 3);
-    assert!(!place.path("journal").exists());
-    place.ends(&[&write[..], &["--i-will-lose-all-data-on", node]].concat(), 0);
+    folder.ends(&write, 3);
+    assert!(!folder.path("journal").exists());
+    folder.ends(&[&write[..], &["--i-will-lose-all-data-on", node]].concat(), 0);
     let check = ["check", node, "--journal", "journal"];
-    place.ends(&check, 0);
+    folder.ends(&check, 0);
     // Data after the span is unchanged.
     assert!(fs::read(node).unwrap()[4 << 20..].iter().all(|&byte| byte == 7));
     let file = File::options().write(true).open(node).unwrap();
     file.write_all_at(&[1; 512], 1 << 20).unwrap();
     file.sync_all().unwrap();
-    place.ends(&check, 1);
+    folder.ends(&check, 1);
 }

@@ -47,8 +47,8 @@ fn with(first: &[&str]) -> Value {
 
 #[test]
 fn a_sata_drive_gives_way_to_an_nvme_drive_and_the_limit_moves() {
-    let seen = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
-    let test = &seen["tests"][0];
+    let result = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
+    let test = &result["tests"][0];
     let rate = |side: &str| test[side]["bytes_per_second"].as_f64().unwrap();
     assert!(rate("other") > 3.0 * rate("present"));
     assert_eq!(test["present"]["busiest"][0], "SATA 6 Gb/s");
@@ -60,19 +60,19 @@ fn a_sata_drive_gives_way_to_an_nvme_drive_and_the_limit_moves() {
 
 #[test]
 fn one_lane_of_pcie_2_carries_what_its_law_says() {
-    let seen = with(&[
+    let result = with(&[
         NVME,
         "--set",
         "platform.port.m2.pcie.generation=2",
         "--set",
         "platform.port.m2.pcie.lanes=1",
     ]);
-    let rate = seen["tests"][0]["other"]["bytes_per_second"].as_f64().unwrap() / 1e6;
+    let rate = result["tests"][0]["other"]["bytes_per_second"].as_f64().unwrap() / 1e6;
     assert!((380.0..450.0).contains(&rate), "{rate} MB/s");
 }
 
 #[test]
-fn what_a_fit_does_not_know_better_widens_the_prediction() {
+fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fit.json");
     let parameter = |name: &str, value: &str, range: [&str; 2], kind: Value| {
@@ -92,7 +92,7 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
         "host": [], "figures": [], "unseen": [], "warnings": [], "simulations": 0
     });
     std::fs::write(&path, fit.to_string()).unwrap();
-    let seen = with(&[
+    let result = with(&[
         SATA,
         "--drive",
         "samsung-950-pro-512gb",
@@ -101,13 +101,14 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
         "--fit",
         path.to_str().unwrap(),
     ]);
-    let interval = |seen: &Value, end: &str| seen["tests"][0]["interval"][end].as_f64().unwrap();
+    let interval =
+        |result: &Value, end: &str| result["tests"][0]["interval"][end].as_f64().unwrap();
     let known = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
     // The low end comes from the range; without the fit it comes from the model's usual error.
-    let (low, before) = (interval(&seen, "low_ratio"), interval(&known, "low_ratio"));
+    let (low, before) = (interval(&result, "low_ratio"), interval(&known, "low_ratio"));
     assert!((0.55..0.72).contains(&low), "{low}");
     assert!(before > 0.8, "{before}");
-    assert_eq!(seen["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
+    assert_eq!(result["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
     // A fit of a value that the drive lacks is not a fit of this drive.
     let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
     std::fs::write(&path, other).unwrap();
@@ -118,8 +119,8 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
 }
 
 #[test]
-fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
-    let told = |arguments: &[&str]| {
+fn an_answer_in_words_names_the_change_the_gain_the_loss_and_the_cause() {
+    let text_of = |arguments: &[&str]| {
         let usual = ["--duration", "50ms", "--no-interval"];
         let output = lanemark(&[&["whatif"], arguments, &usual].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -128,7 +129,7 @@ fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
     };
     let lanes = "platform.link.dmi.pcie.lanes=1";
     let more = ["--set", lanes, "--workload", "iometer-128k-qd32:128kb-sequential-read"];
-    let text = told(&[&[SATA, "--port", "sata+sata-2+sata-3"][..], &more].concat());
+    let text = text_of(&[&[SATA, "--port", "sata+sata-2+sata-3"][..], &more].concat());
     assert!(text.contains("Changed: port sata+sata-2+sata-3 instead of sata"), "{text}");
     assert!(text.contains("Changed: platform.link.dmi.pcie.lanes = 1 instead of 4"), "{text}");
     assert!(text.contains("you gain ") && text.contains("Then: DMI 3.0: 100% busy"), "{text}");
@@ -147,14 +148,14 @@ fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
     );
     assert!(text.contains(&lost), "{text}");
     let random = ["--queue-depth", "4", "--workload", "crystaldiskmark-8:rnd4k-q32t1-read"];
-    let text = told(&[&[NVME][..], &random].concat());
+    let text = text_of(&[&[NVME][..], &random].concat());
     assert!(text.contains("Changed: queue depth 4 for all tests"), "{text}");
     assert!(text.contains(" IOPS ") && text.contains("you lose 7"), "{text}");
     assert!(text.contains("with 4 requests outstanding, latency is the limit"), "{text}");
 }
 
 #[test]
-fn the_loss_to_a_drives_own_link_is_what_the_faster_port_has_more() {
+fn the_loss_to_a_drives_own_link_is_the_gain_of_the_faster_port() {
     let of = |system: &str, other: &str| {
         let words = ["whatif", system, "--port", other, "--no-interval"];
         answer(&[&words[..], &LARGE].concat())
@@ -169,7 +170,7 @@ fn the_loss_to_a_drives_own_link_is_what_the_faster_port_has_more() {
 }
 
 #[test]
-fn nothing_to_compare_and_a_drive_without_a_model_are_told() {
+fn nothing_to_compare_and_a_drive_without_a_model_are_errors() {
     assert!(refusal(&["whatif", SATA]).contains("--port"));
     assert!(refusal(&["whatif", SATA, "--platform", "dell-r730xd"]).contains("--port"));
     assert!(refusal(&["whatif", SATA, "--port", "satan"]).contains("sata"));
@@ -188,7 +189,7 @@ fn plans_show_every_step() {
 }
 
 #[test]
-fn a_plan_names_what_it_took_from_an_example() {
+fn a_plan_names_the_values_of_an_example() {
     for (plan, options) in [
         ("battery", &["--system 9.6 W", "--lasts 5.2 h", "--drive 1.4 W", "--other 1.1 W"][..]),
         ("fleet", &["--present SATA=1.37e6", "--other SAS=1.71e6", "--nodes 5"]),
@@ -205,7 +206,7 @@ fn a_plan_names_what_it_took_from_an_example() {
 }
 
 #[test]
-fn a_plan_refuses_what_cannot_be() {
+fn a_plan_refuses_impossible_inputs() {
     for args in [
         ["bandwidth", "--frames", "1e308"],
         ["bandwidth", "--frames", "inf"],
@@ -217,9 +218,9 @@ fn a_plan_refuses_what_cannot_be() {
         ["fleet", "--watts", "1e300"],
         ["fleet", "--nodes", "0"],
     ] {
-        let told = refusal(&[&["plan"], &args[..]].concat());
-        let bound = ["from ", "must be", "is not in"].iter().any(|words| told.contains(words));
-        assert!(bound, "{args:?}: {told}");
+        let error = refusal(&[&["plan"], &args[..]].concat());
+        let bound = ["from ", "must be", "is not in"].iter().any(|words| error.contains(words));
+        assert!(bound, "{args:?}: {error}");
     }
 }
 
@@ -251,19 +252,19 @@ fn a_battery_is_not_planned_by_results_of_different_work() {
         run["tests"][0]["test"]["block_bytes"] = block.into();
         std::fs::write(&other, run.to_string()).unwrap();
         let output = lanemark(&plan);
-        let told = String::from_utf8(output.stderr).unwrap();
-        (output.status.code() != Some(0)).then_some(told)
+        let error = String::from_utf8(output.stderr).unwrap();
+        (output.status.code() != Some(0)).then_some(error)
     };
     assert_eq!(refused(1.01, 4096), None);
-    let told = refused(2.0, 4096).unwrap();
-    assert!(told.contains("did not do the same work in the same time"), "{told}");
-    let told = refused(1.0, 8192).unwrap();
-    assert!(told.contains("different tests"), "{told}");
+    let error = refused(2.0, 4096).unwrap();
+    assert!(error.contains("did not do the same work in the same time"), "{error}");
+    let error = refused(1.0, 8192).unwrap();
+    assert!(error.contains("different tests"), "{error}");
 }
 
 #[test]
 fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
-    let shown = |arguments: &[&str]| {
+    let text_of = |arguments: &[&str]| {
         let more = ["--no-interval", "--duration", "20ms", "--workload"];
         let workload = ["crystaldiskmark-8:rnd4k-q1t1-read"];
         let output = lanemark(&[&["whatif", SATA][..], arguments, &more, &workload].concat());
@@ -271,10 +272,10 @@ fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
         String::from_utf8(output.stdout).unwrap()
     };
     // Single reads do not use the write buffer.
-    let same = shown(&["--queue-depth", "1"]);
+    let same = text_of(&["--queue-depth", "1"]);
     let answer = same.split("\n\n").next().unwrap().replace('\n', " ");
     let nothing = "nothing changes; no test gains or loses as much as 0.5%.";
     assert_eq!(answer, format!("{SATA} at queue depth 1: {nothing}"));
-    let other = shown(&["--queue-depth", "8"]);
+    let other = text_of(&["--queue-depth", "8"]);
     assert!(!other.contains("nothing changes"), "{other}");
 }

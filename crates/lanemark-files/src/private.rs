@@ -128,7 +128,7 @@ pub fn remove_all() {
 
 fn forget(path: &Path) {
     if let Some(alive) = alive().as_mut() {
-        alive.retain(|one| one != path);
+        alive.retain(|known| known != path);
     }
 }
 

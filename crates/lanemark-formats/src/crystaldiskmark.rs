@@ -52,8 +52,8 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
         let Some(first) = tests.peek() else { continue };
         let share = 100.0 * first.test.read_share().get();
         let mixed = format!(" R{share:.0}%/W{:.0}%", 100.0 - share);
-        let told = if title == "Mix" { mixed.as_str() } else { "" };
-        let _ = writeln!(out, "\n[{title}]{told}");
+        let suffix = if title == "Mix" { mixed.as_str() } else { "" };
+        let _ = writeln!(out, "\n[{title}]{suffix}");
         for result in tests {
             let _ = writeln!(out, "{}", line(result));
         }

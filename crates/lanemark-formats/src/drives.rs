@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lists_no_drive_is_an_error() {
+    fn a_text_without_drives_is_an_error() {
         for text in [
             "",
             "{}",

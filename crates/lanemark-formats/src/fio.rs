@@ -12,7 +12,7 @@
 //! | `option` | every option with its treatment |
 //! | `job` | a job's own options over the global ones |
 //! | `direction`, `block`, `order` | kinds, lengths and offsets of requests |
-//! | `place` | files as parts of one target |
+//! | `range` | files as parts of one target |
 //! | `pace` | rates and limits |
 //! | `settings` | the result of reading a job file |
 //! | `surroundings` | the environment in which a job file is read |
@@ -32,7 +32,7 @@ mod number;
 mod option;
 mod order;
 mod pace;
-mod place;
+mod range;
 mod settings;
 mod surroundings;
 
@@ -50,7 +50,7 @@ use job::{Findings, Job};
 use number::Unit;
 pub use option::{Support, options};
 pub(crate) use order::normal_for;
-use place::{JobRange, RequestedRange};
+use range::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 pub use surroundings::JobEnvironment;
 
@@ -91,13 +91,13 @@ pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatEr
 
 fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
     let mut all = FioSettings::default();
-    let mut told = false;
+    let mut is_stated = false;
     for job in jobs {
         let wanted = job.parsed("ioengine", found, |name| Ok(name.trim().to_owned()));
         if let Some(name) = wanted {
             match settings::engine(&name) {
-                Ok((engine, told)) => {
-                    if let Some(reason) = told {
+                Ok((engine, note)) => {
+                    if let Some(reason) = note {
                         job.note("ioengine", found, SupportLevel::Nearly, reason);
                     }
                     if all.engine.is_some_and(|other| other != engine) {
@@ -133,7 +133,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         if cached {
             all.direct = Some(direct);
         }
-        told |= job.has("direct") || job.has("buffered");
+        is_stated |= job.has("direct") || job.has("buffered");
         let sync = job.parsed("sync", found, |text| match text {
             "" | "1" | "sync" => Ok(Some(Sync::All)),
             "dsync" => Ok(Some(Sync::Data)),
@@ -159,7 +159,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         }
         all.verify = all.verify.take().or(checked.map(str::to_owned));
         let folder = PathBuf::from(job.text("directory").unwrap_or(""));
-        for name in place::names_of(job.text("filename").unwrap_or("")) {
+        for name in range::names_of(job.text("filename").unwrap_or("")) {
             let path = folder.join(name);
             if !all.targets.contains(&path) {
                 all.targets.push(path);
@@ -170,7 +170,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
             found.fault(job.error("zonemode", expected));
         }
     }
-    if !told {
+    if !is_stated {
         all.direct = None;
     }
     all
@@ -186,8 +186,8 @@ fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
         "verify" => Ok((false, Some("written data is not read back and compared"))),
         _ => Err("none, read, write, io, verify or all"),
     });
-    let Some((goes_on, told)) = wanted else { return };
-    if let Some(reason) = told {
+    let Some((goes_on, note)) = wanted else { return };
+    if let Some(reason) = note {
         job.note(NAME, found, SupportLevel::Nearly, reason);
     }
     if all.goes_on.is_some_and(|other| other != goes_on) {
@@ -209,9 +209,9 @@ fn tests(
 ) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<RequestedRange>)> =
         jobs.iter().map(|job| (job, RequestedRange::of(job, found))).collect();
-    let places = place::place(&wanted, around.target_size, found);
+    let ranges = range::job_ranges(&wanted, around.target_size, found);
     let mut tests: Vec<Test> = Vec::new();
-    for (index, (job, placed)) in jobs.iter().zip(places).enumerate() {
+    for (index, (job, placed)) in jobs.iter().zip(ranges).enumerate() {
         let waits = waits(job, &jobs[..index], found);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
         // A job without a valid range is also read, so that all its errors are reported.
@@ -224,13 +224,13 @@ fn tests(
             after: false,
             parted: false,
         }];
-        for (clone, place) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
-            let Some(mut test) = test(job, place, found) else { continue };
+        for (clone, range) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
+            let Some(mut test) = test(job, range, found) else { continue };
             if several {
                 test.name = format!("{}.{clone}", test.name);
             }
             test.name = free_name(&tests, test.name);
-            let walled = waits && clone == 0 || place.after && clone > 0;
+            let walled = waits && clone == 0 || range.after && clone > 0;
             test.start.beside = !tests.is_empty() && !walled;
             let checked = match settings.direct {
                 Some(true) => test.check(),
@@ -325,12 +325,12 @@ fn test(job: &Job, placed: &JobRange, found: &mut Findings) -> Option<Test> {
         compressibility: compressibility(job, found),
         ..Test::of_blocks(blocks.block)
     }
-    .with(|asked| {
-        asked.pattern = pattern.unwrap_or(Pattern::Uniform);
-        asked.read_share = read_share;
-        asked.queue_depth = depth.unwrap_or(1);
-        asked.alignment = blocks.alignment;
-        asked.mix = Mix {
+    .with(|settings| {
+        settings.pattern = pattern.unwrap_or(Pattern::Uniform);
+        settings.read_share = read_share;
+        settings.queue_depth = depth.unwrap_or(1);
+        settings.alignment = blocks.alignment;
+        settings.mix = Mix {
             sizes: blocks.sizes,
             trim_share: trim_share(job, direction, found),
             flush_every: flushes(job, direction, found),

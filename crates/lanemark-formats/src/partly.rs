@@ -29,13 +29,13 @@ pub(crate) fn latency_warning(test: &str, sample: &Sample, are_rates: bool) -> O
     let known: Vec<&LatencyHistogram> =
         sides.into_iter().flatten().map(|side| &side.latency).collect();
     let test = test.to_owned();
-    if known.iter().any(|one| one.detail() == Detail::Count) {
+    if known.iter().any(|histogram| histogram.detail() == Detail::Count) {
         return Some(Warning::NoLatencies { test });
     }
-    if known.iter().any(|one| one.detail() == Detail::Mean) {
+    if known.iter().any(|histogram| histogram.detail() == Detail::Mean) {
         return (!are_rates).then_some(Warning::OnlyMeans { test });
     }
-    let partly = known.iter().filter(|one| one.detail() == Detail::Percentiles);
-    let known = partly.map(|one| one.stated().len() as u32).min()?;
+    let partly = known.iter().filter(|histogram| histogram.detail() == Detail::Percentiles);
+    let known = partly.map(|histogram| histogram.stated().len() as u32).min()?;
     Some(Warning::FromPercentiles { test, known })
 }

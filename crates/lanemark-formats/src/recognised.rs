@@ -129,7 +129,8 @@ pub fn recognise(text: &str) -> Recognised {
         }
     }
     let head: &str = text.char_indices().nth(1 << 20).map_or(text, |(end, _)| &text[..end]);
-    let known = KNOWN.iter().find(|(needles, ..)| needles.iter().all(|one| head.contains(one)));
+    let known =
+        KNOWN.iter().find(|(needles, ..)| needles.iter().all(|needle| head.contains(needle)));
     match known {
         Some(&(_, name, advice)) => Recognised::Known(KnownFormat { name, advice }),
         None if is_json => Recognised::Result(F::FioJson),
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_known_by_what_is_in_them() {
+    fn formats_are_recognised_by_their_content() {
         let format = |text: &str| match recognise(text) {
             Recognised::Result(format) => format!("{format:?}"),
             Recognised::Known(known) => known.name.to_owned(),

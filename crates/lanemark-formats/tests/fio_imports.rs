@@ -77,8 +77,8 @@ proptest! {
         if plus {
             let mut bins = serde_json::Map::new();
             for ns in &sorted {
-                let seen = bins.get(&ns.to_string()).and_then(Value::as_u64).unwrap_or(0);
-                bins.insert(ns.to_string(), json!(seen + 1));
+                let number = bins.get(&ns.to_string()).and_then(Value::as_u64).unwrap_or(0);
+                bins.insert(ns.to_string(), json!(number + 1));
             }
             latency["bins"] = Value::Object(bins);
         }
@@ -131,8 +131,8 @@ proptest! {
             "min": 1, "max": 9, "mean": 5.0, "percentile": {"50.000000": 5}})))]).to_string());
         run.workload.average = if median { Average::Median } else { Average::Mean };
         run.workload.repeats = samples.len() as u32;
-        run.workload.tests[0] = run.tests[0].test.clone().with(|asked| {
-            asked.read_share = lanemark_schema::units::Ratio::HALF;
+        run.workload.tests[0] = run.tests[0].test.clone().with(|requests| {
+            requests.read_share = lanemark_schema::units::Ratio::HALF;
         });
         run.tests[0] = TestResult::new(&run.workload, &run.workload.tests[0], samples);
         let again = import(&fio_json::write(&run, 0));
@@ -160,7 +160,7 @@ fn latencies_that_fio_did_not_measure_have_no_figures() {
     );
     assert_eq!(result.tests[0].latency_mean_ns.count, 0);
     assert!(result.tests[0].iops.value > 0.0);
-    assert!(result.warnings.iter().any(|one| matches!(one, Warning::NoLatencies { .. })));
+    assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NoLatencies { .. })));
     // With disable_clat only the other kind of latency is measured.
     let mut only_lat = direction(500, &zeros);
     only_lat["lat_ns"] = json!({"min": 10, "max": 90, "mean": 40.0, "N": 500});
@@ -190,7 +190,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
     let warned = |text: &Value| -> Vec<String> {
         let result = import(&text.to_string());
         let test = &result.tests[0].test;
-        let texts = result.warnings.iter().filter_map(|one| match one {
+        let texts = result.warnings.iter().filter_map(|warning| match warning {
             Warning::OptionsContradict { what, .. } => Some(what.clone()),
             _ => None,
         });
@@ -202,7 +202,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
     let both = [("read", direction(2_000, &measured())), ("write", direction(2_000, &measured()))];
     let with = |options: Value| output(options, &both);
     assert!(warned(&with(json!({"rw": "randrw", "bs": "4k", "size": "1g"}))).is_empty());
-    for (options, told) in [
+    for (options, reason) in [
         (json!({"rw": "write", "bs": "4k", "size": "1g"}), "no reads, but 2000 were counted"),
         (json!({"rw": "randread", "bs": "4k", "size": "1g"}), "no writes, but 2000 were counted"),
         (json!({"rw": "randrw", "bs": "64k", "size": "1g"}), "64 KiB per read, but 4096 B"),
@@ -213,7 +213,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
         (json!({"rw": "randrw", "bs": "4k", "size": "1g", "name": "other"}), "the job `other`"),
     ] {
         let texts = warned(&with(options));
-        assert!(texts[0].contains(told), "{texts:?}");
+        assert!(texts[0].contains(reason), "{texts:?}");
     }
     // The counts remain; the block size is the mean, and the share follows from the reads.
     let sum = with(json!({"rw": "write", "bs": "64k", "size": "1g", "iodepth": "64"}));
@@ -277,11 +277,11 @@ fn directions_are_results_of_their_own() {
     let options = json!({"rw": "randrw", "rwmixread": "75", "bs": "4k", "size": "1g"});
     let result = import(&output(options, &both).to_string());
     let parts = result.tests[0].by_direction(&result.workload);
-    let told: Vec<(&str, f64, f64)> = parts
+    let figures: Vec<(&str, f64, f64)> = parts
         .iter()
         .map(|(name, part)| (*name, part.iops.value, part.latency_mean_ns.value))
         .collect();
-    assert_eq!(told, [("reads", 3_000.0, 40.0), ("writes", 1_000.0, 400.0)]);
+    assert_eq!(figures, [("reads", 3_000.0, 40.0), ("writes", 1_000.0, 400.0)]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn every_option_is_in_its_list_of_the_document() {
 }
 
 #[test]
-fn all_faults_of_a_job_are_told_at_once() {
+fn all_faults_of_a_job_are_reported_at_once() {
     let text = "[a]\nrw=reed\nbs=4q\niodepth=0\nrwmixread=700\nrandom_distribution=zip:1\nruntime=1w\n\
                 size=1g\n[b]\nrw=read\nbs=-1\nsize=1g\nthinktime=x\n";
     let errors = read_with(text, None).expect_err("errors");
@@ -136,7 +136,7 @@ fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
 }
 
 #[test]
-fn what_is_not_kept_is_told_with_its_line() {
+fn an_option_without_effect_is_noted_with_its_line() {
     for (text, kept) in [
         (include_str!("jobs/nearly.fio"), SupportLevel::Nearly),
         (include_str!("jobs/needless.fio"), SupportLevel::Needless),
@@ -229,13 +229,13 @@ fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
 #[test]
 fn jobs_with_files_of_their_own_have_parts_of_their_own() {
     let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
-    let places: Vec<(u64, u64)> = jobs
+    let ranges: Vec<(u64, u64)> = jobs
         .workload
         .tests
         .iter()
         .map(|test| (test.offset.get() >> 20, test.span.get() >> 20))
         .collect();
-    assert_eq!(places, [(0, 20), (20, 10), (30, 10), (30, 10)]);
+    assert_eq!(ranges, [(0, 20), (20, 10), (30, 10), (30, 10)]);
     assert!(jobs.notes.iter().any(|note| note.reason.contains("part of one target")));
 }
 
@@ -243,22 +243,22 @@ fn jobs_with_files_of_their_own_have_parts_of_their_own() {
 fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
     let text = "[a]\nfilename=x\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
     let tests = read(text).workload.tests;
-    let places: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
-    assert_eq!(places, [0, 8, 16, 24, 32, 40, 48, 56]);
+    let offsets: Vec<u64> = tests.iter().map(|test| test.offset.get() >> 30).collect();
+    assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
     assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
     assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
     assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("no zonesize"));
 }
 
 #[test]
-fn random_is_without_repetition_unless_told() {
+fn random_is_without_repetition_by_default() {
     assert_eq!(only("[a]\nrw=randread\nsize=1m\n").pattern(), Some(&Pattern::Shuffled));
     assert_eq!(only("[a]\nrw=randread\nsize=1m\nnorandommap\n").pattern(), Some(&Pattern::Uniform));
     assert_eq!(only("[a]\nrw=write:12k\nsize=1m\n").alignment(), Bytes::kibi(16));
 }
 
 #[test]
-fn the_size_of_the_target_stands_for_one_that_is_not_given() {
+fn the_size_of_the_target_replaces_a_missing_size() {
     assert_eq!(only("[a]\nfilename=x\n").span, Bytes(64 << 30));
     assert_eq!(only("[a]\nfilename=x\nsize=50%\noffset=25%\n").offset, Bytes(16 << 30));
     let errors = read_with("[a]\nrw=read\n", None).unwrap_err();
@@ -272,8 +272,8 @@ fn an_engine_that_waits_has_a_depth_of_one() {
 }
 
 #[test]
-fn bad_input_is_told_with_its_place() {
-    for (text, told) in [
+fn bad_input_is_reported_with_its_position() {
+    for (text, message) in [
         ("", "jobs.fio: the file has no jobs"),
         ("[global]\nsize=1m\n", "jobs.fio: the file has no jobs"),
         ("rw=read\n", "jobs.fio:1: `rw=read` is before the first section"),
@@ -299,7 +299,7 @@ fn bad_input_is_told_with_its_place() {
         ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` has no direct"),
     ] {
         let error = first_error(text);
-        assert!(error.starts_with(told), "{text:?}: {error}");
+        assert!(error.starts_with(message), "{text:?}: {error}");
     }
 }
 
@@ -322,7 +322,7 @@ fn a_test_out_of_bounds_is_an_error_at_the_option_that_causes_it() {
 }
 
 #[test]
-fn the_greatest_numbers_are_told_or_read() {
+fn the_largest_numbers_are_refused_or_read() {
     let numbers = ["18446744073709551615", "9223372036854775807", "16383p", "0", "1", "100%", "-1"];
     for (name, _) in fio::options() {
         for number in numbers {
@@ -342,13 +342,13 @@ fn the_greatest_numbers_are_told_or_read() {
 }
 
 #[test]
-fn all_errors_of_a_file_are_told_at_once() {
+fn all_errors_of_a_file_are_reported_at_once() {
     let errors = read_with("[a]\nsize=1q\nrw=reed\nlatency_target=5\n", None).unwrap_err();
     assert_eq!(errors.0.len(), 3, "{errors}");
 }
 
 #[test]
-fn includes_stand_where_they_are_named() {
+fn includes_are_expanded_where_they_are_named() {
     let jobs = read("[global]\nsize=1m\ninclude more.fio\nbs=8k\n");
     let test = &jobs.workload.tests[0];
     assert_eq!((test.name.as_str(), test.block), ("more", Bytes::kibi(8)));

@@ -52,10 +52,10 @@ fn the_figures_are_those_that_fio_printed() {
     let mixed = mixed.unwrap();
     for (side, direction) in [("read", &sample.reads), ("write", &sample.writes)] {
         let direction = direction.as_ref().unwrap();
-        let told = &mixed[side];
-        assert_eq!(Some(direction.bytes.get()), told["io_bytes"].as_u64());
-        assert_eq!(Some(direction.latency.count()), told["total_ios"].as_u64());
-        let clat = &told["clat_ns"];
+        let direction_json = &mixed[side];
+        assert_eq!(Some(direction.bytes.get()), direction_json["io_bytes"].as_u64());
+        assert_eq!(Some(direction.latency.count()), direction_json["total_ios"].as_u64());
+        let clat = &direction_json["clat_ns"];
         assert!((direction.latency.mean_ns() - clat["mean"].as_f64().unwrap()).abs() < 1.0);
         assert_eq!(direction.latency.min_ns(), clat["min"].as_u64());
         assert_eq!(direction.latency.max_ns(), clat["max"].as_u64());
@@ -71,7 +71,7 @@ fn the_figures_are_those_that_fio_printed() {
 }
 
 #[test]
-fn the_tests_are_what_the_job_options_say() {
+fn the_tests_follow_the_job_options() {
     let result = read(PLUS).result;
     let test = &result.test("read").unwrap().test;
     assert_eq!(
@@ -129,7 +129,7 @@ fn keys(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_written_has_fios_keys_in_fios_order() {
+fn written_output_has_fios_keys_in_fios_order() {
     let written = fio_json::write(&read(PLUS).result, 1_795_181_870);
     // The last job of both outputs, from its figures up to the devices.
     let figures = |text: &'static str| -> Vec<&'static str> {
@@ -150,7 +150,7 @@ fn what_is_written_has_fios_keys_in_fios_order() {
 }
 
 #[test]
-fn what_is_written_reads_as_the_same() {
+fn written_output_reads_back_unchanged() {
     let first = read(PLUS).result;
     let again = read(&fio_json::write(&first, 0)).result;
     for (a, b) in first.tests.iter().zip(&again.tests) {
@@ -178,7 +178,7 @@ fn requests_that_failed_are_written_and_read_back() {
     assert!(!written.contains("\"error\" : 61"));
     let again = read(&written).result;
     assert_eq!(again.tests[0].errors(), run.tests[0].errors());
-    assert!(again.warnings.iter().any(|one| matches!(one, Warning::Failed { .. })));
+    assert!(again.warnings.iter().any(|warning| matches!(warning, Warning::Failed { .. })));
     run.tests[0].samples[0].complete = false;
     let written = fio_json::write(&run, 0);
     assert!(written.contains("\"error\" : 61"));
@@ -192,8 +192,8 @@ fn requests_that_failed_are_written_and_read_back() {
 }
 
 #[test]
-fn what_is_no_output_of_fio_is_refused() {
-    for (text, told) in [
+fn input_that_is_not_output_of_fio_is_refused() {
+    for (text, message) in [
         ("", "out.json: it contains no JSON"),
         ("fio: failed\n", "out.json: it contains no JSON"),
         ("{", "out.json:1: is not valid JSON"),
@@ -213,7 +213,7 @@ fn what_is_no_output_of_fio_is_refused() {
         ),
     ] {
         let error = read_any(text).expect_err(text).0.remove(0);
-        assert!(error.to_string().starts_with(told), "{text}: {error}");
+        assert!(error.to_string().starts_with(message), "{text}: {error}");
         assert!(error.hint.is_some(), "{text}");
     }
     let in_no_time = read_any(&OLD.replace("10000", "0")).unwrap_err().to_string();
@@ -244,20 +244,20 @@ proptest! {
 }
 
 #[test]
-fn a_job_that_went_on_beyond_its_size_was_told_to() {
+fn a_job_that_exceeded_its_size_was_time_based() {
     let options = r#""iodepth" : "8", "size" : "1m", "runtime" : "10""#;
-    let told = |size: &str| {
+    let imported = |size: &str| {
         let text = OLD.replace(r#""iodepth" : "8""#, &options.replace("1m", size));
         read(&text).result.tests[0].test.clone()
     };
     // 40 MiB were transferred.
-    assert_eq!(told("1m").volume, None);
-    assert_eq!(told("1g").volume, Some(Bytes::mebi(1024)));
-    assert_eq!(told("1m").duration, Some(Duration::from_seconds(10)));
+    assert_eq!(imported("1m").volume, None);
+    assert_eq!(imported("1g").volume, Some(Bytes::mebi(1024)));
+    assert_eq!(imported("1m").duration, Some(Duration::from_seconds(10)));
 }
 
 #[test]
-fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
+fn files_of_one_target_are_one_result_with_distinct_test_names() {
     let other = OLD.replace("\"iodepth\" : \"8\"", "\"iodepth\" : \"16\"");
     let far = OLD.replace("\"rw\"", "\"filename\" : \"/dev/sdb\", \"rw\"");
     let alone = OLD.replace("\"old\"", "\"alone\"");
@@ -281,7 +281,7 @@ fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
 }
 
 #[test]
-fn a_span_is_the_targets_and_not_what_was_moved() {
+fn a_span_is_the_targets_and_not_the_moved_data() {
     let with = |options: &str, span| {
         let text = OLD.replace(r#""iodepth" : "8""#, &format!(r#""iodepth" : "8"{options}"#));
         let imported = import(&[("out.json", &text)], span).unwrap().remove(0);
@@ -301,8 +301,8 @@ fn a_span_is_the_targets_and_not_what_was_moved() {
     // An unknown option does not prevent the others from being read.
     assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
     // One file states the size for the files next to it.
-    let told = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
-    let both = import(&[("a.json", OLD), ("b.json", &told)], None).unwrap().remove(0).result;
+    let sized = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
+    let both = import(&[("a.json", OLD), ("b.json", &sized)], None).unwrap().remove(0).result;
     assert_eq!(both.tests[0].test.span, gib);
 }
 

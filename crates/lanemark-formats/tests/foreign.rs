@@ -234,7 +234,9 @@ fn options_of_unlike_jobs_are_not_those_of_their_sum() {
     let text = sample("fio-3.txt").replace("(g=1): rw=write", "(g=0): rw=write");
     let text = &text[..text.find("log: (groupid").unwrap()];
     let result = result(text);
-    assert!(result.warnings.iter().any(|one| matches!(one, Warning::OptionsContradict { .. })));
+    assert!(
+        result.warnings.iter().any(|warning| matches!(warning, Warning::OptionsContradict { .. }))
+    );
     assert_eq!(result.tests[0].test.stated_queue_depth(), None);
     assert_eq!(result.tests[0].test.pattern(), None);
 }
@@ -364,8 +366,8 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
 }
 
 #[test]
-fn a_known_format_that_is_not_read_is_named_with_another_way() {
-    for (text, name, way) in [
+fn a_known_format_that_is_not_read_is_named_with_an_alternative() {
+    for (text, name, alternative) in [
         ("AS SSD Benchmark 2.0.7316\n", "AS SSD", "lanemark bench"),
         ("1+0 records in\n1+0 records out\n", "dd's output", "lanemark bench"),
         ("2;a;0;0;0;1", "not a result", "accepted formats"),
@@ -378,7 +380,10 @@ fn a_known_format_that_is_not_read_is_named_with_another_way() {
     ] {
         let error = foreign::read(text, "f").unwrap_err();
         assert!(error.to_string().contains(name), "{text}: {error}");
-        assert!(error.hint.as_deref().unwrap_or_default().contains(way), "{text}: {error:?}");
+        assert!(
+            error.hint.as_deref().unwrap_or_default().contains(alternative),
+            "{text}: {error:?}"
+        );
     }
 }
 

@@ -25,12 +25,12 @@ fn result() -> RunResult {
 fn specifications_are_tests_and_like_workers_are_threads() {
     let settings = settings(SETTINGS).unwrap();
     let tests = &settings.workload.tests;
-    let told: Vec<(&str, u32, u32, bool)> = tests
+    let found: Vec<(&str, u32, u32, bool)> = tests
         .iter()
         .map(|test| (test.name.as_str(), test.threads, test.queue_depth(), test.start.beside))
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             ("File server", 2, 8, false),
             ("4 KiB reads", 1, 1, true),
@@ -89,9 +89,9 @@ fn depths_are_cycled_where_the_test_says_so() {
 }
 
 #[test]
-fn bad_settings_are_told_with_their_line() {
+fn bad_settings_are_errors_with_their_line() {
     let size = Some(Bytes(1 << 30));
-    for (from, to, told) in [
+    for (from, to, message) in [
         (
             "'Access specification name,default assignment\n\tFile server,NONE\n",
             "",
@@ -114,8 +114,8 @@ fn bad_settings_are_told_with_their_line() {
     ] {
         let text = SETTINGS.replacen(from, to, 1);
         assert_ne!(text, SETTINGS, "{from}");
-        let error = iometer::read(&text, "mixed.icf", size).expect_err(told);
-        assert!(error.to_string().starts_with(told), "{error}");
+        let error = iometer::read(&text, "mixed.icf", size).expect_err(message);
+        assert!(error.to_string().starts_with(message), "{error}");
     }
     let error = iometer::read(SETTINGS, "mixed.icf", None).unwrap_err();
     assert!(error.to_string().contains("whose size is not known"), "{error}");
@@ -185,17 +185,17 @@ proptest! {
 }
 
 #[test]
-fn a_specification_that_no_worker_is_given_is_told() {
+fn an_unused_specification_is_noted() {
     let (head, tail) = SETTINGS.split_once("'Access specification name").unwrap();
     let one = "'Access specification name,default assignment\n\tSpare,NONE\n'size,% of size,% reads,% random,delay,\
                burst,align,reply\n\t4096,100,100,100,0,1,0,0\n";
     let with = settings(&format!("{head}{one}'Access specification name{tail}")).unwrap();
     let plain = settings(SETTINGS).unwrap();
     assert_eq!(with.workload.tests, plain.workload.tests);
-    let told: Vec<_> = with.notes.iter().filter(|note| !plain.notes.contains(note)).collect();
-    let told: Vec<_> = told.iter().filter(|note| note.option == "access specification").collect();
-    assert_eq!(told.len(), 1, "{:?}", with.notes);
-    assert_eq!(told[0].reason, "`Spare` is not assigned to any worker and is not run");
+    let notes: Vec<_> = with.notes.iter().filter(|note| !plain.notes.contains(note)).collect();
+    let notes: Vec<_> = notes.iter().filter(|note| note.option == "access specification").collect();
+    assert_eq!(notes.len(), 1, "{:?}", with.notes);
+    assert_eq!(notes[0].reason, "`Spare` is not assigned to any worker and is not run");
 }
 
 #[test]

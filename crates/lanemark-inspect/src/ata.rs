@@ -37,14 +37,14 @@ pub(crate) fn link(
         (format!("link{number}.{channel}"), format!("dev{number}.{channel}.0")),
     ];
     let found = candidates.iter().find_map(|(link, device)| {
-        let inside = sysfs.place_in(port, format!("{link}/ata_link/{link}"));
-        let at = inside.or_else(|| sysfs.place(format!("class/ata_link/{link}")))?;
+        let inside = sysfs.position_in(port, format!("{link}/ata_link/{link}"));
+        let at = inside.or_else(|| sysfs.position(format!("class/ata_link/{link}")))?;
         Some((at, link, device))
     });
     let Some((at, link, device)) = found else { return (None, None) };
     let identify = sysfs
-        .place_in(port, format!("{link}/{device}/ata_device/{device}"))
-        .or_else(|| sysfs.place(format!("class/ata_device/{device}")))
+        .position_in(port, format!("{link}/{device}/ata_device/{device}"))
+        .or_else(|| sysfs.position(format!("class/ata_device/{device}")))
         .and_then(|at| sysfs.value(&at, "id", Identify::parse));
     let speed = |name| sysfs.value(&at, name, line_rate).flatten();
     let negotiated = speed("sata_spd");

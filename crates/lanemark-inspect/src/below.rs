@@ -40,7 +40,7 @@ impl Names {
 
 /// Finds the components of the device at `block`.
 pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<String> {
-    let slaves = sysfs.names_in(&block.place, "slaves");
+    let slaves = sysfs.names_in(&block.position, "slaves");
     if !slaves.is_empty() {
         return slaves;
     }
@@ -55,7 +55,7 @@ pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<Strin
 
 /// Returns the name of the first device with one of `numbers`.
 pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
-    let name = |number: &String| Some(sysfs.place(format!("dev/block/{number}"))?.name());
+    let name = |number: &String| Some(sysfs.position(format!("dev/block/{number}"))?.name());
     numbers.iter().find_map(name)
 }
 

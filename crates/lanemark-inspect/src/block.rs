@@ -13,33 +13,33 @@ use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{
     chosen, flag, is_decimal, is_numbered, kibibytes, natural, node, number, sectors,
 };
-use crate::{nvme, way};
+use crate::{nvme, path};
 
 /// A block device found in the tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     /// Name of the device in the kernel.
     pub(crate) name: String,
-    pub(crate) place: DevicePosition,
+    pub(crate) position: DevicePosition,
 }
 
 /// Lists the block devices except partitions, in the order of their names. If two positions have one name, which occurs
 /// only in captures, the position in the device tree is used.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
-    let mut places: BTreeMap<String, DevicePosition> = BTreeMap::new();
-    let mut add = |name: String, place: DevicePosition| {
-        let better = places
+    let mut positions: BTreeMap<String, DevicePosition> = BTreeMap::new();
+    let mut add = |name: String, position: DevicePosition| {
+        let better = positions
             .get(&name)
-            .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
-        if better && !is_partition(sysfs, &place) && !is_hidden(sysfs, &place) {
-            places.insert(name, place);
+            .is_none_or(|known| !known.is_below("devices") && position.is_below("devices"));
+        if better && !is_partition(sysfs, &position) && !is_hidden(sysfs, &position) {
+            positions.insert(name, position);
         }
     };
     for folder in ["block", "class/block"] {
-        let Some(folder) = sysfs.place(folder) else { continue };
+        let Some(folder) = sysfs.position(folder) else { continue };
         for name in sysfs.names(&folder) {
-            if let Some(place) = sysfs.place_in(&folder, &name) {
-                add(name.to_string_lossy().into_owned(), place);
+            if let Some(position) = sysfs.position_in(&folder, &name) {
+                add(name.to_string_lossy().into_owned(), position);
             }
         }
     }
@@ -47,7 +47,7 @@ pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
         add(namespace.name(), namespace);
     }
     let mut blocks: Vec<Block> =
-        places.into_iter().map(|(name, place)| Block { name, place }).collect();
+        positions.into_iter().map(|(name, position)| Block { name, position }).collect();
     blocks.sort_by(|a, b| natural(&a.name, &b.name));
     blocks
 }
@@ -55,26 +55,28 @@ pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
 /// Returns whether the device is one that the kernel creates in advance and that is empty.
 pub(crate) fn is_empty_spare(sysfs: &Sysfs, block: &Block) -> bool {
     ["loop", "ram", "zram"].iter().any(|prefix| is_numbered(&block.name, prefix))
-        && sysfs.value(&block.place, "size", sectors).is_none_or(|size| size == Bytes::ZERO)
+        && sysfs.value(&block.position, "size", sectors).is_none_or(|size| size == Bytes::ZERO)
 }
 
 /// Returns the names of a device's partitions.
 pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
-    let mut names = sysfs.names_in(&block.place, ".");
+    let mut names = sysfs.names_in(&block.position, ".");
     names.retain(|name| {
         name.starts_with(&block.name)
-            && sysfs.place_in(&block.place, name).is_some_and(|place| is_partition(sysfs, &place))
+            && sysfs
+                .position_in(&block.position, name)
+                .is_some_and(|position| is_partition(sysfs, &position))
     });
     names
 }
 
 /// Reads all attributes of a device except its lower devices.
 pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
-    let at = &block.place;
+    let at = &block.position;
     let kind = kind(sysfs, block);
-    let ways = ways(sysfs, functions, block);
+    let paths = paths(sysfs, functions, block);
     let kind = match kind {
-        BlockKind::Virtual if ways.iter().any(|way| !way.hops.is_empty()) => BlockKind::Disk,
+        BlockKind::Virtual if paths.iter().any(|path| !path.hops.is_empty()) => BlockKind::Disk,
         kind => kind,
     };
     InspectedDevice {
@@ -83,13 +85,13 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> In
         size: sysfs.value(at, "size", sectors),
         removable: sysfs.value(at, "removable", flag),
         read_only: sysfs.value(at, "ro", flag),
-        identity: identity(sysfs, at, &ways),
+        identity: identity(sysfs, at, &paths),
         queue: queue(sysfs, at),
-        ways,
+        ways: paths,
         below: Vec::new(),
         partitions: partition_names(sysfs, block)
             .iter()
-            .filter_map(|name| Some(partition(sysfs, &sysfs.place_in(at, name)?)))
+            .filter_map(|name| Some(partition(sysfs, &sysfs.position_in(at, name)?)))
             .collect(),
         kind,
     }
@@ -97,7 +99,7 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> In
 
 /// Returns the partition `name` of a device as a separate device.
 pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option<InspectedDevice> {
-    let at = sysfs.place_in(&whole.place, name)?;
+    let at = sysfs.position_in(&whole.position, name)?;
     let partition = partition(sysfs, &at);
     Some(InspectedDevice {
         name: name.to_owned(),
@@ -114,13 +116,13 @@ pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option
     })
 }
 
-fn is_partition(sysfs: &Sysfs, place: &DevicePosition) -> bool {
-    sysfs.place_in(place, "partition").is_some()
+fn is_partition(sysfs: &Sysfs, position: &DevicePosition) -> bool {
+    sysfs.position_in(position, "partition").is_some()
 }
 
 /// Returns whether a device is only a path to another one, as with NVMe over several controllers.
-fn is_hidden(sysfs: &Sysfs, place: &DevicePosition) -> bool {
-    sysfs.value(place, "hidden", flag) == Some(true)
+fn is_hidden(sysfs: &Sysfs, position: &DevicePosition) -> bool {
+    sysfs.value(position, "hidden", flag) == Some(true)
 }
 
 fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
@@ -134,7 +136,7 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
 
 /// Returns the kind of a device from its own folder; [`BlockKind::Virtual`] if the folder does not show it.
 fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
-    let at = &block.place;
+    let at = &block.position;
     let text = |path| sysfs.text(at, path);
     if let Some(namespace) = nvme::Namespace::parse(&block.name) {
         return BlockKind::NvmeNamespace {
@@ -158,7 +160,7 @@ fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
         });
         return BlockKind::DeviceMapper { mapped_name: text("dm/name"), maker };
     }
-    if sysfs.place_in(at, "md").is_some() {
+    if sysfs.position_in(at, "md").is_some() {
         return BlockKind::Md {
             level: text("md/level"),
             members: sysfs.value(at, "md/raid_disks", leading_number),
@@ -174,25 +176,25 @@ fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
 
-fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedPath> {
+fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedPath> {
     if let Some(namespace) = nvme::Namespace::parse(&block.name)
-        && nvme::subsystem(&block.place).is_some()
+        && nvme::subsystem(&block.position).is_some()
     {
-        return nvme::paths(sysfs, &block.place, &namespace)
+        return nvme::paths(sysfs, &block.position, &namespace)
             .into_iter()
             .filter_map(|path| {
                 // The walk ends before the last step, which is the controller itself in this case.
-                let inner = sysfs.place_in(&path.controller, "state");
-                let end = inner.or_else(|| sysfs.place_in(&path.controller, "transport"));
-                let mut hops = way::walk(sysfs, functions, &end?).hops;
+                let inner = sysfs.position_in(&path.controller, "state");
+                let end = inner.or_else(|| sysfs.position_in(&path.controller, "transport"));
+                let mut hops = path::walk(sysfs, functions, &end?).hops;
                 tell_node(&mut hops, path.numa_node);
                 Some(InspectedPath { name: path.name, state: path.state, hops })
             })
             .collect();
     }
-    let mut way = way::walk(sysfs, functions, &block.place);
-    tell_node(&mut way.hops, sysfs.value(&block.place, "numa_node", node).flatten());
-    if way.hops.is_empty() { Vec::new() } else { vec![way] }
+    let mut walked = path::walk(sysfs, functions, &block.position);
+    tell_node(&mut walked.hops, sysfs.value(&block.position, "numa_node", node).flatten());
+    if walked.hops.is_empty() { Vec::new() } else { vec![walked] }
 }
 
 /// Copies the NUMA node of a namespace or of its path to the last hop, if no hop has a NUMA node.
@@ -205,22 +207,22 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
 }
 
 /// Returns a device's identity: the identity of its last hop if that hop has one, else the device's own attributes.
-fn identity(sysfs: &Sysfs, at: &DevicePosition, ways: &[InspectedPath]) -> Identity {
-    let last = ways.first().and_then(|way| way.hops.last()).map(|hop| &hop.part);
+fn identity(sysfs: &Sysfs, at: &DevicePosition, paths: &[InspectedPath]) -> Identity {
+    let last = paths.first().and_then(|first| first.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =
         last
     {
         return identity.clone();
     }
-    let told = |paths: &[&str]| {
+    let text_of = |paths: &[&str]| {
         let text = |path: &&str| sysfs.text(at, path).filter(|text| !text.starts_with("0x"));
         paths.iter().find_map(text)
     };
     Identity {
-        vendor: told(&["device/vendor"]),
-        model: told(&["device/model", "device/name"]),
-        serial: told(&["device/serial", "serial"]),
-        firmware: told(&["device/rev", "device/firmware_rev"]),
+        vendor: text_of(&["device/vendor"]),
+        model: text_of(&["device/model", "device/name"]),
+        serial: text_of(&["device/serial", "serial"]),
+        firmware: text_of(&["device/rev", "device/firmware_rev"]),
     }
 }
 

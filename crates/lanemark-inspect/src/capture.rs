@@ -38,9 +38,11 @@ enum Entry {
 }
 
 impl Recording {
-    /// Records the entry at `place`, whose full path is `full`.
-    pub(crate) fn see(&mut self, place: &Path, full: &Path) {
-        if place.as_os_str().is_empty() || self.0.contains_key(place) || self.0.len() >= ENTRIES_MAX
+    /// Records the entry at `relative`, whose full path is `full`.
+    pub(crate) fn see(&mut self, relative: &Path, full: &Path) {
+        if relative.as_os_str().is_empty()
+            || self.0.contains_key(relative)
+            || self.0.len() >= ENTRIES_MAX
         {
             return;
         }
@@ -56,12 +58,12 @@ impl Recording {
         } else {
             return;
         };
-        self.0.insert(place.to_owned(), entry);
+        self.0.insert(relative.to_owned(), entry);
     }
 
-    /// Records the content of the file at `place`.
-    pub(crate) fn content(&mut self, place: &Path, bytes: &[u8]) {
-        if let Some(Entry::File(content)) = self.0.get_mut(place) {
+    /// Records the content of the file at `relative`.
+    pub(crate) fn content(&mut self, relative: &Path, bytes: &[u8]) {
+        if let Some(Entry::File(content)) = self.0.get_mut(relative) {
             *content = bytes.to_vec();
         }
     }
@@ -69,7 +71,7 @@ impl Recording {
     /// Writes all entries as a tar file: the same bytes for the same tree.
     pub(crate) fn tar(&self) -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(Vec::new());
-        for (place, entry) in &self.0 {
+        for (relative, entry) in &self.0 {
             let mut header = Header::new_gnu();
             header.set_mtime(0);
             match entry {
@@ -77,19 +79,19 @@ impl Recording {
                     header.set_entry_type(EntryType::Directory);
                     header.set_mode(0o755);
                     header.set_size(0);
-                    tar.append_data(&mut header, place, io::empty())?;
+                    tar.append_data(&mut header, relative, io::empty())?;
                 }
                 Entry::Link(target) => {
                     header.set_entry_type(EntryType::Symlink);
                     header.set_mode(0o777);
                     header.set_size(0);
-                    tar.append_link(&mut header, place, target)?;
+                    tar.append_link(&mut header, relative, target)?;
                 }
                 Entry::File(content) => {
                     header.set_entry_type(EntryType::Regular);
                     header.set_mode(0o644);
                     header.set_size(content.len() as u64);
-                    tar.append_data(&mut header, place, content.as_slice())?;
+                    tar.append_data(&mut header, relative, content.as_slice())?;
                 }
             }
         }
@@ -111,9 +113,9 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
         if entries > ENTRIES_MAX {
             return Err(wrong(&format!("more than {ENTRIES_MAX} entries")));
         }
-        let Some(place) = place(&entry.path()?)? else { continue };
+        let Some(relative) = relative_path(&entry.path()?)? else { continue };
         write_step(|| {
-            let full = made_above(folder.path(), &place)?;
+            let full = made_above(folder.path(), &relative)?;
             match entry.header().entry_type() {
                 EntryType::Directory => made(&full)?,
                 EntryType::Symlink => {
@@ -128,7 +130,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                     if content.len() as u64 > FILE_MAX || bytes > BYTES_MAX {
                         let message = format!(
                             "{}: has more than {FILE_MAX} bytes, or all files have more than {BYTES_MAX}",
-                            place.display()
+                            relative.display()
                         );
                         return Err(wrong(&message));
                     }
@@ -137,7 +139,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                         .and_then(|mut file| io::Write::write_all(&mut file, &content))?;
                 }
                 _ => {
-                    let message = format!("{}: is not a folder, link or file", place.display());
+                    let message = format!("{}: is not a folder, link or file", relative.display());
                     return Err(wrong(&message));
                 }
             }
@@ -151,29 +153,29 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
 }
 
 /// Returns the position of an entry below the root; `None` for the root itself.
-fn place(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut place = PathBuf::new();
+fn relative_path(path: &Path) -> io::Result<Option<PathBuf>> {
+    let mut relative = PathBuf::new();
     for component in path.components() {
         match component {
-            Component::Normal(name) => place.push(name),
+            Component::Normal(name) => relative.push(name),
             Component::CurDir => {}
             _ => return Err(wrong(&format!("{}: leads out of the capture", path.display()))),
         }
     }
-    if place.components().count() > DEPTH_MAX {
+    if relative.components().count() > DEPTH_MAX {
         return Err(wrong("its folders are nested too deeply"));
     }
-    Ok((!place.as_os_str().is_empty()).then_some(place))
+    Ok((!relative.as_os_str().is_empty()).then_some(relative))
 }
 
-/// Returns the full path of `place` below `root` after creating all its parent folders, which are never links.
-fn made_above(root: &Path, place: &Path) -> io::Result<PathBuf> {
+/// Returns the full path of `relative` below `root` after creating all its parent folders, which are never links.
+fn made_above(root: &Path, relative: &Path) -> io::Result<PathBuf> {
     let mut full = root.to_owned();
-    for component in place.parent().into_iter().flat_map(Path::components) {
+    for component in relative.parent().into_iter().flat_map(Path::components) {
         full.push(component);
         made(&full)?;
     }
-    Ok(root.join(place))
+    Ok(root.join(relative))
 }
 
 fn made(folder: &Path) -> io::Result<()> {

@@ -32,8 +32,8 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
         let rate_most = Some(most).filter(|&most| most != rate);
         Some(HopCeiling { hop: hop.name.clone(), link: words(link), rate, rate_most })
     };
-    let way = device.ways.first().map_or(&[][..], |way| &way.hops);
-    way.iter().filter_map(ceiling).collect()
+    let path = device.ways.first().map_or(&[][..], |path| &path.hops);
+    path.iter().filter_map(ceiling).collect()
 }
 
 /// Follows the devices below the target, and returns the first that has a path, if there is only one device at each
@@ -61,8 +61,8 @@ fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
             let generation = PcieGeneration::new(rate.generation.into())?;
             [1, 2, 4, 8, 16].contains(&lanes).then(|| {
                 let payload = link.payload_max.unwrap_or(unknown);
-                let asked = link.read_request_max.unwrap_or(unknown);
-                LinkLaw::Pcie(Pcie::new(generation, lanes, payload, asked))
+                let request_max = link.read_request_max.unwrap_or(unknown);
+                LinkLaw::Pcie(Pcie::new(generation, lanes, payload, request_max))
             })
         }
         InspectedLink::Sata(link) => {
@@ -83,7 +83,7 @@ fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
 
 /// Returns the link as text, `PCIe 3.0 x4` or `SATA 6 Gb/s`.
 fn words(link: &InspectedLink) -> String {
-    let told = |name: &str, rate: Option<u64>| match rate {
+    let rated = |name: &str, rate: Option<u64>| match rate {
         Some(rate) => format!("{name} {}", Gigabits(rate)),
         None => name.to_owned(),
     };
@@ -91,12 +91,12 @@ fn words(link: &InspectedLink) -> String {
         InspectedLink::Pcie(link) => {
             link.current.map_or("PCIe".to_owned(), |rate| rate.to_string())
         }
-        InspectedLink::Sata(link) => told("SATA", link.negotiated_bits_per_second),
+        InspectedLink::Sata(link) => rated("SATA", link.negotiated_bits_per_second),
         InspectedLink::Pata(_) => "PATA".to_owned(),
         InspectedLink::Sas(link) if link.phys > 1 => {
-            told("SAS", link.negotiated_bits_per_second) + &format!(" x{}", link.phys)
+            rated("SAS", link.negotiated_bits_per_second) + &format!(" x{}", link.phys)
         }
-        InspectedLink::Sas(link) => told("SAS", link.negotiated_bits_per_second),
-        InspectedLink::Usb(link) => told("USB", link.bits_per_second),
+        InspectedLink::Sas(link) => rated("SAS", link.negotiated_bits_per_second),
+        InspectedLink::Usb(link) => rated("USB", link.bits_per_second),
     }
 }

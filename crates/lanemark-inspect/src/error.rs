@@ -56,7 +56,7 @@ pub enum InspectError {
         source: io::Error,
     },
     /// The path is not on a block device.
-    #[error("{}: is not on a block device{}", path.display(), told(file_system))]
+    #[error("{}: is not on a block device{}", path.display(), file_system_clause(file_system))]
     NoDevice {
         /// The path as given.
         path: PathBuf,
@@ -131,6 +131,6 @@ fn lspci_hint(problem: LspciProblem) -> &'static str {
     }
 }
 
-fn told(file_system: &Option<String>) -> String {
+fn file_system_clause(file_system: &Option<String>) -> String {
     file_system.as_ref().map_or(String::new(), |kind| format!(", but on {kind}"))
 }

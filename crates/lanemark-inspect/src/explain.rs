@@ -71,12 +71,12 @@ fn explanation(
     test: &TestResult,
     ceilings: Vec<HopCeiling>,
 ) -> Explanation {
-    let seen = TestEvidence::of(target, test, &ceilings);
+    let evidence = TestEvidence::of(target, test, &ceilings);
     Explanation {
-        verdict: seen.verdict(),
-        evidence: seen.signs(),
-        bottleneck: seen.bottleneck,
-        ceiling_share: seen.ceiling_share.map(|(share, _)| share),
+        verdict: evidence.verdict(),
+        evidence: evidence.signs(),
+        bottleneck: evidence.bottleneck,
+        ceiling_share: evidence.ceiling_share.map(|(share, _)| share),
         ceilings,
     }
 }
@@ -117,11 +117,11 @@ struct TestEvidence {
 
 impl TestEvidence {
     fn of(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
-        let bottleneck = (0..ceilings.len()).min_by_key(|&place| ceilings[place].bound());
+        let bottleneck = (0..ceilings.len()).min_by_key(|&index| ceilings[index].bound());
         let throughput = test.throughput_bytes_per_second.value;
-        let share = |place: usize| {
+        let share = |index: usize| {
             let of = |rate: u64| throughput / rate as f64;
-            (of(ceilings[place].bound().0), of(ceilings[place].rate.0))
+            (of(ceilings[index].bound().0), of(ceilings[index].rate.0))
         };
         let all: Vec<&Evidence> =
             test.samples.iter().filter_map(|sample| sample.evidence.as_ref()).collect();
@@ -146,8 +146,8 @@ impl TestEvidence {
         Self {
             kind: kind(target, &test.samples),
             bottleneck,
-            link: bottleneck.map_or(String::new(), |place| {
-                format!("{} to {}", ceilings[place].link, ceilings[place].hop)
+            link: bottleneck.map_or(String::new(), |index| {
+                format!("{} to {}", ceilings[index].link, ceilings[index].hop)
             }),
             ceiling_share: bottleneck
                 .map(share)

@@ -24,19 +24,19 @@ fn limit(kind: LimitKind, share: f64) -> Option<Limit> {
 
 fn is(verdict: Verdict, cases: &[fn(&mut TestEvidence)]) {
     for (number, spoil) in cases.iter().enumerate() {
-        let mut seen = drive();
-        spoil(&mut seen);
-        assert_eq!(seen.verdict(), verdict, "case {number}: {seen:?}");
+        let mut evidence = drive();
+        spoil(&mut evidence);
+        assert_eq!(evidence.verdict(), verdict, "case {number}: {evidence:?}");
     }
 }
 
-fn slow_file_system(seen: &mut TestEvidence) {
-    seen.device = Some(("sda".to_owned(), 0.4));
-    seen.times = Some((20_000.0, 100_000.0, 5_000.0));
+fn slow_file_system(evidence: &mut TestEvidence) {
+    evidence.device = Some(("sda".to_owned(), 0.4));
+    evidence.times = Some((20_000.0, 100_000.0, 5_000.0));
 }
 
-fn crowd(seen: &mut TestEvidence) {
-    (seen.machine, seen.others) = (Some((3.99, 4)), Some((3.5, 0.25)));
+fn crowd(evidence: &mut TestEvidence) {
+    (evidence.machine, evidence.others) = (Some((3.99, 4)), Some((3.5, 0.25)));
 }
 
 #[test]
@@ -47,29 +47,29 @@ fn each_verdict_needs_its_evidence() {
             |_| (),
             // A device that is busy all the time may execute requests in turn, so its own time is no evidence in that
             // case.
-            |seen| seen.times = Some((20_000.0, 100_000.0, 0.0)),
-            |seen| seen.limit = limit(LimitKind::Device, 0.7),
-            |seen| seen.limit = limit(LimitKind::Processor, 0.02),
+            |evidence| evidence.times = Some((20_000.0, 100_000.0, 0.0)),
+            |evidence| evidence.limit = limit(LimitKind::Device, 0.7),
+            |evidence| evidence.limit = limit(LimitKind::Processor, 0.02),
         ],
     );
-    is(Verdict::LinkBound, &[|seen| seen.ceiling_share = Some((0.97, 0.97))]);
+    is(Verdict::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.97, 0.97))]);
     is(
         Verdict::CpuBound,
         &[
-            |seen| seen.thread_busy = Some(0.98),
-            |seen| seen.machine = Some((3.9, 4)),
-            |seen| (seen.machine, seen.core_wait) = (Some((3.9, 4)), Some(0.6)),
+            |evidence| evidence.thread_busy = Some(0.98),
+            |evidence| evidence.machine = Some((3.9, 4)),
+            |evidence| (evidence.machine, evidence.core_wait) = (Some((3.9, 4)), Some(0.6)),
         ],
     );
     is(
         Verdict::QueueStarved,
         &[
-            |seen| seen.deeper = Some((1, 1.9)),
-            |seen| seen.deeper = Some((1, 1.497)),
+            |evidence| evidence.deeper = Some((1, 1.9)),
+            |evidence| evidence.deeper = Some((1, 1.497)),
             // A single request spends most of its time outside the device, which is not the file system's fault.
-            |seen| {
-                slow_file_system(seen);
-                seen.deeper = Some((1, 1.497));
+            |evidence| {
+                slow_file_system(evidence);
+                evidence.deeper = Some((1, 1.497));
             },
         ],
     );
@@ -77,51 +77,51 @@ fn each_verdict_needs_its_evidence() {
         Verdict::FileSystemBound,
         &[
             slow_file_system,
-            |seen| {
-                slow_file_system(seen);
-                seen.deeper = None;
+            |evidence| {
+                slow_file_system(evidence);
+                evidence.deeper = None;
             },
             // Other programs on the processors do not make a request wait that long.
-            |seen| {
-                slow_file_system(seen);
-                crowd(seen);
-                seen.times = Some((1e6, 151e6, 5_000.0));
+            |evidence| {
+                slow_file_system(evidence);
+                crowd(evidence);
+                evidence.times = Some((1e6, 151e6, 5_000.0));
             },
         ],
     );
     is(
         Verdict::Undecided,
         &[
-            |seen| {
-                slow_file_system(seen);
-                crowd(seen);
+            |evidence| {
+                slow_file_system(evidence);
+                crowd(evidence);
             },
-            |seen| {
-                slow_file_system(seen);
-                crowd(seen);
-                seen.times = Some((1e6, 100e6, 5_000.0));
+            |evidence| {
+                slow_file_system(evidence);
+                crowd(evidence);
+                evidence.times = Some((1e6, 100e6, 5_000.0));
             },
-            |seen| {
-                slow_file_system(seen);
-                seen.times = Some((1e6, 151e6, 5_000.0));
-                seen.core_wait = Some(0.2);
+            |evidence| {
+                slow_file_system(evidence);
+                evidence.times = Some((1e6, 151e6, 5_000.0));
+                evidence.core_wait = Some(0.2);
             },
-            |seen| {
-                crowd(seen);
-                seen.deeper = Some((1, 1.9));
+            |evidence| {
+                crowd(evidence);
+                evidence.deeper = Some((1, 1.9));
             },
         ],
     );
     is(
         Verdict::Undecided,
         &[
-            |seen| seen.deeper = None,
-            |seen| seen.device = None,
-            |seen| seen.deeper = Some((4, 1.2)),
+            |evidence| evidence.deeper = None,
+            |evidence| evidence.device = None,
+            |evidence| evidence.deeper = Some((4, 1.2)),
             // The program's own processor time is not the file system's.
-            |seen| {
-                slow_file_system(seen);
-                seen.times = Some((20_000.0, 100_000.0, 70_000.0));
+            |evidence| {
+                slow_file_system(evidence);
+                evidence.times = Some((20_000.0, 100_000.0, 70_000.0));
             },
         ],
     );
@@ -132,53 +132,53 @@ fn a_limit_that_is_met_comes_before_all_else() {
     is(
         Verdict::HeldBack,
         &[
-            |seen| seen.limit = limit(LimitKind::Device, 0.99),
-            |seen| seen.limit = limit(LimitKind::Processor, 0.4),
-            |seen| {
-                seen.limit = limit(LimitKind::Device, 1.0);
-                seen.thread_busy = Some(1.0);
+            |evidence| evidence.limit = limit(LimitKind::Device, 0.99),
+            |evidence| evidence.limit = limit(LimitKind::Processor, 0.4),
+            |evidence| {
+                evidence.limit = limit(LimitKind::Device, 1.0);
+                evidence.thread_busy = Some(1.0);
             },
         ],
     );
 }
 
 #[test]
-fn others_on_the_processors_take_away_what_they_could_explain() {
-    let crowd = |seen: &mut TestEvidence| {
-        (seen.machine, seen.others) = (Some((3.9, 4)), Some((3.1, 0.25)));
+fn other_programs_on_the_processors_remove_the_verdicts_that_they_could_explain() {
+    let crowd = |evidence: &mut TestEvidence| {
+        (evidence.machine, evidence.others) = (Some((3.9, 4)), Some((3.1, 0.25)));
     };
-    for spoil in
-        [(|_| ()) as fn(&mut TestEvidence), slow_file_system, |seen| seen.deeper = Some((1, 1.9))]
-    {
-        let mut seen = drive();
-        spoil(&mut seen);
-        assert_ne!(seen.verdict(), Verdict::Undecided);
-        crowd(&mut seen);
-        assert_eq!(seen.verdict(), Verdict::Undecided);
-        assert!(seen.signs().contains(&EvidenceItem::Crowded));
-        let mut seen = drive();
-        spoil(&mut seen);
-        seen.core_wait = Some(0.4);
-        assert_eq!(seen.verdict(), Verdict::Undecided);
+    for spoil in [(|_| ()) as fn(&mut TestEvidence), slow_file_system, |evidence| {
+        evidence.deeper = Some((1, 1.9));
+    }] {
+        let mut evidence = drive();
+        spoil(&mut evidence);
+        assert_ne!(evidence.verdict(), Verdict::Undecided);
+        crowd(&mut evidence);
+        assert_eq!(evidence.verdict(), Verdict::Undecided);
+        assert!(evidence.signs().contains(&EvidenceItem::Crowded));
+        let mut evidence = drive();
+        spoil(&mut evidence);
+        evidence.core_wait = Some(0.4);
+        assert_eq!(evidence.verdict(), Verdict::Undecided);
         // Programs that were active only while deeper queues were tried invalidate the result of these queues.
-        let mut seen = drive();
-        spoil(&mut seen);
-        let told_by_times = seen.verdict() == Verdict::FileSystemBound;
-        seen.deeper_crowded = true;
-        assert_eq!(seen.verdict() == Verdict::Undecided, !told_by_times);
-        assert_eq!(seen.signs().contains(&EvidenceItem::Crowded), !told_by_times);
+        let mut evidence = drive();
+        spoil(&mut evidence);
+        let told_by_times = evidence.verdict() == Verdict::FileSystemBound;
+        evidence.deeper_crowded = true;
+        assert_eq!(evidence.verdict() == Verdict::Undecided, !told_by_times);
+        assert_eq!(evidence.signs().contains(&EvidenceItem::Crowded), !told_by_times);
     }
     // The evidence that they cannot explain remains: the program's own core, a full link, a limit.
     let own: [(fn(&mut TestEvidence), Verdict); 3] = [
-        (|seen| seen.thread_busy = Some(0.97), Verdict::CpuBound),
-        (|seen| seen.ceiling_share = Some((0.95, 0.95)), Verdict::LinkBound),
-        (|seen| seen.limit = limit(LimitKind::Device, 1.0), Verdict::HeldBack),
+        (|evidence| evidence.thread_busy = Some(0.97), Verdict::CpuBound),
+        (|evidence| evidence.ceiling_share = Some((0.95, 0.95)), Verdict::LinkBound),
+        (|evidence| evidence.limit = limit(LimitKind::Device, 1.0), Verdict::HeldBack),
     ];
     for (spoil, verdict) in own {
-        let mut seen = drive();
-        crowd(&mut seen);
-        spoil(&mut seen);
-        assert_eq!(seen.verdict(), verdict);
+        let mut evidence = drive();
+        crowd(&mut evidence);
+        spoil(&mut evidence);
+        assert_eq!(evidence.verdict(), verdict);
     }
 }
 
@@ -187,17 +187,17 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
     is(
         Verdict::Undecided,
         &[
-            |seen| {
-                slow_file_system(seen);
-                seen.kind = RequestDestination::Device;
+            |evidence| {
+                slow_file_system(evidence);
+                evidence.kind = RequestDestination::Device;
             },
-            |seen| {
-                slow_file_system(seen);
-                seen.kind = RequestDestination::NoDevice;
+            |evidence| {
+                slow_file_system(evidence);
+                evidence.kind = RequestDestination::NoDevice;
             },
-            |seen| seen.kind = RequestDestination::NoDevice,
-            |seen| {
-                (seen.kind, seen.ceiling_share) =
+            |evidence| evidence.kind = RequestDestination::NoDevice,
+            |evidence| {
+                (evidence.kind, evidence.ceiling_share) =
                     (RequestDestination::NoDevice, Some((0.97, 0.97)));
             },
         ],
@@ -207,16 +207,16 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
 #[test]
 fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
     // The link would be full with 128 B of data in a packet, but not with 4 KiB.
-    is(Verdict::Undecided, &[|seen| seen.ceiling_share = Some((0.82, 0.99))]);
+    is(Verdict::Undecided, &[|evidence| evidence.ceiling_share = Some((0.82, 0.99))]);
     // The link is full for any packet size.
-    is(Verdict::LinkBound, &[|seen| seen.ceiling_share = Some((0.92, 1.1))]);
+    is(Verdict::LinkBound, &[|evidence| evidence.ceiling_share = Some((0.92, 1.1))]);
     // Data that arrives faster than the link allows came from another source.
-    is(Verdict::DriveBound, &[|seen| seen.ceiling_share = Some((0.6, 0.7))]);
-    is(Verdict::Undecided, &[|seen| seen.ceiling_share = Some((3.0, 3.0))]);
+    is(Verdict::DriveBound, &[|evidence| evidence.ceiling_share = Some((0.6, 0.7))]);
+    is(Verdict::Undecided, &[|evidence| evidence.ceiling_share = Some((3.0, 3.0))]);
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_evidence_is_named() {
     let signs = TestEvidence::default().signs();
     assert_eq!(
         signs,

@@ -43,11 +43,11 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     let all: BTreeMap<String, InspectedDevice> =
         devices.into_iter().map(|device| (device.name.clone(), device)).collect();
     let devices = below::stack(sysfs, &names, &all, &target);
-    let places = places(&names, &devices);
+    let positions = positions(&names, &devices);
     Ok(Inspection {
         target: Some(target),
         findings: concerning(findings, &devices),
-        unread: sysfs.unread().into_iter().filter(|unread| is_of(unread, &places)).collect(),
+        unread: sysfs.unread().into_iter().filter(|unread| is_of(unread, &positions)).collect(),
         devices,
         empty_skipped: 0,
     })
@@ -84,18 +84,18 @@ fn concerning(
 }
 
 /// Returns the positions of `devices` and their hops in the device tree.
-fn places(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
+fn positions(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
     let blocks = devices.iter().filter_map(|device| names.get(&device.name));
-    let hops = devices.iter().flat_map(|device| &device.ways).flat_map(|way| &way.hops);
-    blocks.map(|block| block.place.text()).chain(hops.map(|hop| hop.place.clone())).collect()
+    let hops = devices.iter().flat_map(|device| &device.ways).flat_map(|path| &path.hops);
+    blocks.map(|block| block.position.text()).chain(hops.map(|hop| hop.place.clone())).collect()
 }
 
 /// Returns whether an unread file belongs to one of the hops or devices, or to no hop or device.
-fn is_of(unread: &Unread, places: &BTreeSet<String>) -> bool {
+fn is_of(unread: &Unread, positions: &BTreeSet<String>) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-    let own = folder(&unread.path);
-    places.contains(&own)
-        || places.contains(&folder(&own))
-        || places.contains(&unread.path)
+    let folder_path = folder(&unread.path);
+    positions.contains(&folder_path)
+        || positions.contains(&folder(&folder_path))
+        || positions.contains(&unread.path)
         || !unread.path.starts_with("devices/")
 }

@@ -6,7 +6,7 @@
 //! and `lanemark-report` draws it.
 //!
 //! The life of an inspection: `block` lists the devices and reads their limits; `below` finds the components of each
-//! device; `way` walks from the root of the device tree down to a device and makes a hop from each known part, with
+//! device; `path` walks from the root of the device tree down to a device and makes a hop from each known part, with
 //! `pci`, `ata`, `sas`, `nvme` and `usb` reading the links; `rate` is the only module that converts a trained link to
 //! bytes a second, by the simulator's formulas; `finding` searches for the limits.
 //!
@@ -14,7 +14,7 @@
 //! run with them and with the machine's counters during the run.
 //!
 //! To extend it: a finding is an arm of [`Finding`](lanemark_schema::result::Finding) with its rule in `finding`; a bus
-//! is an arm of `Part` in `way` with its reader.
+//! is an arm of `Part` in `path` with its reader.
 //!
 //! Not covered: no device is queried (no ioctl, no identify command), no measurement is made, and values that sysfs
 //! does not show are not guessed: the uplink of an Intel chipset, the backplane behind a RAID controller, the host of a
@@ -32,6 +32,7 @@ mod inspect;
 mod locate;
 mod lspci;
 mod nvme;
+mod path;
 mod pci;
 mod pcie_config;
 mod rate;
@@ -41,7 +42,6 @@ mod sysfs;
 mod target;
 mod usb;
 mod value;
-mod way;
 
 pub use ceiling::{ceilings, hardware};
 pub use error::InspectError;

@@ -29,12 +29,12 @@ pub(crate) fn locate(path: &Path) -> Result<Location, InspectError> {
         return Ok(Location { numbers: vec![device_number(stat.st_rdev)], file_system: None });
     }
     let real = fs::canonicalize(path).map_err(failed)?;
-    let own = device_number(stat.st_dev);
+    let number = device_number(stat.st_dev);
     let mounts = mounts();
-    let mount = above(&mounts, &own, &real);
+    let mount = above(&mounts, &number, &real);
     let source = mount.and_then(|mount| source_number(&mount.source));
     let file_system = mount.map(|mount| mount.file_system.clone());
-    Ok(Location { numbers: [Some(own), source].into_iter().flatten().collect(), file_system })
+    Ok(Location { numbers: [Some(number), source].into_iter().flatten().collect(), file_system })
 }
 
 fn source_number(source: &Path) -> Option<String> {

@@ -50,12 +50,12 @@ pub(crate) fn subsystem(at: &DevicePosition) -> Option<String> {
 pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<DevicePosition> {
     let mut found = Vec::new();
     for folder in ["class/nvme-subsystem", "class/nvme"] {
-        let Some(folder) = sysfs.place(folder) else { continue };
+        let Some(folder) = sysfs.position(folder) else { continue };
         for owner in sysfs.names(&folder) {
-            let Some(owner) = sysfs.place_in(&folder, owner) else { continue };
+            let Some(owner) = sysfs.position_in(&folder, owner) else { continue };
             let names = sysfs.names_in(&owner, ".").into_iter();
             let names = names.filter(|name| Namespace::parse(name).is_some());
-            found.extend(names.filter_map(|name| sysfs.place_in(&owner, name)));
+            found.extend(names.filter_map(|name| sysfs.position_in(&owner, name)));
         }
     }
     found
@@ -69,19 +69,19 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_
         .into_iter()
         .filter_map(|name| name.into_string().ok())
         .filter(|name| is_controller(name))
-        .filter_map(|name| sysfs.place_in(&folder, name))
+        .filter_map(|name| sysfs.position_in(&folder, name))
         .collect();
     let path = |controller: &DevicePosition| {
-        let own = controller.name();
+        let name_of_controller = controller.name();
         let name = format!(
             "nvme{}c{}n{}",
             namespace.instance,
-            own.trim_start_matches("nvme"),
+            name_of_controller.trim_start_matches("nvme"),
             namespace.number
         );
-        let place = sysfs.place_in(controller, &name)?;
-        let state = sysfs.text(&place, "ana_state");
-        let numa_node = sysfs.value(&place, "numa_node", node).flatten();
+        let position = sysfs.position_in(controller, &name)?;
+        let state = sysfs.text(&position, "ana_state");
+        let numa_node = sysfs.value(&position, "numa_node", node).flatten();
         Some(Path { controller: controller.clone(), name: Some(name), state, numa_node })
     };
     let named: Vec<Path> = controllers.iter().filter_map(path).collect();

@@ -45,13 +45,13 @@ pub(crate) struct PciFunction {
 pub(crate) struct PciFunctions(RefCell<BTreeMap<DevicePosition, Rc<PciFunction>>>);
 
 impl PciFunctions {
-    /// Returns the function at `place`.
-    pub(crate) fn at(&self, sysfs: &Sysfs, place: &DevicePosition) -> Rc<PciFunction> {
-        if let Some(known) = self.0.borrow().get(place) {
+    /// Returns the function at `position`.
+    pub(crate) fn at(&self, sysfs: &Sysfs, position: &DevicePosition) -> Rc<PciFunction> {
+        if let Some(known) = self.0.borrow().get(position) {
             return Rc::clone(known);
         }
-        let function = Rc::new(PciFunction::read(sysfs, place));
-        self.0.borrow_mut().insert(place.clone(), Rc::clone(&function));
+        let function = Rc::new(PciFunction::read(sysfs, position));
+        self.0.borrow_mut().insert(position.clone(), Rc::clone(&function));
         function
     }
 }
@@ -197,9 +197,9 @@ fn is_in_chipset(sysfs: &Sysfs, at: &DevicePosition) -> bool {
         return false;
     }
     let bridge = format!("{domain}:00:{CHIPSET_BRIDGE}");
-    let Some(bridge) = sysfs.place_in(&at.parent(), bridge) else { return false };
-    let told = |attribute| sysfs.value(&bridge, attribute, hexadecimal);
-    told("vendor") == Some(INTEL)
-        && told("class").is_some_and(|class| class >> 8 == 0x0601)
-        && told("subsystem_vendor") != Some(QEMU_SUBSYSTEM)
+    let Some(bridge) = sysfs.position_in(&at.parent(), bridge) else { return false };
+    let value = |attribute| sysfs.value(&bridge, attribute, hexadecimal);
+    value("vendor") == Some(INTEL)
+        && value("class").is_some_and(|class| class >> 8 == 0x0601)
+        && value("subsystem_vendor") != Some(QEMU_SUBSYSTEM)
 }

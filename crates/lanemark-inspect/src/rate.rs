@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn published_links_carry_what_is_published() {
+    fn published_links_carry_their_published_rate() {
         let (line, usable) = pcie(PcieRate { generation: 4, lanes: 4 }, Bytes(256));
         assert_eq!(megabytes(line), 7877.0);
         // One direction with 64-bit addresses: 1,534 of 1,538 symbols, 256 of 280 bytes.
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn where_core_has_no_law_the_line_rate_stands_alone() {
+    fn without_a_formula_the_line_rate_is_used() {
         let small = |generation, lanes| pcie(PcieRate { generation, lanes }, PAYLOADS.0);
         assert_eq!(small(6, 4).1, None);
         assert_eq!(megabytes(small(6, 4).0), 32_000.0);

@@ -36,13 +36,13 @@ pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
         })
         .collect();
     let counted = u32::try_from(phys.len()).unwrap_or(0);
-    let told = || {
+    let stated = || {
         let name = port.name();
-        let inside = sysfs.place_in(port, format!("sas_port/{name}"));
-        let at = inside.or_else(|| sysfs.place(format!("class/sas_port/{name}")))?;
+        let inside = sysfs.position_in(port, format!("sas_port/{name}"));
+        let at = inside.or_else(|| sysfs.position(format!("class/sas_port/{name}")))?;
         sysfs.value(&at, "num_phys", number::<u32>).filter(|&phys| phys <= PHYS_MAX as u32)
     };
-    let phys = if counted > 0 { counted } else { told().unwrap_or(0) };
+    let phys = if counted > 0 { counted } else { stated().unwrap_or(0) };
     if phys == 0 && negotiated.is_none() {
         return None;
     }
@@ -59,28 +59,29 @@ pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
 /// Finds the attributes of the phy `name` of `port`.
 fn phy(sysfs: &Sysfs, port: &DevicePosition, name: &str) -> Option<DevicePosition> {
     sysfs
-        .place_in(port, format!("{name}/sas_phy/{name}"))
-        .or_else(|| sysfs.place(format!("class/sas_phy/{name}")))
+        .position_in(port, format!("{name}/sas_phy/{name}"))
+        .or_else(|| sysfs.position(format!("class/sas_phy/{name}")))
 }
 
 /// Reads the identity of the expander at `at`.
 pub(crate) fn expander(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
     let name = at.name();
-    let inside = sysfs.place_in(at, format!("sas_expander/{name}"));
-    let place = inside.or_else(|| sysfs.place(format!("class/sas_expander/{name}")));
-    let told = |attribute| place.as_ref().and_then(|place| sysfs.text(place, attribute));
+    let inside = sysfs.position_in(at, format!("sas_expander/{name}"));
+    let position = inside.or_else(|| sysfs.position(format!("class/sas_expander/{name}")));
+    let attribute_text =
+        |attribute| position.as_ref().and_then(|position| sysfs.text(position, attribute));
     Identity {
-        vendor: told("vendor_id"),
-        model: told("product_id"),
+        vendor: attribute_text("vendor_id"),
+        model: attribute_text("product_id"),
         serial: None,
-        firmware: told("product_rev"),
+        firmware: attribute_text("product_rev"),
     }
 }
 
 /// Returns the address of the end device at `at`.
 pub(crate) fn address(sysfs: &Sysfs, at: &DevicePosition) -> Option<String> {
     let name = at.name();
-    let inside = sysfs.place_in(at, format!("sas_device/{name}"));
-    let place = inside.or_else(|| sysfs.place(format!("class/sas_device/{name}")))?;
-    sysfs.text(&place, "sas_address")
+    let inside = sysfs.position_in(at, format!("sas_device/{name}"));
+    let position = inside.or_else(|| sysfs.position(format!("class/sas_device/{name}")))?;
+    sysfs.text(&position, "sas_address")
 }

@@ -114,8 +114,8 @@ impl Sysfs {
         let tree =
             tree.map_err(|problem| InspectError::Lspci { file: named.to_owned(), problem })?;
         let sysfs = Self::of_folder(tree.folder, named)?;
-        let unread = tree.denied.into_iter().map(|place| Unread {
-            path: format!("{place}/config"),
+        let unread = tree.denied.into_iter().map(|path| Unread {
+            path: format!("{path}/config"),
             reason: UnreadReason::Permission,
         });
         sysfs.unread.borrow_mut().extend(unread.take(UNREAD_MAX));
@@ -144,9 +144,9 @@ impl Sysfs {
         self.recording.as_ref().map(|recording| recording.borrow().tar())
     }
 
-    fn see(&self, place: &Path) {
+    fn see(&self, path: &Path) {
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().see(place, &self.root.join(place));
+            recording.borrow_mut().see(path, &self.root.join(path));
         }
     }
 
@@ -175,21 +175,21 @@ impl Sysfs {
                 sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
             })
         };
-        self.value(&self.place("devices/system/cpu")?, "online", count)
+        self.value(&self.position("devices/system/cpu")?, "online", count)
     }
 
     /// Returns the position to which `path` leads, if it exists.
-    pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<DevicePosition> {
-        self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
+    pub(crate) fn position(&self, path: impl AsRef<Path>) -> Option<DevicePosition> {
+        self.ok_or_note(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
     /// Returns the position to which `path` leads from `at`, if it exists.
-    pub(crate) fn place_in(
+    pub(crate) fn position_in(
         &self,
         at: &DevicePosition,
         path: impl AsRef<Path>,
     ) -> Option<DevicePosition> {
-        self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
+        self.ok_or_note(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
     }
 
     /// Returns the text of a file without surrounding white space; `None` if no text remains.
@@ -271,29 +271,30 @@ impl Sysfs {
 
     /// Returns the names in the folder at `path` below `at` that are valid text.
     pub(crate) fn names_in(&self, at: &DevicePosition, path: &str) -> Vec<String> {
-        let names = self.place_in(at, path).map(|place| self.names(&place)).unwrap_or_default();
+        let names =
+            self.position_in(at, path).map(|position| self.names(&position)).unwrap_or_default();
         names.into_iter().filter_map(|name| name.into_string().ok()).collect()
     }
 
     fn read(&self, at: &DevicePosition, path: &str) -> Option<(Vec<u8>, PathBuf)> {
-        let place = self.place_in(at, path)?;
-        match read_bounded(&self.root.join(&place.0)) {
+        let position = self.position_in(at, path)?;
+        match read_bounded(&self.root.join(&position.0)) {
             Ok(bytes) if bytes.len() as u64 > READ_MAX => {
-                self.note(&place.0, UnreadReason::TooLong);
+                self.note(&position.0, UnreadReason::TooLong);
                 None
             }
             Ok(bytes) => {
                 if let Some(recording) = &self.recording {
-                    recording.borrow_mut().content(&place.0, &bytes);
+                    recording.borrow_mut().content(&position.0, &bytes);
                 }
-                Some((bytes, place.0))
+                Some((bytes, position.0))
             }
             Err(Unreadable::WrongKind) => {
-                self.note(&place.0, UnreadReason::WrongKind);
+                self.note(&position.0, UnreadReason::WrongKind);
                 None
             }
             Err(Unreadable::System(error)) => {
-                self.note_error(&place.0, &error);
+                self.note_error(&position.0, &error);
                 None
             }
         }
@@ -352,7 +353,7 @@ impl Sysfs {
         Ok(Some(DevicePosition(at)))
     }
 
-    fn told(
+    fn ok_or_note(
         &self,
         path: &Path,
         found: Result<Option<DevicePosition>, UnreadReason>,

@@ -46,21 +46,21 @@ fn mapped(sysfs: &Sysfs, names: &Names, name: &str) -> Option<String> {
     let is_named = |device: &&str| {
         names
             .get(device)
-            .and_then(|block| sysfs.text(&block.place, "dm/name"))
-            .is_some_and(|own| own == name)
+            .and_then(|block| sysfs.text(&block.position, "dm/name"))
+            .is_some_and(|mapped_name| mapped_name == name)
     };
     names.all().filter(|device| device.starts_with("dm-")).find(is_named).map(str::to_owned)
 }
 
 fn unknown(names: &Names, name: &str) -> InspectError {
     let mut alike: Vec<(f64, &str)> =
-        names.all().map(|own| (strsim::jaro_winkler(name, own), own)).collect();
+        names.all().map(|known| (strsim::jaro_winkler(name, known), known)).collect();
     alike.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     let nearest = alike
         .into_iter()
         .filter(|(likeness, _)| *likeness >= LIKENESS)
         .take(NEAREST_MAX)
-        .map(|(_, own)| own.to_owned())
+        .map(|(_, known)| known.to_owned())
         .collect();
     InspectError::UnknownDevice { name: name.to_owned(), nearest }
 }

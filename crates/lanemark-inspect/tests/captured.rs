@@ -30,9 +30,9 @@ fn capture(tree: &Tree) -> Vec<u8> {
 }
 
 fn read(tar: &[u8]) -> Result<Inspection, String> {
-    let told = |error: lanemark_inspect::InspectError| error.to_string();
-    let sysfs = Sysfs::of_capture(tar, Path::new("m.tar")).map_err(told)?;
-    inspect(&sysfs, None).map_err(told)
+    let message = |error: lanemark_inspect::InspectError| error.to_string();
+    let sysfs = Sysfs::of_capture(tar, Path::new("m.tar")).map_err(message)?;
+    inspect(&sysfs, None).map_err(message)
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn a_hostile_capture_is_refused_and_writes_nothing_outside() {
         (&[("a", file, &long)], "more than 65536 bytes"),
         (&[("a", file, b"x"), ("a", file, b"y")], "File exists"),
     ];
-    for (entries, told) in cases {
+    for (entries, reason) in cases {
         let error = read(&tar(entries)).unwrap_err();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
     assert!(read(b"").is_err());
     assert!(read(&[b'x'; 2048]).is_err());
@@ -119,13 +119,13 @@ const VERBOSE: &str = include_str!("samples/lspci-verbose.txt");
 const CONTROLLERS: &str = include_str!("samples/lspci-controllers.txt");
 
 fn of_lspci(text: &str) -> Result<Inspection, String> {
-    let told = |error: lanemark_inspect::InspectError| error.to_string();
-    let sysfs = Sysfs::of_lspci(text, Path::new("lspci.txt")).map_err(told)?;
-    inspect(&sysfs, None).map_err(told)
+    let message = |error: lanemark_inspect::InspectError| error.to_string();
+    let sysfs = Sysfs::of_lspci(text, Path::new("lspci.txt")).map_err(message)?;
+    inspect(&sysfs, None).map_err(message)
 }
 
 #[test]
-fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
+fn lspci_shows_the_path_of_a_drive_and_its_trained_link() {
     for text in [
         VERBOSE.to_owned(),
         VERBOSE
@@ -152,7 +152,7 @@ fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
 }
 
 #[test]
-fn a_tree_of_lspci_tells_where_a_drive_hangs() {
+fn a_tree_of_lspci_shows_the_path_of_a_drive() {
     let text = include_str!("samples/lspci-tree.txt");
     let inspection = of_lspci(text).unwrap();
     assert_eq!(inspection.devices.len(), 3);
@@ -174,7 +174,7 @@ fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
 }
 
 #[test]
-fn lspci_tells_the_links_of_controllers_without_telling_what_hangs_on_them() {
+fn lspci_shows_the_links_of_controllers_without_their_drives() {
     let inspection = of_lspci(CONTROLLERS).unwrap();
     let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
     names.sort_unstable();
@@ -194,15 +194,16 @@ fn lspci_tells_the_links_of_controllers_without_telling_what_hangs_on_them() {
     assert_eq!(raid.iter().map(|link| link.current).collect::<Vec<_>>(), [rate(4), rate(1)]);
     let model = device(&inspection, "sas-0000:02:00.0").identity.model.clone().unwrap();
     assert!(model.starts_with("not shown by lspci, on Broadcom / LSI SAS3008"), "{model}");
-    let told = found(&inspection).join("\n");
-    assert!(told.contains("0000:05:00.0") && told.contains("PCIe 3.0 x1"), "{told}");
+    let findings = found(&inspection).join("\n");
+    assert!(findings.contains("0000:05:00.0") && findings.contains("PCIe 3.0 x1"), "{findings}");
 }
 
 #[test]
 fn a_tree_of_lspci_names_controllers() {
     let tree = "-[0000:00]-+-00.0  Intel Corporation Device 3e30\n           +-14.0  Intel Corporation Cannon Lake PCH USB 3.1 xHCI Host Controller\n           \\-17.0  Intel Corporation Cannon Lake PCH SATA AHCI Controller\n";
     let inspection = of_lspci(tree).unwrap();
-    let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let mut names: Vec<&str> =
+        inspection.devices.iter().map(|device| device.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["sata-0000:00:17.0", "usb-0000:00:14.0"]);
 }
@@ -219,8 +220,8 @@ fn sizes_and_ports_that_no_lspci_prints_are_not_taken() {
         let inspection = of_lspci(&CONTROLLERS.replace(from, to)).unwrap();
         let adapter = &links(&inspection, "sas-0000:02:00.0")[0];
         assert_eq!(adapter.current.map(|rate| rate.lanes), Some(4), "{to}");
-        let told = adapter.payload_max;
-        assert!(told.is_none_or(|size| size == Bytes(256)), "{to}: {told:?}");
+        let payload_max = adapter.payload_max;
+        assert!(payload_max.is_none_or(|size| size == Bytes(256)), "{to}: {payload_max:?}");
     }
     let unread = CONTROLLERS.replace("MaxReadReq 512", "MaxReadReq 500");
     assert_eq!(links(&of_lspci(&unread).unwrap(), "sas-0000:02:00.0")[0].read_request_max, None);
@@ -258,7 +259,7 @@ fn real_drives_come_first_and_then_discs_maps_and_loops() {
     }
     tree.block("devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sr0", 1);
     tree.block("devices/pci0000:00/0000:00:17.0/ata2/host1/target1:0:0/1:0:0:0/block/sda", 1);
-    let names: Vec<String> = tree.all().devices.into_iter().map(|one| one.name).collect();
+    let names: Vec<String> = tree.all().devices.into_iter().map(|device| device.name).collect();
     assert_eq!(names, ["nvme0n1", "sda", "sr0", "dm-0", "loop3"]);
 }
 
@@ -275,8 +276,11 @@ fn a_volume_of_a_raid_adapter_says_that_its_drives_are_hidden() {
         tree.link(&format!("{scsi}/block/sda/device"), "../..");
         found(&tree.all()).join("\n")
     };
-    let told = volume("DELL", "0x010400");
-    assert!(told.contains("its drives are hidden") && told.contains("0000:01:00.0"), "{told}");
+    let finding = volume("DELL", "0x010400");
+    assert!(
+        finding.contains("its drives are hidden") && finding.contains("0000:01:00.0"),
+        "{finding}"
+    );
     assert!(!volume("ATA", "0x010400").contains("hidden"), "a drive that is passed on");
     assert!(!volume("DELL", "0x010700").contains("hidden"), "a host that is no RAID adapter");
 }

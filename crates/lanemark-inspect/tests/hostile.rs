@@ -51,7 +51,7 @@ fn an_empty_folder_and_none_at_all_are_errors_with_hints() {
 }
 
 #[test]
-fn an_unknown_device_is_told_with_its_neighbours() {
+fn an_unknown_device_is_an_error_with_similar_names() {
     let error = drive().inspect(Some("nvme0n2")).unwrap_err();
     assert_eq!(error.to_string(), "there is no block device `nvme0n2`");
     assert!(error.hint().contains("nvme0n1"), "{}", error.hint());
@@ -192,7 +192,7 @@ fn names_that_are_no_text_are_shown_as_near_as_can_be() {
 }
 
 #[test]
-fn short_configuration_is_told_as_what_it_is() {
+fn a_short_configuration_is_reported_as_short() {
     let tree = drive();
     let port = "devices/pci0000:00/0000:00:06.0/config";
     tree.bytes(port, &[0xff; 64]);

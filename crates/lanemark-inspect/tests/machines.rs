@@ -56,7 +56,7 @@ fn a_wide_port_above_a_narrow_drive_is_nothing_to_find() {
 }
 
 #[test]
-fn a_link_that_trained_down_and_a_slot_that_is_narrow_are_told_apart() {
+fn a_link_that_trained_down_and_a_narrow_slot_are_distinguished() {
     let trained = laptop((GEN3, 2), [(GEN4, 4), (GEN4, 4)]);
     assert_eq!(
         found(&trained.all()),
@@ -88,7 +88,7 @@ fn a_partition_is_shown_with_the_drive_below_it() {
     let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);
     let inspection = tree.inspect(Some("/dev/nvme0n1p1")).unwrap();
     assert_eq!(inspection.target.as_deref(), Some("nvme0n1p1"));
-    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["nvme0n1p1", "nvme0n1"]);
     assert!(matches!(&inspection.devices[0].kind, BlockKind::Partition(part)
         if part.start == Some(Bytes(1 << 20))));
@@ -158,7 +158,7 @@ fn raid_over_drives_behind_a_volume_management_device_is_followed_down() {
         );
     }
     let inspection = tree.inspect(Some("md126")).unwrap();
-    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["md126", "nvme0n1", "nvme1n1"]);
     assert!(
         matches!(&inspection.devices[0].kind, BlockKind::Md { level: Some(level), members: Some(2), .. }
@@ -190,7 +190,7 @@ CPU, NUMA node 0
 }
 
 #[test]
-fn a_virtual_machine_shows_what_it_has_and_finds_nothing_in_what_it_has_not() {
+fn a_virtual_machine_has_its_devices_and_no_false_findings() {
     let tree = Tree::new();
     let bus = "devices/pci0000:00";
     let block = format!("{bus}/0000:00:04.0/virtio1");
@@ -214,7 +214,7 @@ fn a_virtual_machine_shows_what_it_has_and_finds_nothing_in_what_it_has_not() {
         tree.link(&format!("{at}/slaves/{below}"), "/sys/block/vda");
     }
     let inspection = tree.inspect(Some("/dev/mapper/vg0-root")).unwrap();
-    let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["dm-1", "dm-0", "vda"]);
     assert_eq!(found(&tree.all()), Vec::<String>::new());
     assert_eq!(hops(&tree.all(), "sda"), ["0000:00:02.0", "0000:01:00.0", "virtio2", "2:0:0:1"]);
@@ -267,7 +267,7 @@ CPU, NUMA node 0
 }
 
 #[test]
-fn a_namespace_with_two_controllers_has_two_ways() {
+fn a_namespace_with_two_controllers_has_two_paths() {
     let tree = Tree::new();
     let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys1";
     for (index, state) in [(2, "optimized"), (3, "non-optimized")] {
@@ -284,13 +284,13 @@ fn a_namespace_with_two_controllers_has_two_ways() {
     tree.file("block/nvme1c2n1/hidden", "1");
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
-    let ways: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
+    let paths: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
         .ways
         .iter()
-        .map(|way| (way.name.as_deref(), way.state.as_deref()))
+        .map(|path| (path.name.as_deref(), path.state.as_deref()))
         .collect();
     assert_eq!(
-        ways,
+        paths,
         [(Some("nvme1c2n1"), Some("optimized")), (Some("nvme1c3n1"), Some("non-optimized"))]
     );
     assert_eq!(found(&inspection).len(), 2, "both links trained down");
@@ -306,7 +306,7 @@ fn pata_words() -> String {
 }
 
 #[test]
-fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
+fn a_parallel_cable_is_distinguished_from_a_serial_link_by_the_class_of_its_host() {
     let unknown = ["<unknown>"; 3];
     for (class, driver, link) in [
         ("0x010180", "ata_piix", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
@@ -326,9 +326,9 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
         tree.file(&format!("{host}/{id}"), &pata_words());
         let text = tree.drawn();
         let expected = link.map(|link| format!("═ {link} ═"));
-        let shown = expected.as_ref().is_none_or(|link| text.contains(link));
+        let is_shown = expected.as_ref().is_none_or(|link| text.contains(link));
         let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
-        assert!(shown && !none, "{class} {driver}: {text}");
+        assert!(is_shown && !none, "{class} {driver}: {text}");
     }
     // The speed identifies a serial port in the older mode.
     let tree = Tree::new();
@@ -339,7 +339,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
 }
 
 #[test]
-fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
+fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
     let alone = |text: &str| text.contains("CPU, NUMA node 1");
     let slot = |tree: &Tree| {
         let four = (GEN4, 4);
@@ -349,13 +349,13 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
         }
         tree.nvme(&drive, "nvme0", "NVME")
     };
-    for place in ["", "/nvme0n1"] {
+    for folder in ["", "/nvme0n1"] {
         let tree = Tree::new();
         let controller = slot(&tree);
         tree.block(&format!("{controller}/nvme0n1"), 100);
         assert!(!alone(&tree.drawn()));
-        tree.file(&format!("{controller}{place}/numa_node"), "1");
-        assert!(alone(&tree.drawn()), "{place}: {}", tree.drawn());
+        tree.file(&format!("{controller}{folder}/numa_node"), "1");
+        assert!(alone(&tree.drawn()), "{folder}: {}", tree.drawn());
     }
     // A path of a namespace with several paths.
     let tree = Tree::new();
@@ -377,7 +377,7 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
 }
 
 #[test]
-fn where_no_link_tells_anything_nothing_is_said_of_limits() {
+fn without_known_links_no_limits_are_reported() {
     let tree = Tree::new();
     let function = "devices/pci0000:00/0000:00:02.0";
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");

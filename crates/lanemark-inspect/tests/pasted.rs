@@ -43,7 +43,7 @@ fn read(text: &str) -> Result<Inspection, InspectError> {
 }
 
 #[track_caller]
-fn said(text: &str) -> String {
+fn findings(text: &str) -> String {
     shown(&read(text).unwrap())
 }
 
@@ -69,7 +69,7 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
     assert!(inspection_svg(&inspection).contains("the capability of its port is not known"));
     // If the text also contains the port, the cause is known to be the slot.
-    let both = said(&format!("{PORT}\n{DRIVE}"));
+    let both = findings(&format!("{PORT}\n{DRIVE}"));
     assert!(
         both.contains("supports PCIe 3.0 x4, but its port 0001:00:00.0 only PCIe 2.0 x1"),
         "{both}"
@@ -78,7 +78,7 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
 }
 
 #[test]
-fn a_paste_is_read_whatever_was_put_around_its_lines_and_whatever_they_lost() {
+fn a_paste_is_read_despite_added_and_lost_characters() {
     let flat = |with: &str| DRIVE.lines().map(str::trim).collect::<Vec<_>>().join(with);
     let quoted =
         |mark: &str| DRIVE.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
@@ -110,8 +110,8 @@ fn a_paste_is_read_whatever_was_put_around_its_lines_and_whatever_they_lost() {
         ("of before pciutils 3.7", DRIVE.replace(" (downgraded)", "")),
     ];
     for (name, text) in cases {
-        let said = said(&text);
-        assert!(said.contains(SLOW), "{name}: {said}");
+        let findings = findings(&text);
+        assert!(findings.contains(SLOW), "{name}: {findings}");
     }
 }
 
@@ -128,8 +128,11 @@ fn the_words_of_pciutils_2_are_read() {
 \t\tLink: ASPM Disabled CommClk+ ExtSynch-
 \t\tLink: Speed 2.5Gb/s, Width x4
 ";
-    let said = said(text);
-    assert!(said.contains("runs at PCIe 1.0 x4, but the device supports PCIe 1.0 x8"), "{said}");
+    let findings = findings(text);
+    assert!(
+        findings.contains("runs at PCIe 1.0 x4, but the device supports PCIe 1.0 x8"),
+        "{findings}"
+    );
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
     let same =
         |text: &str| text.replace("5GT/s (downgraded)", "8GT/s").replace("x1 (downgraded)", "x4");
     // The link has full speed, and the text does not contain the port.
-    let alone = said(&same(DRIVE));
+    let alone = findings(&same(DRIVE));
     assert!(!alone.contains("No limits were found"), "{alone}");
     assert!(alone.contains("runs at PCIe 3.0 x4, the maximum of the device"), "{alone}");
     assert!(alone.contains("`sudo lspci -vvv` of the whole machine"), "{alone}");
@@ -147,7 +150,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         .filter(|line| !line.contains("LnkSta:"))
         .map(|line| format!("{line}\n"))
         .collect();
-    let untrained = said(&untrained);
+    let untrained = findings(&untrained);
     assert!(
         untrained.contains("the trained rate of the link to 0001:01:00.0 (LnkSta)"),
         "{untrained}"
@@ -159,21 +162,21 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         .filter(|line| !line.contains("LnkCap:"))
         .map(|line| format!("{line}\n"))
         .collect();
-    let incapable = said(&incapable);
+    let incapable = findings(&incapable);
     assert!(
         incapable.contains("the capability of 0001:01:00.0 (LnkCap) is not known"),
         "{incapable}"
     );
     // Both ends are known, and they have the same speed.
     let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
-    let both = said(&same(&format!("{port}\n{DRIVE}")));
+    let both = findings(&same(&format!("{port}\n{DRIVE}")));
     assert!(both.contains("No limits were found for these devices."), "{both}");
     // A controller whose own link is known, while the links of its drives are not.
     let sata = "01:00.0 SATA controller: Maker AHCI\n\t\tLnkCap:\tSpeed 8GT/s, Width x2\n\t\tLnkSta:\tSpeed \
                 8GT/s, Width x2\n";
     let port = "00:01.0 PCI bridge: Maker Port\n\tBus: primary=00, secondary=01, subordinate=01\n\t\tLnkCap:\tSpeed \
                 8GT/s, Width x2\n\t\tLnkSta:\tSpeed 8GT/s, Width x2\n";
-    let hosted = said(&format!("{port}{sata}"));
+    let hosted = findings(&format!("{port}{sata}"));
     assert!(
         hosted.contains("the rates of the links behind 0000:01:00.0 are not known"),
         "{hosted}"
@@ -189,10 +192,10 @@ fn without_privileges_the_reader_learns_which_command_shows_the_links() {
     let inspection = read(text).unwrap();
     let denied: Vec<&UnreadReason> = inspection.unread.iter().map(|one| &one.reason).collect();
     assert_eq!(denied, [&UnreadReason::Permission]);
-    let said = shown(&inspection);
-    assert!(said.contains("No link to nvme0n1 reports its rate"), "{said}");
-    assert!(said.contains("`sudo lspci -vvv` shows the PCI Express links"), "{said}");
-    assert!(!said.contains("No limits were found"), "{said}");
+    let findings = shown(&inspection);
+    assert!(findings.contains("No link to nvme0n1 reports its rate"), "{findings}");
+    assert!(findings.contains("`sudo lspci -vvv` shows the PCI Express links"), "{findings}");
+    assert!(!findings.contains("No limits were found"), "{findings}");
 }
 
 #[test]
@@ -211,7 +214,7 @@ fn domains_are_kept_apart() {
 }
 
 #[test]
-fn a_text_that_cannot_be_used_is_refused_with_the_way_to_a_better_one() {
+fn an_unusable_text_is_refused_with_a_remedy() {
     let links = "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 5GT/s, Width x1\n";
     let bare = "00:00.0 Host bridge: Maker Device 1234\n00:02.0 VGA compatible controller: Maker Device 5678\n";
     let tree = "-[0000:00]-+-00.0  Maker Host\n           +-06.0-[01]----00.0  Maker NVMe SSD X\n           \
@@ -232,12 +235,13 @@ fn a_text_that_cannot_be_used_is_refused_with_the_way_to_a_better_one() {
         (flat, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),
     ];
     for (text, expected, hint) in cases {
-        let (found, said) = problem(&text);
+        let (found, hint_text) = problem(&text);
         assert_eq!(found, expected, "{text}");
-        assert!(said.contains(hint), "{text}: {said}");
+        assert!(hint_text.contains(hint), "{text}: {hint_text}");
     }
     assert!(
-        said(&tree.lines().map(|line| format!("> {line}\n")).collect::<String>()).contains("SSD Y")
+        findings(&tree.lines().map(|line| format!("> {line}\n")).collect::<String>())
+            .contains("SSD Y")
     );
 }
 

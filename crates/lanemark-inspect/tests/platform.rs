@@ -20,15 +20,15 @@ fn ports(tree: &Tree) -> (Vec<String>, String) {
     let context = Context { ledger: &ledger, overrides: &overrides };
     let platform = Platform::read(&document, context).unwrap();
     assert_eq!(platform.name, "a \"machine\"");
-    let told = |port: &lanemark_study::platform::Port| {
+    let summary = |port: &lanemark_study::platform::Port| {
         let behind: Vec<&str> = port.behind.iter().map(|link| link.name.as_str()).collect();
         format!("{}: {} behind {}", port.name, port.plug, behind.join(", "))
     };
-    (platform.ports.iter().map(told).collect(), made.text)
+    (platform.ports.iter().map(summary).collect(), made.text)
 }
 
 #[test]
-fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
+fn a_port_has_the_capability_of_its_own_end_and_the_configured_payload() {
     let tree = Tree::new();
     // The drive limits the link to generation 3; another part limits it to two lanes.
     let most = [(GEN4, 4), (GEN3, 4)];
@@ -46,7 +46,7 @@ fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
 }
 
 #[test]
-fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
+fn drives_on_a_switch_or_an_adapter_are_behind_its_link() {
     let tree = Tree::new();
     tree.switch(2);
     let most = [(GEN3, 16), (GEN3, 8)];
@@ -73,14 +73,14 @@ fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
     );
     let shared = "name = \"0000-01-00-0\"\nto = \"0000:01:00.0\"\nlabel = \"link to 0000:01:00.0\"\n\
                   pcie = { generation = 4, lanes = 8, source = \"sysfs: the trained rate of the link\" }";
-    let told = |part: &str| text.matches(part).count();
-    assert_eq!(told(shared), 1, "{text}");
-    assert_eq!(told("[[link]]"), 2, "{text}");
+    let count = |part: &str| text.matches(part).count();
+    assert_eq!(count(shared), 1, "{text}");
+    assert_eq!(count("[[link]]"), 2, "{text}");
     assert!(text.contains("cores = { value = 8, assumed"), "{text}");
 }
 
 #[test]
-fn a_machine_without_a_port_that_can_be_written_is_told_with_the_reasons() {
+fn a_machine_without_a_describable_port_is_an_error_with_the_reasons() {
     let tree = Tree::new();
     tree.block("devices/virtual/block/loop0", 1);
     let error = platform_file(&tree.all(), "none", Some(4)).unwrap_err().to_string();

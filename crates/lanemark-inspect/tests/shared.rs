@@ -116,7 +116,7 @@ fn a_switch_has_no_link_between_its_own_ports() {
 }
 
 #[test]
-fn what_hangs_on_an_intel_chipset_shares_its_uplink() {
+fn drives_on_an_intel_chipset_share_its_uplink() {
     let tree = Tree::new();
     let bus = "devices/pci0000:00";
     tree.pci(&format!("{bus}/0000:00:1f.0"), "0x060100", "0x8086", "lpc");

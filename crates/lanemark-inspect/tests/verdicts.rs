@@ -35,7 +35,7 @@ fn reads(queue_depth: u32, milliseconds: u64) -> Test {
         duration: Some(Duration::from_microseconds(milliseconds * 1000)),
         ..Test::of_blocks(Bytes::kibi(4))
     }
-    .with(|asked| asked.queue_depth = queue_depth)
+    .with(|requests| requests.queue_depth = queue_depth)
 }
 
 /// Runs `test` as `bench --explain` does, and explains it.
@@ -165,8 +165,8 @@ fn other_programs_on_the_processors_make_the_verdict_undecided() {
             .any(|sign| matches!(sign, EvidenceItem::ThreadBusy { share } if *share >= 0.9));
         let wanted = if own { Verdict::CpuBound } else { Verdict::Undecided };
         assert_eq!(explanation.verdict, wanted, "{explanation:?}");
-        let told = |warning: &Warning| matches!(warning, Warning::OthersBusy { used, cores, .. } if *used > 0.4 * f64::from(*cores));
-        assert!(warnings.iter().any(told), "{warnings:?}");
+        let is_busy = |warning: &Warning| matches!(warning, Warning::OthersBusy { used, cores, .. } if *used > 0.4 * f64::from(*cores));
+        assert!(warnings.iter().any(is_busy), "{warnings:?}");
     }
 }
 
@@ -201,11 +201,11 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
         // waits for a core.
         let think = Duration::from_microseconds(100_000);
         let written = Test { span: Bytes::mebi(8), ..reads(1, 3000) }
-            .with(|asked| asked.read_share = Ratio::ZERO);
+            .with(|requests| requests.read_share = Ratio::ZERO);
         is(Verdict::FileSystemBound, || {
             explained(
                 mounted.path(),
-                written.clone().with(|asked| asked.think = think),
+                written.clone().with(|requests| requests.think = think),
                 EngineKind::Synchronous,
             )
             .0

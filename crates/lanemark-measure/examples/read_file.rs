@@ -31,9 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         duration: Some(time.parse()?),
         ..Test::of_blocks(block)
     }
-    .with(|asked| {
-        asked.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
-        asked.queue_depth = depth;
+    .with(|requests| {
+        requests.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        requests.queue_depth = depth;
     });
     test.check()?;
     let workload = Workload {

@@ -64,9 +64,9 @@ impl Arena {
             // pages remain, which also work.
             let _ = unsafe { madvise(base.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
-        for place in (0..length).step_by(PAGE) {
-            // SAFETY: `place` is below the writable length that was mapped from `base`.
-            unsafe { base.add(place).write_volatile(0) };
+        for offset in (0..length).step_by(PAGE) {
+            // SAFETY: `offset` is below the writable length that was mapped from `base`.
+            unsafe { base.add(offset).write_volatile(0) };
         }
         Ok(arena)
     }

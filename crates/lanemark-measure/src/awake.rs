@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_bytes_of_zero_are_asked_for_and_what_is_missing_is_an_error() {
+    fn four_zero_bytes_are_written_and_a_missing_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("promise");
         assert_eq!(ask(&path).unwrap_err().kind(), io::ErrorKind::NotFound);

@@ -232,7 +232,7 @@ impl<'a> Bench<'a> {
         let (from, to) = reads.fold((u64::MAX, 0), |(from, to), test| {
             (from.min(test.offset.get()), to.max(test.end().get()))
         });
-        let place = TargetTraits {
+        let traits = TargetTraits {
             block_device: target.block_device.as_deref(),
             read_as_found: (from < to && target.layout.is_none()).then_some((from, to)),
             device: target.device,
@@ -248,8 +248,8 @@ impl<'a> Bench<'a> {
             capacity_bytes: Bytes(target.size),
         });
         let engine = self.settings.engine != EngineKind::Null;
-        let place = if engine { warnings::before(&place, target) } else { Vec::new() };
-        page_cache.into_iter().chain(few_repeats).chain(fresh).chain(place).collect()
+        let traits = if engine { warnings::before(&traits, target) } else { Vec::new() };
+        page_cache.into_iter().chain(few_repeats).chain(fresh).chain(traits).collect()
     }
 
     /// Writes the target in full if that is necessary. Returns false if stopped.
@@ -385,8 +385,8 @@ impl<'a> Bench<'a> {
         };
         for index in 0..outcome.tests.len() {
             let test = &outcome.tests[index].test;
-            let place = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
-            let alone = !beside(place) && !beside(place + 1);
+            let position = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
+            let alone = !beside(position) && !beside(position + 1);
             let stopped = self.stop.load(Ordering::Relaxed);
             let queue_depth = test.queue_depth();
             let Some(doubled) = doubled(queue_depth, deepest) else { continue };
@@ -402,15 +402,15 @@ impl<'a> Bench<'a> {
                 ..test.clone()
             };
             let mut rates = [0.0; 2];
-            let mut seen: Vec<Evidence> = Vec::new();
+            let mut evidence: Vec<Evidence> = Vec::new();
             for (rate, depth) in rates.iter_mut().zip([queue_depth, doubled]) {
-                let tests = [moment.clone().with(|asked| asked.queue_depth = depth)];
+                let tests = [moment.clone().with(|requests| requests.queue_depth = depth)];
                 // The number after all repeats, so that its offsets differ from theirs.
                 let turn = ConcurrentRun { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
                 for one in taken {
                     *rate = one.sample.iops();
-                    seen.extend(one.sample.evidence);
+                    evidence.extend(one.sample.evidence);
                     outcome.failure = outcome.failure.take().or(one.failure);
                 }
                 if outcome.failure.is_some() {
@@ -423,11 +423,11 @@ impl<'a> Bench<'a> {
                 queue_depth,
                 iops,
                 iops_doubled,
-                processors: seen
+                processors: evidence
                     .iter()
                     .filter_map(|one| one.processors)
                     .max_by(|a, b| others(a).total_cmp(&others(b))),
-                core_wait: seen
+                core_wait: evidence
                     .iter()
                     .filter_map(|one| one.threads.as_ref()?.core_wait)
                     .max_by(f64::total_cmp),

@@ -163,7 +163,7 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
         }
         let swap = |line: &str| {
             let node = line.split_whitespace().next().map(Path::new);
-            node.and_then(number_of).map(told) == Some(number.clone())
+            node.and_then(number_of).map(device_number_text) == Some(number.clone())
         };
         if swaps.lines().skip(1).any(swap) {
             found.push(format!("{} is swapped on", part.name));
@@ -185,16 +185,17 @@ fn loops(parts: &[Device]) -> Vec<String> {
         let stat = rustix::fs::stat(file.trim_end()).ok()?;
         Some((stat.st_dev, stat.st_ino, stat.st_rdev, FileType::from_raw_mode(stat.st_mode)))
     };
-    let own: Vec<_> = parts.iter().filter_map(|part| Some((part, medium(&part.folder)?))).collect();
+    let media: Vec<_> =
+        parts.iter().filter_map(|part| Some((part, medium(&part.folder)?))).collect();
     let mut found = Vec::new();
     for other in fs::read_dir("/sys/block").into_iter().flatten().flatten() {
         let name = other.file_name().to_string_lossy().into_owned();
         let Some((device, inode, number, kind)) = medium(&other.path()) else { continue };
         if kind.is_block_device() {
-            let under = parts.iter().find(|part| part.number() == told(number));
+            let under = parts.iter().find(|part| part.number() == device_number_text(number));
             found.extend(under.map(|part| format!("{} is the medium of {name}", part.name)));
         }
-        let twins = own
+        let twins = media
             .iter()
             .filter(|(part, medium)| part.name != name && (medium.0, medium.1) == (device, inode));
         found.extend(twins.map(|(part, _)| format!("{} and {name} share one medium", part.name)));
@@ -209,8 +210,8 @@ fn signatures(device: &Device) -> Vec<String> {
     let name = &device.name;
     match probe {
         Ok(output) if output.status.success() => {
-            let told = described(&String::from_utf8_lossy(&output.stdout));
-            told.map(|what| format!("{name} holds {what}")).into_iter().collect()
+            let content = described(&String::from_utf8_lossy(&output.stdout));
+            content.map(|what| format!("{name} holds {what}")).into_iter().collect()
         }
         // blkid(8): status 2 means no signature, 8 means several.
         Ok(output) if output.status.code() == Some(2) => Vec::new(),
@@ -246,7 +247,7 @@ fn number_of(path: &Path) -> Option<Dev> {
     FileType::from_raw_mode(stat.st_mode).is_block_device().then_some(stat.st_rdev)
 }
 
-fn told(number: Dev) -> String {
+fn device_number_text(number: Dev) -> String {
     format!("{}:{}", major(number), minor(number))
 }
 
@@ -255,12 +256,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_blkid_exports_becomes_words() {
+    fn the_output_of_blkid_becomes_a_description() {
         let file_system = "DEVNAME=/dev/sda1\nLABEL=data\nUUID=5f1c\nTYPE=ext4\nUSAGE=filesystem\n";
-        let told = |export| described(export).unwrap_or_default();
-        assert_eq!(told(file_system), "ext4 \"data\" (5f1c)");
-        assert_eq!(told("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
-        assert_eq!(told("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
+        let words = |export| described(export).unwrap_or_default();
+        assert_eq!(words(file_system), "ext4 \"data\" (5f1c)");
+        assert_eq!(words("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
+        assert_eq!(words("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
         // A partition without any content.
         let blank = "DEVNAME=/dev/sda1\nPART_ENTRY_SCHEME=dos\nPART_ENTRY_NUMBER=2\n";
         assert_eq!((described(blank), described("")), (None, None));

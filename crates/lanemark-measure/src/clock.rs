@@ -99,9 +99,9 @@ impl Clock {
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let (count, now_ns) = both();
-        let own = (u128::from(count.saturating_sub(start)) * u128::from(scale)) >> 32;
+        let clock_ns = (u128::from(count.saturating_sub(start)) * u128::from(scale)) >> 32;
         let kernel = now_ns - self.start_ns;
-        (kernel > 0).then(|| (own as f64 - kernel as f64) / kernel as f64)
+        (kernel > 0).then(|| (clock_ns as f64 - kernel as f64) / kernel as f64)
     }
 }
 
@@ -129,8 +129,8 @@ fn trusted() -> bool {
     let keeps_time =
         || read("/sys/devices/system/clocksource/clocksource0/current_clocksource").trim() == "tsc";
     let even = || {
-        let told = read("/proc/cpuinfo");
-        let flags = told.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+        let text = read("/proc/cpuinfo");
+        let flags = text.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
         ["constant_tsc", "nonstop_tsc"]
             .iter()
             .all(|wanted| flags.split_whitespace().any(|flag| flag == *wanted))
@@ -217,8 +217,8 @@ impl CpuTime {
 
 /// Reads the time for which the calling thread was ready without a core since it began.
 fn ready_ns() -> Option<u64> {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().nth(1)?.parse().ok()
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {

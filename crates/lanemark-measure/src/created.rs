@@ -256,9 +256,9 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses a size for which the file system of `place` lacks room.
-pub(crate) fn check_space(path: &Path, place: impl AsFd, size: u64) -> Result<(), MeasureError> {
-    let space = rustix::fs::fstatvfs(place)
+/// Refuses a size for which the file system of `folder` lacks room.
+pub(crate) fn check_space(path: &Path, folder: impl AsFd, size: u64) -> Result<(), MeasureError> {
+    let space = rustix::fs::fstatvfs(folder)
         .map_err(|error| system(path, "query the free space of", error))?;
     // A file system without a size (some tmpfs and network ones) reports no free space; the write itself shows it.
     if space.f_blocks > 0 && free(&space) < size {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_run_left_is_known_and_what_a_living_one_has_is_not() {
+    fn files_of_a_killed_run_are_recognised_and_files_of_a_live_run_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("target");
         fs::write(folder.path().join("somebodys"), "data").unwrap();

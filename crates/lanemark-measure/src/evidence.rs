@@ -74,7 +74,7 @@ impl CounterReading {
         let device = self.device_since(now.device.as_ref(), elapsed);
         let processors = self.processors_since(&now);
         let health = name.and_then(health);
-        let told = health.as_ref().and_then(|health| health.temperature_celsius);
+        let stated = health.as_ref().and_then(|health| health.temperature_celsius);
         Evidence {
             device,
             processors,
@@ -82,7 +82,7 @@ impl CounterReading {
             outstanding: None,
             limits: Vec::new(),
             punted: None,
-            temperature_celsius: name.and_then(temperature).or(told),
+            temperature_celsius: name.and_then(temperature).or(stated),
             health,
             clock_drift: self.clock.drift(),
         }
@@ -203,8 +203,8 @@ fn wakes(processors: &Path) -> Option<u64> {
 /// Returns whether the processors report a hypervisor; only x86 processors do.
 fn is_virtual() -> bool {
     static FOUND: LazyLock<bool> = LazyLock::new(|| {
-        let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let flags = told.lines().find(|line| line.starts_with("flags"));
+        let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let flags = text.lines().find(|line| line.starts_with("flags"));
         flags.is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
     });
     *FOUND
@@ -219,9 +219,9 @@ fn kernel_threads_ns() -> Option<u64> {
     for entry in fs::read_dir("/proc").ok()?.flatten() {
         let is_process =
             entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-        let told = is_process.then(|| fs::read_to_string(entry.path().join("stat")).ok()).flatten();
+        let text = is_process.then(|| fs::read_to_string(entry.path().join("stat")).ok()).flatten();
         // The name, in brackets, may contain any character.
-        let Some((_, fields)) = told.as_deref().and_then(|told| told.rsplit_once(')')) else {
+        let Some((_, fields)) = text.as_deref().and_then(|text| text.rsplit_once(')')) else {
             continue;
         };
         let field = |index: usize| {
@@ -264,8 +264,8 @@ fn temperature(device: &str) -> Option<f64> {
             .flatten()
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("hwmon"));
         sensors.find_map(|sensor| {
-            let told = fs::read_to_string(sensor.path().join("temp1_input")).ok()?;
-            Some(told.trim().parse::<f64>().ok()? / 1000.0)
+            let text = fs::read_to_string(sensor.path().join("temp1_input")).ok()?;
+            Some(text.trim().parse::<f64>().ok()? / 1000.0)
         })
     })
 }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_told_in_cores() {
+    fn processor_time_is_reported_in_cores() {
         let before = processors("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0\ncpu1 0\n").unwrap();
         let after = processors("cpu  50 0 100 30 10 4 6 0 0 0\ncpu0 0\ncpu1 0\n").unwrap();
         let used = after.since(&before).unwrap();

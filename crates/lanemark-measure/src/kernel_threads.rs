@@ -46,6 +46,6 @@ impl KernelThreads {
 }
 
 fn cpu_ns(folder: &Path) -> Option<u64> {
-    let told = fs::read_to_string(folder.join("schedstat")).ok()?;
-    told.split_whitespace().next()?.parse().ok()
+    let text = fs::read_to_string(folder.join("schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }

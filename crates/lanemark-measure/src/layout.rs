@@ -58,7 +58,7 @@ impl Layout<'_> {
         let mut pieces = [BlockWrite::default(); IN_FLIGHT as usize];
         let mut idle: Vec<u32> = (0..IN_FLIGHT).collect();
         let (mut next, mut done) = (0, 0);
-        let mut told = Instant::now();
+        let mut reported_at = Instant::now();
         on(Bytes::ZERO);
         while done < self.size {
             let stopped = self.stop.load(Ordering::Relaxed);
@@ -85,8 +85,8 @@ impl Layout<'_> {
                     idle.push(slot);
                 }
             }
-            if told.elapsed() >= PROGRESS_INTERVAL {
-                told = Instant::now();
+            if reported_at.elapsed() >= PROGRESS_INTERVAL {
+                reported_at = Instant::now();
                 on(Bytes(done));
             }
         }

@@ -66,7 +66,7 @@ pub(crate) struct Rates {
 impl Rates {
     /// Returns the total rates of concurrent samples, or the device's rates if those are higher.
     pub(crate) fn of(taken: &[TakenSample], between: &Evidence) -> Self {
-        let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
+        let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken.iter().filter_map(|one| {
                 let (direction, seconds) =
                     (of(&one.sample)?, one.sample.elapsed.as_seconds().max(1e-9));
@@ -77,13 +77,13 @@ impl Rates {
         };
         let device = between.device.clone().unwrap_or_default();
         let seconds = device.elapsed.as_seconds().max(1e-9);
-        let more = |own: (f64, f64), bytes: Bytes, requests: u64| {
-            (own.0.max(bytes.get() as f64 / seconds), own.1.max(requests as f64 / seconds))
+        let more = |rates: (f64, f64), bytes: Bytes, requests: u64| {
+            (rates.0.max(bytes.get() as f64 / seconds), rates.1.max(requests as f64 / seconds))
         };
         Self {
-            read: more(own(|sample| sample.reads.as_ref()), device.read_bytes, device.reads),
+            read: more(rates(|sample| sample.reads.as_ref()), device.read_bytes, device.reads),
             written: more(
-                own(|sample| sample.writes.as_ref()),
+                rates(|sample| sample.writes.as_ref()),
                 device.written_bytes,
                 device.writes,
             ),
@@ -101,12 +101,12 @@ impl Limits {
         for controller in ["blkio", "cpu", ""] {
             let Some((root, group)) = hierarchy(&groups, &mounts, controller) else { continue };
             for folder in group.ancestors() {
-                let (place, group) = (root.join(folder), folder.display());
+                let (path, group) = (root.join(folder), folder.display());
                 if controller != "cpu" {
-                    found.read_devices(&place, &group.to_string(), &numbers);
+                    found.read_devices(&path, &group.to_string(), &numbers);
                 }
                 if controller != "blkio" {
-                    found.quotas.extend(quota(&place, &group.to_string()));
+                    found.quotas.extend(quota(&path, &group.to_string()));
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Limits {
         found
     }
 
-    fn read_devices(&mut self, place: &Path, group: &str, numbers: &BTreeSet<String>) {
+    fn read_devices(&mut self, path: &Path, group: &str, numbers: &BTreeSet<String>) {
         let mut add = |file: &str, line: &str, (reads, bytes), per_second: &str| {
             if let Ok(per_second) = per_second.parse()
                 && per_second > 0
@@ -124,8 +124,8 @@ impl Limits {
             }
         };
         let lines = |file: &str| {
-            let told = fs::read_to_string(place.join(file)).unwrap_or_default();
-            let ours = told.lines().filter(|line| {
+            let content = fs::read_to_string(path.join(file)).unwrap_or_default();
+            let ours = content.lines().filter(|line| {
                 line.split(' ').next().is_some_and(|number| numbers.contains(number))
             });
             ours.map(str::to_owned).collect::<Vec<_>>()
@@ -146,7 +146,8 @@ impl Limits {
 
     /// Returns the current limits of the device as text.
     pub(crate) fn of_device(&self) -> Vec<String> {
-        let mut texts: Vec<String> = self.devices.iter().map(|one| one.text.clone()).collect();
+        let mut texts: Vec<String> =
+            self.devices.iter().map(|device| device.text.clone()).collect();
         texts.dedup();
         texts
     }
@@ -204,23 +205,23 @@ fn below(folder: &Path, depth: u32, found: &mut BTreeSet<String>) {
 }
 
 /// Returns the quota of a group, if one is set.
-fn quota(place: &Path, group: &str) -> Option<Quota> {
-    let read = |file: &str| Some(fs::read_to_string(place.join(file)).ok()?.trim().to_owned());
-    let (file, told) = match (read("cpu.max"), read("cpu.cfs_quota_us")) {
-        (Some(told), _) => ("cpu.max", told),
-        (None, told) => ("cpu.cfs_quota_us", told?),
+fn quota(path: &Path, group: &str) -> Option<Quota> {
+    let read = |file: &str| Some(fs::read_to_string(path.join(file)).ok()?.trim().to_owned());
+    let (file, content) = match (read("cpu.max"), read("cpu.cfs_quota_us")) {
+        (Some(content), _) => ("cpu.max", content),
+        (None, content) => ("cpu.cfs_quota_us", content?),
     };
     // `max 100000` and -1 mean no limit.
-    told.split(' ').next()?.parse::<u64>().ok()?;
-    let text = format!("{file} of group /{group}: {told}");
-    Some(Quota { text, throttled_ns: throttled_ns(place)?, folder: place.to_owned() })
+    content.split(' ').next()?.parse::<u64>().ok()?;
+    let text = format!("{file} of group /{group}: {content}");
+    Some(Quota { text, throttled_ns: throttled_ns(path)?, folder: path.to_owned() })
 }
 
 /// Reads from a group's `cpu.stat` the time for which the group was kept off the processors.
-fn throttled_ns(place: &Path) -> Option<u64> {
-    let told = fs::read_to_string(place.join("cpu.stat")).ok()?;
+fn throttled_ns(path: &Path) -> Option<u64> {
+    let text = fs::read_to_string(path.join("cpu.stat")).ok()?;
     let value = |key: &str| {
-        let line = told.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
         line?.trim().parse::<u64>().ok()
     };
     value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1000))
@@ -237,15 +238,15 @@ fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, P
         ours.then(|| PathBuf::from(group))
     })?;
     mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
+        let (fields, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
         let (name, options) = (kind.next()?, kind.nth(1)?);
         let wanted = match controller {
             "" => name == "cgroup2",
             _ => name == "cgroup" && has(options),
         };
-        let mut place = place.split(' ').skip(3);
-        let (root, point) = (place.next()?, place.next()?);
+        let mut fields = fields.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
         // In a container, a part of the hierarchy is mounted, and group names start at that part's root or above it.
         let inside = group.strip_prefix(root).or_else(|_| group.strip_prefix("/"));
         wanted.then(|| (PathBuf::from(point), inside.map(Path::to_owned).unwrap_or_default()))
@@ -271,10 +272,10 @@ mod tests {
             let (root, group) = hierarchy(GROUPS, MOUNTS, controller)?;
             Some((root.display().to_string(), group.display().to_string()))
         };
-        let told = |root: &str, group: &str| Some((root.to_owned(), group.to_owned()));
-        assert_eq!(found(""), told("/sys/fs/cgroup/unified", "init"));
-        assert_eq!(found("blkio"), told("/sys/fs/cgroup/blkio", "a/b"));
-        assert_eq!(found("cpu"), told("/sys/fs/cgroup/cpu", "y"));
+        let expected = |root: &str, group: &str| Some((root.to_owned(), group.to_owned()));
+        assert_eq!(found(""), expected("/sys/fs/cgroup/unified", "init"));
+        assert_eq!(found("blkio"), expected("/sys/fs/cgroup/blkio", "a/b"));
+        assert_eq!(found("cpu"), expected("/sys/fs/cgroup/cpu", "y"));
         assert_eq!(found("memory"), None);
         assert_eq!(hierarchy("nonsense", "nonsense", ""), None);
     }
@@ -328,7 +329,7 @@ mod tests {
         file("cpu.stat", "usage_usec 7\nnr_throttled 9\nthrottled_usec 201000\n");
         let rates = Rates { read: (4_194_304.0, 1990.0), written: (0.0, 60.0) };
         let met = limits.met(rates, Duration::from_seconds(1));
-        let shares: Vec<f64> = met.iter().map(|one| (one.share * 1000.0).round()).collect();
+        let shares: Vec<f64> = met.iter().map(|limit| (limit.share * 1000.0).round()).collect();
         assert_eq!(shares, [995.0, 500.0, 500.0, 200.0]);
         assert_eq!(met[3].text, "cpu.max of group /g: 50000 100000");
         let held: Vec<bool> = met.iter().map(Limit::is_met).collect();

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_told_in_kibibytes() {
+    fn memory_is_read_in_kibibytes() {
         assert_eq!(memory_field("MemTotal:       1000 kB\n", "MemTotal"), Some(1_024_000));
         assert_eq!(memory_field("MemTotal: many\n", "MemTotal"), None);
     }

@@ -21,9 +21,9 @@ pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
 
 /// Pins the calling thread to one processor.
 pub(crate) fn pin(processor: usize) -> io::Result<()> {
-    let mut one = CpuSet::new();
-    one.set(processor);
-    rustix::thread::sched_setaffinity(None, &one).map_err(io::Error::from)
+    let mut set = CpuSet::new();
+    set.set(processor);
+    rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)
 }
 
 /// Returns the processors of a device's NUMA node.
@@ -37,9 +37,9 @@ fn near(device: &str) -> Option<Vec<usize>> {
 /// a node decides.
 fn node(folder: &Path) -> Option<u32> {
     // A machine with only one node reports -1.
-    let told =
+    let node_of =
         |at: &Path| fs::read_to_string(at.join("numa_node")).ok()?.trim().parse::<u32>().ok();
-    if let Some(node) = folder.ancestors().find_map(told) {
+    if let Some(node) = folder.ancestors().find_map(node_of) {
         return Some(node);
     }
     let parts =
@@ -53,7 +53,7 @@ fn node(folder: &Path) -> Option<u32> {
     let links = parts.flatten().flatten().filter(|entry| entry.path().is_symlink());
     links
         .filter_map(|link| fs::canonicalize(link.path()).ok())
-        .find_map(|part| part.ancestors().find_map(told))
+        .find_map(|part| part.ancestors().find_map(node_of))
 }
 
 /// Parses a list of numbers, `0-3,8`.
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_node_beside_or_above_a_device_or_one_of_its_ways_is_found() {
+    fn the_node_of_a_device_its_parents_or_its_paths_is_found() {
         let tree = tempfile::tempdir().unwrap();
         let at = |path: &str| tree.path().join(path);
         let file = |path: &str, text: &str| {

@@ -39,11 +39,11 @@ impl RoundsRun {
 
     /// Adds a thread's part of round `number`, from 0, and returns whether the test is over.
     pub(crate) fn is_over_with(&mut self, number: usize, part: WindowCounts) -> bool {
-        let place = number - self.state.rounds.len();
-        while self.pending.len() <= place {
+        let index = number - self.state.rounds.len();
+        while self.pending.len() <= index {
             self.pending.push_back(Default::default());
         }
-        let (sum, parts) = &mut self.pending[place];
+        let (sum, parts) = &mut self.pending[index];
         sum.merge(part);
         *parts += 1;
         while !self.over && self.pending.front().is_some_and(|(_, parts)| *parts == self.threads) {

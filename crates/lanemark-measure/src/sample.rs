@@ -158,15 +158,15 @@ impl SampleRun<'_> {
     fn look(&self, gate: &StartGate, progress: &[Progress]) -> SampleProgress {
         let job = &self.jobs[0];
         let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
-        let shown = progress.iter().filter_map(|own| own.latency.lock().ok()?.clone());
+        let latencies = progress.iter().filter_map(|thread| thread.latency.lock().ok()?.clone());
         SampleProgress {
             elapsed: Duration::from_nanoseconds(
                 job.shared.clock.now_ns().saturating_sub(opened_ns),
             ),
-            requests: progress.iter().map(|own| own.requests.load(Ordering::Relaxed)).sum(),
-            bytes: Bytes(progress.iter().map(|own| own.bytes.load(Ordering::Relaxed)).sum()),
-            latency: shown.reduce(|mut sum, own| {
-                sum.merge(&own);
+            requests: progress.iter().map(|thread| thread.requests.load(Ordering::Relaxed)).sum(),
+            bytes: Bytes(progress.iter().map(|thread| thread.bytes.load(Ordering::Relaxed)).sum()),
+            latency: latencies.reduce(|mut sum, thread| {
+                sum.merge(&thread);
                 sum
             }),
         }
@@ -341,16 +341,17 @@ impl ThreadResults {
 
 /// Adds up the counts of a test's threads since `opened_ns`.
 fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sample {
-    let closed_ns = threads.iter().map(|one| one.closed_ns).max().unwrap_or(0);
-    let stopped = threads.iter().any(|one| !one.complete);
+    let closed_ns = threads.iter().map(|thread| thread.closed_ns).max().unwrap_or(0);
+    let stopped = threads.iter().any(|thread| !thread.complete);
     let whole = Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns));
     let (mut tally, mut series) = (WindowCounts::default(), None);
     let mut errors = RequestErrors::default();
-    for one in threads {
-        errors.merge(&one.errors);
-        tally.merge(one.tally);
-        if let Some(own) = one.series.map(|recorder| recorder.finish(whole, None)) {
-            series = Some(series.map_or_else(|| own.clone(), |sum: Series| sum.beside(&own)));
+    for thread in threads {
+        errors.merge(&thread.errors);
+        tally.merge(thread.tally);
+        if let Some(finished) = thread.series.map(|recorder| recorder.finish(whole, None)) {
+            series =
+                Some(series.map_or_else(|| finished.clone(), |sum: Series| sum.beside(&finished)));
         }
     }
     let (tally, elapsed, steady) = match rounds {
@@ -361,7 +362,7 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         + [&tally.flushes, &tally.trims]
             .into_iter()
             .flatten()
-            .map(|one| one.latency.count())
+            .map(|thread| thread.latency.count())
             .sum::<u64>();
     let per_request = |ns: u64| ns as f64 / requests as f64;
     let cpu = (requests > 0).then(|| CpuUse {

@@ -104,32 +104,32 @@ impl WindowCounts {
             (&mut self.flushes, other.flushes),
             (&mut self.trims, other.trims),
         ];
-        for (own, other) in pairs {
-            match (own, other) {
-                (Some(own), Some(other)) => {
-                    own.bytes += other.bytes;
-                    own.latency.merge(&other.latency);
+        for (sum, other) in pairs {
+            match (sum, other) {
+                (Some(sum), Some(other)) => {
+                    sum.bytes += other.bytes;
+                    sum.latency.merge(&other.latency);
                 }
-                (own @ None, Some(other)) => *own = Some(other),
+                (sum @ None, Some(other)) => *sum = Some(other),
                 (_, None) => {}
             }
         }
         match (&mut self.punctuality, other.punctuality) {
-            (Some(own), Some(other)) => {
-                own.lateness.merge(&other.lateness);
-                own.own_lateness.merge(&other.own_lateness);
-                own.held_back += other.held_back;
-                own.unsubmitted += other.unsubmitted;
+            (Some(sum), Some(other)) => {
+                sum.lateness.merge(&other.lateness);
+                sum.own_lateness.merge(&other.own_lateness);
+                sum.held_back += other.held_back;
+                sum.unsubmitted += other.unsubmitted;
             }
-            (own @ None, Some(other)) => *own = Some(other),
+            (sum @ None, Some(other)) => *sum = Some(other),
             (_, None) => {}
         }
         self.cpu = self.cpu.and(other.cpu);
         self.kernel = self.kernel.and(other.kernel);
         self.busiest = self.busiest.max(other.busiest);
         self.core_wait = match (self.core_wait, other.core_wait) {
-            (Some(own), Some(other)) => Some(own.max(other)),
-            (own, other) => own.or(other),
+            (Some(sum), Some(other)) => Some(sum.max(other)),
+            (sum, other) => sum.or(other),
         };
         self.outstanding_ns += other.outstanding_ns;
         self.failed_ns += other.failed_ns;
@@ -141,24 +141,32 @@ impl WindowCounts {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
         let before = self.punctuality.as_ref().map_or(0.0, |kept| sum(&kept.lateness));
-        all.into_iter().flatten().map(|one| sum(&one.latency)).sum::<f64>() + self.failed_ns as f64
+        all.into_iter().flatten().map(|direction| sum(&direction.latency)).sum::<f64>()
+            + self.failed_ns as f64
             - before
     }
 
     /// Returns the number of reads and writes.
     pub(crate) fn requests(&self) -> u64 {
-        [&self.reads, &self.writes].into_iter().flatten().map(|one| one.latency.count()).sum()
+        [&self.reads, &self.writes]
+            .into_iter()
+            .flatten()
+            .map(|direction| direction.latency.count())
+            .sum()
     }
 
     pub(crate) fn bytes(&self) -> Bytes {
         let both = [&self.reads, &self.writes].into_iter().flatten();
-        both.fold(Bytes::ZERO, |sum, one| sum + one.bytes)
+        both.fold(Bytes::ZERO, |sum, direction| sum + direction.bytes)
     }
 
     /// Returns the latencies of all requests together.
     pub(crate) fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
-        [&self.reads, &self.writes].into_iter().flatten().for_each(|one| all.merge(&one.latency));
+        [&self.reads, &self.writes]
+            .into_iter()
+            .flatten()
+            .for_each(|direction| all.merge(&direction.latency));
         all
     }
 
@@ -204,10 +212,10 @@ mod tests {
 
     /// Creates the tally of a thread. Every count differs from the corresponding count of thread `number` + 1.
     fn of_thread(number: u64) -> WindowCounts {
-        let direction = |place: u64| {
+        let direction = |index: u64| {
             let mut direction =
                 DirectionResult { bytes: Bytes(512 * number), ..Default::default() };
-            direction.latency.record_ns(1000 * number + 100 * place);
+            direction.latency.record_ns(1000 * number + 100 * index);
             Some(Box::new(direction))
         };
         let late = |latency_ns: u64| {
@@ -257,12 +265,12 @@ mod tests {
             assert_eq!((all.kernel.punting, all.kernel.cpu_ns), (of(800), of(900)));
             assert_eq!((all.busiest, all.core_wait), (0.9, Some(0.3)));
             assert_eq!((all.outstanding_ns, all.failed_ns), (of(1000), of(1100)));
-            for (place, direction) in (1..).zip([&all.reads, &all.writes, &all.flushes, &all.trims])
+            for (index, direction) in (1..).zip([&all.reads, &all.writes, &all.flushes, &all.trims])
             {
                 let direction = direction.as_ref().unwrap();
                 assert_eq!((direction.bytes, direction.latency.count()), (Bytes(512 * 6), 3));
-                assert_eq!(direction.latency.mean_ns(), f64::from(2000 + 100 * place));
-                assert_eq!(direction.latency.max_ns(), Some(3000 + 100 * place as u64));
+                assert_eq!(direction.latency.mean_ns(), f64::from(2000 + 100 * index));
+                assert_eq!(direction.latency.max_ns(), Some(3000 + 100 * index as u64));
             }
             // Flushes and trims move no data and count in neither direction.
             assert_eq!((all.requests(), all.bytes()), (6, Bytes(2 * 512 * 6)));
@@ -273,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_thread_did_not_count_is_taken_from_the_other() {
+    fn counts_that_one_thread_lacks_come_from_the_other() {
         let mut reader = WindowCounts { writes: None, punctuality: None, ..of_thread(1) };
         reader.merge(WindowCounts { reads: None, ..of_thread(2) });
         assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));

@@ -229,8 +229,8 @@ impl Target {
 
     /// Enables direct I/O, or records why it is not available.
     fn bypass_page_cache(mut self, path: &Path, buffered: bool) -> Result<Self, MeasureError> {
-        let asked = buffered.then(|| "as requested".to_owned());
-        self.page_cache = asked.or_else(|| self.memory_file_system());
+        let reason = buffered.then(|| "as requested".to_owned());
+        self.page_cache = reason.or_else(|| self.memory_file_system());
         if self.page_cache.is_none() {
             match self.set_direct() {
                 Ok(()) => return Ok(self),
@@ -270,8 +270,8 @@ impl Target {
         if self.page_cache.is_some() {
             return Ok(());
         }
-        let told = rustix::fs::statx(self, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
-        let step = told.map_or(0, |stat| u64::from(stat.stx_dio_offset_align));
+        let alignment = rustix::fs::statx(self, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+        let step = alignment.map_or(0, |stat| u64::from(stat.stx_dio_offset_align));
         if step == 0 {
             return Ok(());
         }

@@ -56,21 +56,21 @@ pub(crate) struct TargetTraits<'a> {
 }
 
 /// Returns the warnings about a target.
-pub(crate) fn before(place: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning> {
+pub(crate) fn before(traits: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning> {
     let mut found = Vec::new();
-    if let (Some((from, to)), false) = (place.read_as_found, place.device) {
+    if let (Some((from, to)), false) = (traits.read_as_found, traits.device) {
         let share = holes(&file, from, to);
         if share > 0.01 {
             found.push(Warning::Holes { share, below: None });
         }
     }
     if let (Some((from, to)), Some(name), true) =
-        (place.read_as_found, place.block_device, place.device)
+        (traits.read_as_found, traits.block_device, traits.device)
     {
         found.extend(holes_below(name, from, to));
     }
-    found.extend(compression(place, &file).map(|what| Warning::Compresses { what }));
-    if let Some(name) = place.block_device {
+    found.extend(compression(traits, &file).map(|what| Warning::Compresses { what }));
+    if let Some(name) = traits.block_device {
         found.extend(cache_below(name).map(|what| Warning::CacheBelow { what }));
         let limits = Limits::read(Some(name)).of_device();
         found.extend(limits.into_iter().map(|limit| Warning::Throttled { limit }));
@@ -118,15 +118,15 @@ fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
 }
 
 /// Returns the layer that compresses the data of the target, if there is one.
-fn compression(place: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
-    if place.block_device.is_some_and(|name| name.starts_with("zram")) {
+fn compression(traits: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
+    if traits.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());
     }
     /// `STATX_ATTR_COMPRESSED` of `linux/stat.h`.
     const COMPRESSED: u64 = 0x4;
-    let told = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
-    let compressed = told.stx_attributes.bits() & COMPRESSED != 0;
-    (compressed && !place.device).then(|| "the file system".to_owned())
+    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
+    let compressed = stat.stx_attributes.bits() & COMPRESSED != 0;
+    (compressed && !traits.device).then(|| "the file system".to_owned())
 }
 
 /// Returns the cache below a block device.
@@ -250,7 +250,7 @@ fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warni
 /// Returns a warning if requests waited for idle processors to wake.
 fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
     let evidence = sample.evidence.as_ref()?;
-    let processors = evidence.processors.filter(|one| one.is_virtual)?;
+    let processors = evidence.processors.filter(|used| used.is_virtual)?;
     let rate = sample.iops().max(1.0);
     let wakes = processors.wakes? / rate;
     let is_short = evidence.outstanding?.mean / rate < ASLEEP_BELOW.as_seconds();
@@ -262,7 +262,9 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     let name = || test.name.clone();
     let mut found = Vec::new();
     let Some(evidence) = &sample.evidence else { return found };
-    if let Some((processors, used)) = evidence.processors.and_then(|one| Some((one, one.others()?)))
+    if let Some((processors, used)) = evidence
+        .processors
+        .and_then(|used_processors| Some((used_processors, used_processors.others()?)))
     {
         let seconds = sample.elapsed.as_seconds().max(1e-3);
         let error = TICK_ERROR * (f64::from(processors.cores) / seconds).sqrt();
@@ -294,13 +296,13 @@ fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warn
     let device = sample.evidence.as_ref()?.device.as_ref()?;
     let test = taking.test.name.clone();
     // Writes through the page cache reach the device at a different time.
-    let told = taking.direct || !taking.test.writes();
-    let (asked, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
-    let (asked_bytes, device_bytes) = (Bytes(asked), Bytes(moved));
-    if told && moved + asked / 10 + BYTES_SMALL / 4 < asked {
+    let is_comparable = taking.direct || !taking.test.writes();
+    let (requested, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
+    let (asked_bytes, device_bytes) = (Bytes(requested), Bytes(moved));
+    if is_comparable && moved + requested / 10 + BYTES_SMALL / 4 < requested {
         return Some(Warning::NotFromDevice { test, asked_bytes, device_bytes });
     }
-    let ours = asked as f64 * 1.1;
+    let ours = requested as f64 * 1.1;
     (taking.direct && moved as f64 > ours + BYTES_SMALL as f64).then_some(Warning::OtherUse {
         test,
         asked_bytes,
@@ -358,12 +360,12 @@ mod tests {
     }
 
     #[test]
-    fn flash_is_told_from_disks_and_from_faster_media() {
+    fn flash_is_distinguished_from_disks_and_from_faster_media() {
         use ProtocolKind::{Ahci, Nvme};
         let sys = tempfile::tempdir().unwrap();
         let block = sys.path().join("class/block");
         fs::create_dir_all(&block).unwrap();
-        for (place, rotational, model, wanted) in [
+        for (folder, rotational, model, wanted) in [
             ("pci0/nvme/nvme0/nvme0n1", "0", Some("Crucial P5"), Some(Nvme)),
             ("pci0/nvme/nvme1/nvme1n1", "0", Some("INTEL SSDPED1D480GA Optane"), None),
             ("pci0/nvme/nvme2/nvme2n1", "0", None, Some(Nvme)),
@@ -373,7 +375,7 @@ mod tests {
             ("pci0/atari/host4/block/sdd", "0", Some("Extreme"), None),
             ("virtio0/block/vda", "0", None, None),
         ] {
-            let disk = sys.path().join("devices").join(place);
+            let disk = sys.path().join("devices").join(folder);
             let name = disk.file_name().unwrap().to_str().unwrap().to_owned();
             fs::create_dir_all(disk.join("queue")).unwrap();
             fs::create_dir_all(disk.join("device")).unwrap();

@@ -19,7 +19,7 @@ struct Case {
     test: Test,
     engine: EngineKind,
     direct: bool,
-    asked: u64,
+    requested: u64,
     flash_read_least: Option<Duration>,
     history: Vec<(Duration, u64)>,
     sample: Sample,
@@ -58,7 +58,7 @@ impl Case {
             test: Test::of_blocks(Bytes::kibi(4)),
             engine: EngineKind::IoUring,
             direct: true,
-            asked: MOVED,
+            requested: MOVED,
             flash_read_least: None,
             history: Vec::new(),
             sample,
@@ -74,7 +74,7 @@ impl Case {
             test: &self.test,
             engine: self.engine,
             direct: self.direct,
-            moved: Bytes(self.asked),
+            moved: Bytes(self.requested),
             flash_read_least: self.flash_read_least,
             history: &self.history,
         };
@@ -89,11 +89,11 @@ fn bound(
     values: &[(f64, bool)],
     change: fn(&mut Case, f64),
 ) {
-    for &(value, is_told) in values {
+    for &(value, is_reported) in values {
         let mut case = Case::new();
         change(&mut case, value);
         let warnings = case.warnings();
-        assert_eq!(warnings.len(), usize::from(is_told), "{name} {value}: {warnings:?}");
+        assert_eq!(warnings.len(), usize::from(is_reported), "{name} {value}: {warnings:?}");
         assert!(warnings.iter().all(wanted), "{name} {value}: {warnings:?}");
     }
 }
@@ -129,13 +129,13 @@ fn moved_bytes_are_compared_with_requested_bytes() {
         other_use,
         &[(0.0, false), (16.0, false), (16.1, true)],
         |case, mib| {
-            case.asked = 0;
+            case.requested = 0;
             case.evidence().device.as_mut().unwrap().read_bytes = Bytes((mib * MIB) as u64);
         },
     );
     // Few bytes are requested and no bytes are moved: there is no warning below 4 MiB and a tenth.
     bound("little", not_from_device, &[(4.4, false), (4.5, true)], |case, mib| {
-        case.asked = (mib * MIB) as u64;
+        case.requested = (mib * MIB) as u64;
         case.evidence().device.as_mut().unwrap().read_bytes = Bytes(0);
     });
     // Through the page cache the device may move more, and its count does not verify writes.
@@ -149,7 +149,7 @@ fn moved_bytes_are_compared_with_requested_bytes() {
     });
     bound("page cache, writes", not_from_device, &[(0.0, false)], |case, mib| {
         case.direct = false;
-        case.test = case.test.clone().with(|asked| asked.read_share = Ratio::ZERO);
+        case.test = case.test.clone().with(|requests| requests.read_share = Ratio::ZERO);
         case.evidence().device.as_mut().unwrap().read_bytes = Bytes((mib * MIB) as u64);
     });
 }
@@ -275,10 +275,10 @@ fn single_reads_faster_than_flash_are_reported() {
     });
     // Several reads at a time, sequential reads and reads through the page cache raise no such warning.
     let changes: [fn(&mut Case); 4] = [
-        |case| case.test = case.test.clone().with(|asked| asked.queue_depth = 2),
+        |case| case.test = case.test.clone().with(|requests| requests.queue_depth = 2),
         |case| case.test.threads = 2,
         |case| {
-            case.test = case.test.clone().with(|asked| asked.pattern = Pattern::Sequential);
+            case.test = case.test.clone().with(|requests| requests.pattern = Pattern::Sequential);
         },
         |case| case.direct = false,
     ];
@@ -299,7 +299,7 @@ fn a_late_open_loop_is_reported() {
         unsubmitted,
         own_lateness: latencies(own_ns.max(1), 1000),
     };
-    for (own_ns, held_back, unsubmitted, is_told) in [
+    for (own_ns, held_back, unsubmitted, is_reported) in [
         (1, 0, 0, false),
         (99_000, 0, 0, false),
         (101_000, 0, 0, true),
@@ -310,7 +310,7 @@ fn a_late_open_loop_is_reported() {
         let mut case = Case::new();
         case.sample.punctuality = Some(kept(own_ns, held_back, unsubmitted));
         let warnings = case.warnings();
-        assert_eq!(warnings.len(), usize::from(is_told), "{own_ns} {held_back}: {warnings:?}");
+        assert_eq!(warnings.len(), usize::from(is_reported), "{own_ns} {held_back}: {warnings:?}");
         assert!(warnings.iter().all(late));
     }
 }

@@ -126,7 +126,7 @@ fn test() -> Test {
         duration: Some(Duration::from_nanoseconds(400 * MS)),
         ..Test::of_blocks(Bytes(4096))
     }
-    .with(|asked| asked.queue_depth = 16)
+    .with(|requests| requests.queue_depth = 16)
 }
 
 fn volume(requests: u64) -> Test {
@@ -134,7 +134,7 @@ fn volume(requests: u64) -> Test {
 }
 
 fn open(rate_per_second: f64) -> Test {
-    test().with(|asked| asked.load = Load::Open { rate_per_second, process: Process::Even })
+    test().with(|requests| requests.load = Load::Open { rate_per_second, process: Process::Even })
 }
 
 /// The outcome of a thread: its end, its rounds, and the shared flags.
@@ -222,7 +222,7 @@ fn assert_little(tally: &WindowCounts) {
 
 #[test]
 fn a_volume_one_at_a_time_takes_its_service_times() {
-    let done = run(&volume(10).with(|asked| asked.queue_depth = 1), Script::steady(100 * US));
+    let done = run(&volume(10).with(|requests| requests.queue_depth = 1), Script::steady(100 * US));
     assert_eq!(done.elapsed_ns, 1_000 * US);
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), tally.bytes()), (10, Bytes(40_960)));
@@ -274,7 +274,8 @@ fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
 
 #[test]
 fn an_open_loop_counts_from_when_a_request_was_due() {
-    let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), Script::steady(100 * US));
+    let done =
+        run(&open(500.0).with(|requests| requests.queue_depth = 2), Script::steady(100 * US));
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
     // Requests are due at 0, 2, 4 … 398 ms. The loop polls the clock until then, so it is never late.
@@ -287,10 +288,10 @@ fn an_open_loop_counts_from_when_a_request_was_due() {
 }
 
 #[test]
-fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
+fn requests_that_an_open_loop_could_not_submit_in_a_final_stall_are_waited_for() {
     let script =
         Script { stall_ns: (BEGUN + 200 * MS, BEGUN + 600 * MS), ..Script::steady(MS / 10) };
-    let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), script);
+    let done = run(&open(500.0).with(|requests| requests.queue_depth = 2), script);
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
     // All 200 requests that were due in 400 ms count. Half of them were due in the stall, and two of these were
@@ -303,8 +304,8 @@ fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
 }
 
 #[test]
-fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left() {
-    let done = run(&open(10_000.0).with(|asked| asked.queue_depth = 4), Script::steady(MS));
+fn an_open_loop_that_never_catches_up_ends_a_second_later_and_counts_unsubmitted_requests() {
+    let done = run(&open(10_000.0).with(|requests| requests.queue_depth = 4), Script::steady(MS));
     let tally = &done.ended.tally;
     // One request a millisecond for 1.4 s, plus the four outstanding requests.
     assert_eq!(tally.requests(), 1_403);
@@ -316,9 +317,9 @@ fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left
 #[test]
 fn think_time_goes_by_between_requests() {
     let think = Duration::from_nanoseconds(900 * US);
-    let test = test().with(|asked| {
-        asked.queue_depth = 1;
-        asked.think = think;
+    let test = test().with(|requests| {
+        requests.queue_depth = 1;
+        requests.think = think;
     });
     let done = run(&test, Script::steady(100 * US));
     // One request a millisecond; the last begins at 399 ms, so its think time does not matter.
@@ -328,11 +329,11 @@ fn think_time_goes_by_between_requests() {
 }
 
 #[test]
-fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outstanding() {
+fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
     let length = Duration::from_nanoseconds(100 * MS);
     let rounds = Some(Rounds { length, tracked: Tracked::Iops });
     let done = run(
-        &Test { duration: None, rounds, ..test() }.with(|asked| asked.queue_depth = 4),
+        &Test { duration: None, rounds, ..test() }.with(|requests| requests.queue_depth = 4),
         Script::steady(MS),
     );
     assert_eq!(done.rounds.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
@@ -365,14 +366,14 @@ fn a_request_that_is_answered_in_parts_is_one_request() {
         answer: |number, length| if number % 2 == 0 { 512 } else { length },
         ..Script::steady(MS)
     };
-    let done = run(&volume(5).with(|asked| asked.queue_depth = 1), script);
+    let done = run(&volume(5).with(|requests| requests.queue_depth = 1), script);
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), latencies(tally)), (5, (2 * MS, 2e6, 2 * MS)));
     assert!(done.ended.errors.is_empty());
 }
 
 #[test]
-fn a_failed_request_ends_the_run_with_what_there_is() {
+fn a_failed_request_ends_the_run_with_its_results_so_far() {
     let answer = |number, length| if number == 20 { -libc::EIO } else { length };
     let done = run(&test(), Script { answer, ..Script::steady(MS) });
     let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
@@ -380,9 +381,9 @@ fn a_failed_request_ends_the_run_with_what_there_is() {
     assert_eq!((tally.requests(), errors.total(), *complete), (35, 1, false));
     assert_eq!(done.elapsed_ns, 36 * MS);
     assert!(done.aborted, "all other threads end, too");
-    let told = failure.as_ref().unwrap().to_string();
-    assert!(told.starts_with("device: a read of 4 KiB at offset "), "{told}");
-    assert!(told.ends_with(" failed: Input/output error (os error 5)"), "{told}");
+    let message = failure.as_ref().unwrap().to_string();
+    assert!(message.starts_with("device: a read of 4 KiB at offset "), "{message}");
+    assert!(message.ends_with(" failed: Input/output error (os error 5)"), "{message}");
     assert_little(tally);
 }
 
@@ -394,15 +395,16 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
         _ => length,
     };
     for test in [
-        test().with(|asked| asked.queue_depth = 1),
-        open(1_000.0).with(|asked| asked.queue_depth = 2),
+        test().with(|requests| requests.queue_depth = 1),
+        open(1_000.0).with(|requests| requests.queue_depth = 2),
     ] {
         let script = Script { answer, ..Script::steady(MS) };
         let done = run_as(&test, script, OnError::Continue, |_| ());
         let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
         assert!(*complete && failure.is_none() && !done.aborted);
         assert_eq!((tally.requests(), errors.total()), (320, 80));
-        let kinds: Vec<_> = errors.counts().iter().map(|one| (one.kind, one.requests)).collect();
+        let kinds: Vec<_> =
+            errors.counts().iter().map(|count| (count.kind, count.requests)).collect();
         assert_eq!(kinds, [(ErrorKind::Media, 40), (ErrorKind::Ended, 40)]);
         assert_eq!((tally.bytes(), tally.latency().count()), (Bytes(320 * 4096), 320));
         assert_eq!((tally.failed_ns, tally.outstanding_ns), (80 * MS, 400 * MS));
@@ -411,17 +413,21 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
 }
 
 #[test]
-fn a_volume_is_counted_without_what_failed() {
+fn a_volume_is_counted_without_failed_requests() {
     let answer = |number, length| if number % 4 == 0 { -libc::EILSEQ } else { length };
     let script = Script { answer, ..Script::steady(MS) };
-    let done =
-        run_as(&volume(30).with(|asked| asked.queue_depth = 1), script, OnError::Continue, |_| ());
+    let done = run_as(
+        &volume(30).with(|requests| requests.queue_depth = 1),
+        script,
+        OnError::Continue,
+        |_| (),
+    );
     assert_eq!((done.ended.tally.requests(), done.ended.errors.total()), (30, 10));
     assert_eq!(done.elapsed_ns, 40 * MS);
 }
 
 #[test]
-fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
+fn a_dead_device_gets_a_thousand_requests_a_second_for_at_most_ten_seconds() {
     let length = Duration::from_nanoseconds(3 * SECOND);
     let script = Script { answer: |_, _| -libc::ENODEV, ..Script::steady(US) };
     let short = Test { duration: Some(length), ..test() };
@@ -431,15 +437,16 @@ fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
     assert!(done.ended.failure.is_none());
     let done = run_as(&volume(10), script, OnError::Continue, |_| ());
     let ThreadCounts { errors, failure, tally, .. } = &done.ended;
-    let told = failure.as_ref().unwrap().to_string();
-    assert!(told.ends_with("it was the last of 10000 consecutive failed requests"), "{told}");
+    let message = failure.as_ref().unwrap().to_string();
+    assert!(message.ends_with("it was the last of 10000 consecutive failed requests"), "{message}");
     assert!(errors.total() < u64::from(IN_A_ROW) + 16 && tally.requests() == 0);
     assert!((9 * SECOND..11 * SECOND).contains(&(done.over_ns - BEGUN)), "{}", done.over_ns);
 }
 
 #[test]
 fn the_volume_is_split_to_the_last_request_and_rounded_up() {
-    let split = Test { threads: 3, duration: None, ..test() }.with(|asked| asked.queue_depth = 1);
+    let split =
+        Test { threads: 3, duration: None, ..test() }.with(|requests| requests.queue_depth = 1);
     let split = Test { volume: Some(Bytes(4096 * 10 - 512)), ..split };
     assert_eq!([0, 1, 2].map(|thread| quota(&split, thread) / 4096), [4, 3, 3]);
     let endless = Test { volume: None, ..split };

@@ -92,7 +92,7 @@ fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, Mea
 /// Checks that writes and trims are refused for the offered `path`, with `word` in the reason.
 fn is_in_use(path: &Path, word: &str) {
     let trim = Mix { trim_share: Ratio::ONE, ..Mix::default() };
-    for test in [write(), read().with(|asked| asked.mix = trim)] {
+    for test in [write(), read().with(|requests| requests.mix = trim)] {
         let error = bench(path, test, Some(path)).unwrap_err();
         assert!(matches!(error, MeasureError::DeviceInUse { .. }), "{error}");
         assert!(error.to_string().contains(word), "{error}");
@@ -114,7 +114,7 @@ fn run_when_free(bench: &Bench<'_>) -> Outcome {
 }
 
 #[test]
-fn what_is_mounted_is_refused_by_every_name() {
+fn a_mounted_device_is_refused_by_every_name() {
     let Some(device) = LoopDevice::with_file_system() else { return };
     let Some(_mounted) = Mounted::with(&[text(&device.node)]) else { return };
     let before = fs::read(device.medium()).unwrap();
@@ -172,7 +172,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
 }
 
 #[test]
-fn what_is_swapped_on_is_refused() {
+fn a_swap_device_is_refused() {
     let Some(device) = LoopDevice::holding(&vec![0; 16 * MIB]) else { return };
     if !tool("mkswap", &[text(&device.node)]) || !tool("swapon", &[text(&device.node)]) {
         skipped("no swap on loop devices here");
@@ -230,7 +230,7 @@ fn raid_member() -> Vec<u8> {
 }
 
 #[test]
-fn what_others_left_on_a_device_is_named_and_kept_unless_it_is_offered() {
+fn foreign_content_of_a_device_is_named_and_kept_unless_it_is_offered() {
     let ext4 = || LoopDevice::with_file_system().map(|device| device.bytes());
     let swap = || {
         let device = LoopDevice::holding(&vec![0; 4 * MIB])?;
@@ -270,7 +270,7 @@ fn a_file_is_not_offered_as_a_device() {
 }
 
 #[test]
-fn a_device_is_purged_and_written_twice_over_where_that_is_asked_for() {
+fn a_device_is_purged_and_written_twice_over_on_request() {
     let Some(device) = LoopDevice::holding(&content(4 * MIB)) else { return };
     let (workload, stop) = (workload([write()]), AtomicBool::new(false));
     let offered = Some(device.node.as_path());

@@ -61,9 +61,9 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 4 };
         // In order: 512 successful requests, 512 failed requests, and 256 from the beginning again.
         let test = Test { span: Bytes(4 * MIB as u64), ..read() }
-            .with(|asked| asked.pattern = Pattern::Sequential);
+            .with(|requests| requests.pattern = Pattern::Sequential);
         let test = Test { volume: Some(Bytes(3 * MIB as u64)), ..test }
-            .with(|asked| asked.queue_depth = queue_depth);
+            .with(|requests| requests.queue_depth = queue_depth);
         let workload = Workload { repeats: 2, ..workload([test]) };
         let settings = Settings { engine, ..going_on() };
         let outcome = run(device.node(), &workload, settings, || ()).unwrap();
@@ -72,9 +72,9 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
         let errors = test.errors();
         let failed = ErrorCount { kind: ErrorKind::Other, errno: Some(5), requests: 2 * 512 };
         assert_eq!((done(test), errors.counts()), (2 * 768, &[failed][..]), "{engine:?}");
-        let told = outcome.warnings.iter().find(|one| matches!(one, Warning::Failed { .. }));
+        let warning = outcome.warnings.iter().find(|one| matches!(one, Warning::Failed { .. }));
         assert_eq!(
-            told,
+            warning,
             Some(&Warning::Failed { test: "read".to_owned(), errors: errors.clone() })
         );
         let little = test.samples[0].evidence.as_ref().unwrap().outstanding.unwrap();
@@ -83,14 +83,14 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
 }
 
 #[test]
-fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
+fn the_first_failure_ends_a_run_and_its_results_so_far_are_returned() {
     let Some(device) = half_device() else { return };
     let pattern = Pattern::Sequential;
     let whole = Bytes(4 * MIB as u64);
     let good = Test { name: "good".to_owned(), ..read() };
-    let bad = Test { span: whole, volume: Some(whole), ..read() }.with(|asked| {
-        asked.pattern = pattern;
-        asked.queue_depth = 1;
+    let bad = Test { span: whole, volume: Some(whole), ..read() }.with(|requests| {
+        requests.pattern = pattern;
+        requests.queue_depth = 1;
     });
     let never = Test { name: "never".to_owned(), ..read() };
     let all = workload([good, bad, never]);
@@ -115,7 +115,7 @@ fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
 }
 
 #[test]
-fn a_file_that_becomes_smaller_is_told_as_that() {
+fn a_file_that_becomes_smaller_is_reported_as_that() {
     let folder = tempfile::tempdir_in(".").unwrap();
     let file = folder.path().join("file");
     fs::write(&file, content(MIB)).unwrap();
@@ -148,7 +148,7 @@ fn a_full_file_system_fails_writes_a_thousand_times_a_second_at_most() {
     let test = workload([timed(write(), 1_200)]);
     let outcome = run(&file, &test, going_on(), fill).unwrap();
     let errors = outcome.tests[0].errors();
-    let no_space = errors.counts().iter().find(|one| one.kind == ErrorKind::NoSpace);
+    let no_space = errors.counts().iter().find(|count| count.kind == ErrorKind::NoSpace);
     let no_space = no_space.unwrap_or_else(|| panic!("{errors}"));
     assert_eq!(no_space.errno, Some(28));
     assert!((1..=2_000 + 8).contains(&no_space.requests), "{no_space:?}");

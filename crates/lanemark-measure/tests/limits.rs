@@ -46,7 +46,7 @@ fn without_locked_memory_it_measures_unregistered_and_says_so() {
     // The rings themselves need little memory; the buffers of a test, 1 MiB, do not fit.
     let large = Bytes::kibi(256);
     let tests = [read(), write()]
-        .map(|test| Test { block: large, ..test }.with(|asked| asked.alignment = large));
+        .map(|test| Test { block: large, ..test }.with(|requests| requests.alignment = large));
     let outcome = limited(Resource::Memlock, 128 << 10, || {
         run(folder.path(), &workload(tests), None).unwrap()
     });

@@ -46,12 +46,12 @@ fn with(engine: EngineKind) -> Settings {
 }
 
 #[test]
-fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
+fn an_open_loop_keeps_its_rate_and_reports_its_lateness() {
     for process in [Process::Even, Process::Poisson] {
         let load = Load::Open { rate_per_second: 2000.0, process };
-        let test = Test { threads: 2, ..timed(read(), 1000) }.with(|asked| {
-            asked.load = load;
-            asked.queue_depth = 64;
+        let test = Test { threads: 2, ..timed(read(), 1000) }.with(|requests| {
+            requests.load = load;
+            requests.queue_depth = 64;
         });
         let sample = sample(test, Settings::default());
         let iops = sample.iops();
@@ -65,15 +65,15 @@ fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
 }
 
 #[test]
-fn what_an_overloaded_target_holds_back_counts_as_latency() {
+fn waiting_for_an_overloaded_target_counts_as_latency() {
     // One request at a time, each followed by a flush to the medium, at an unreachable rate.
     let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
-    let test = timed(write(), 300).with(|asked| {
-        asked.load = load;
-        asked.queue_depth = 1;
+    let test = timed(write(), 300).with(|requests| {
+        requests.load = load;
+        requests.queue_depth = 1;
     });
     let open = sample(test.clone(), Settings::default());
-    let closed = sample(test.with(|asked| asked.load = Load::Closed), Settings::default());
+    let closed = sample(test.with(|requests| requests.load = Load::Closed), Settings::default());
     let (open_ns, closed_ns) = (open.latency().mean_ns(), closed.latency().mean_ns());
     assert!(
         open_ns > 20.0 * closed_ns,
@@ -92,16 +92,17 @@ fn sizes_flushes_and_trims_come_in_their_shares() {
         flush_every: Some(8),
         ..Mix::default()
     };
-    let test =
-        Test { block: Bytes::kibi(16), volume: Some(Bytes::mebi(16)), ..write() }.with(|asked| {
-            asked.mix = mix;
-            asked.read_share = Ratio::new(0.5).unwrap();
-            asked.pattern = Pattern::Uniform;
-        });
+    let test = Test { block: Bytes::kibi(16), volume: Some(Bytes::mebi(16)), ..write() }.with(
+        |requests| {
+            requests.mix = mix;
+            requests.read_share = Ratio::new(0.5).unwrap();
+            requests.pattern = Pattern::Uniform;
+        },
+    );
     for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 8 };
         let sample =
-            sample(test.clone().with(|asked| asked.queue_depth = queue_depth), with(engine));
+            sample(test.clone().with(|requests| requests.queue_depth = queue_depth), with(engine));
         let [reads, writes, flushes, trims] =
             [&sample.reads, &sample.writes, &sample.flushes, &sample.trims]
                 .map(|direction| direction.as_ref().unwrap());
@@ -160,7 +161,8 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
     assert!(matches!(bench.run(&mut |_| ()), Err(MeasureError::RoundsBeside { .. })));
     // A copy's writes would have to wait for its reads.
     let mut copy = workload.clone();
-    copy.tests[0] = copy.tests[0].clone().with(|asked| asked.mix.copy_to = Some(Bytes::mebi(64)));
+    copy.tests[0] =
+        copy.tests[0].clone().with(|requests| requests.mix.copy_to = Some(Bytes::mebi(64)));
     bench.workload = &copy;
     let refused = bench.run(&mut |_| ()).unwrap_err();
     assert!(matches!(refused, MeasureError::Copies { .. }), "{refused}");
@@ -177,9 +179,10 @@ fn rounds_end_when_they_are_steady_or_there_are_too_many() {
     let steady = sample.steady.as_ref().unwrap();
     assert!((5..=ROUNDS_MAX).contains(&steady.rounds.len()) && sample.complete);
     assert_eq!(sample.elapsed, MS * 300);
-    let told = outcome.warnings.iter().any(|warning| matches!(warning, Warning::NotSteady { .. }));
-    assert_eq!(told, !steady.reached());
-    let window: f64 = steady.rounds[steady.rounds.len() - 5..].iter().map(|one| one.iops).sum();
+    let is_reported =
+        outcome.warnings.iter().any(|warning| matches!(warning, Warning::NotSteady { .. }));
+    assert_eq!(is_reported, !steady.reached());
+    let window: f64 = steady.rounds[steady.rounds.len() - 5..].iter().map(|round| round.iops).sum();
     assert!((window / 5.0 / sample.iops() - 1.0).abs() < 1e-9);
 }
 
@@ -201,16 +204,16 @@ fn a_series_holds_every_request_of_every_thread() {
 }
 
 #[test]
-fn every_engine_does_what_was_asked_and_the_null_engine_nothing() {
+fn every_engine_performs_its_requests_and_the_null_engine_none() {
     for (_, engine) in EngineKind::ALL {
         let outcome =
-            measured(&workload([write().with(|asked| asked.queue_depth = 1)]), with(engine))
+            measured(&workload([write().with(|requests| requests.queue_depth = 1)]), with(engine))
                 .unwrap();
         let sample = &outcome.tests[0].samples[0];
         assert_eq!(outcome.target.engine, engine.name());
         assert_eq!(sample.bytes(), write().volume.unwrap());
     }
-    let deep = read().with(|asked| asked.queue_depth = 2);
+    let deep = read().with(|requests| requests.queue_depth = 2);
     let error = measured(&workload([deep]), with(EngineKind::Synchronous)).unwrap_err();
     assert!(matches!(error, MeasureError::QueueDepth { most: 1, .. }), "{error}");
     assert!(error.hint().unwrap().contains("io_uring"));
@@ -240,15 +243,17 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
         .run(&mut |event| {
             if let Event::SampleEnded { outcome } = event {
                 counts.push(tests.map(|name| {
-                    let result = outcome.tests.iter().find(|one| one.test.name == name);
+                    let result = outcome.tests.iter().find(|test| test.test.name == name);
                     result.map_or(0, |result| result.samples.len())
                 }));
             }
         })
         .unwrap();
-    assert!(outcome.complete && outcome.tests.iter().all(|one| one.samples.len() == 4));
+    assert!(outcome.complete && outcome.tests.iter().all(|test| test.samples.len() == 4));
     assert_eq!(counts.len(), 20);
-    assert!(counts.iter().skip(4).step_by(5).enumerate().all(|(pass, one)| *one == [pass + 1; 5]));
+    assert!(
+        counts.iter().skip(4).step_by(5).enumerate().all(|(pass, count)| *count == [pass + 1; 5])
+    );
     assert_ne!(counts[0], [1, 0, 0, 0, 0], "seed 1 begins with another test");
 }
 
@@ -256,10 +261,10 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
 fn flushes_do_not_take_the_turns_of_writes_in_an_open_loop() {
     let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
     let mix = Mix { flush_every: Some(1), ..Mix::default() };
-    let test = timed(write(), 1000).with(|asked| {
-        asked.load = load;
-        asked.mix = mix;
-        asked.queue_depth = 32;
+    let test = timed(write(), 1000).with(|requests| {
+        requests.load = load;
+        requests.mix = mix;
+        requests.queue_depth = 32;
     });
     let sample = sample(test, Settings::default());
     let writes = sample.writes.unwrap().latency.count();

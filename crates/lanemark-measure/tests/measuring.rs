@@ -19,7 +19,7 @@ use workloads::{read, run, timed, workload, write};
 const BLOCK: usize = 4096;
 
 /// Returns the accesses of each thread's stream when `test` counts `requests` in all.
-fn asked(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
+fn expected_accesses(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
     let threads = u64::from(test.threads);
     let stream = |thread: u64| {
         let key = StreamKey { seed: 42, test: index, repeat, thread: thread as u32 };
@@ -61,14 +61,15 @@ fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
 fn changed_blocks(before: &[u8], after: &[u8]) -> BTreeSet<u64> {
     assert_eq!(before.len(), after.len());
     let pairs = before.chunks(BLOCK).zip(after.chunks(BLOCK)).zip(0..);
-    pairs.filter(|((old, new), _)| old != new).map(|(_, place)| place * BLOCK as u64).collect()
+    pairs.filter(|((old, new), _)| old != new).map(|(_, index)| index * BLOCK as u64).collect()
 }
 
 #[test]
-fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
+fn exactly_the_volume_is_counted_at_any_depth_and_threads() {
     for (threads, queue_depth, requests) in [(1, 1, 7), (3, 7, 1000), (2, 64, 5), (4, 3, 2)] {
         let volume = Some(Bytes(requests * BLOCK as u64));
-        let test = Test { threads, volume, ..read() }.with(|asked| asked.queue_depth = queue_depth);
+        let test =
+            Test { threads, volume, ..read() }.with(|settings| settings.queue_depth = queue_depth);
         let folder = tempfile::tempdir().unwrap();
         let outcome = run(folder.path(), &workload([test]), None).unwrap();
         let sample = &outcome.tests[0].samples[0];
@@ -83,17 +84,17 @@ fn exactly_the_volume_is_counted_whatever_the_depth_and_threads() {
 fn writes_change_the_blocks_of_the_stream_and_no_others() {
     let volume = Some(Bytes(300 * BLOCK as u64));
     let base = Test { threads: 2, span: Bytes::mebi(4), volume, ..write() }
-        .with(|asked| asked.queue_depth = 5);
+        .with(|requests| requests.queue_depth = 5);
     for pattern in [Pattern::Uniform, Pattern::Zipf { theta: 0.99 }, Pattern::Sequential] {
         let test = Test { offset: Bytes::mebi(1), ..base.clone() }
-            .with(|asked| asked.pattern = pattern.clone());
+            .with(|requests| requests.pattern = pattern.clone());
         let mut workload = workload([test.clone(), test.clone()]);
         workload.repeats = 2;
         let (before, after) = before_and_after(&workload);
         let runs = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let expected: BTreeSet<u64> = runs
             .iter()
-            .flat_map(|&(index, repeat)| asked(&test, index, repeat, 300))
+            .flat_map(|&(index, repeat)| expected_accesses(&test, index, repeat, 300))
             .map(|access| access.offset.get())
             .collect();
         assert_eq!(changed_blocks(&before, &after), expected, "{pattern:?}");
@@ -105,12 +106,12 @@ fn large_blocks_are_written_whole() {
     let block = Bytes::kibi(640);
     let volume = Some(Bytes(block.get() * 3));
     let pattern = Pattern::Sequential;
-    let test = Test { block, volume, span: Bytes::mebi(4), ..write() }.with(|asked| {
-        asked.alignment = block;
-        asked.pattern = pattern;
+    let test = Test { block, volume, span: Bytes::mebi(4), ..write() }.with(|requests| {
+        requests.alignment = block;
+        requests.pattern = pattern;
     });
     let (before, after) = before_and_after(&workload([test]));
-    let expected: BTreeSet<u64> = (0..480).map(|place| place * BLOCK as u64).collect();
+    let expected: BTreeSet<u64> = (0..480).map(|index| index * BLOCK as u64).collect();
     assert_eq!(changed_blocks(&before, &after), expected);
 }
 
@@ -125,8 +126,8 @@ fn no_two_written_blocks_are_alike() {
     }
     let changed = changed_blocks(&before, &after);
     assert!(!changed.is_empty());
-    for place in changed {
-        let block = &after[place as usize..][..BLOCK];
+    for offset in changed {
+        let block = &after[offset as usize..][..BLOCK];
         assert!(block[BLOCK / 2..].iter().all(|&byte| byte == 0));
         assert!(block[..BLOCK / 2].iter().filter(|&&byte| byte == 0).count() < 100);
     }
@@ -134,13 +135,13 @@ fn no_two_written_blocks_are_alike() {
 
 #[test]
 fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
-    let test =
-        Test { threads: 2, ..read() }.with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+    let test = Test { threads: 2, ..read() }
+        .with(|requests| requests.read_share = Ratio::new(0.7).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let outcome = run(folder.path(), &workload([test.clone()]), None).unwrap();
     let sample = &outcome.tests[0].samples[0];
     let mut expected = BTreeMap::from([(true, 0), (false, 0)]);
-    for access in asked(&test, 0, 0, 256) {
+    for access in expected_accesses(&test, 0, 0, 256) {
         *expected.entry(access.operation == Operation::Read).or_default() += 1;
     }
     let counted = |direction: &Option<lanemark_schema::result::DirectionResult>| {
@@ -153,7 +154,7 @@ fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
 }
 
 #[test]
-fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
+fn a_timed_window_has_its_requested_length_without_the_ramp() {
     let test = Test { ramp: Duration::from_microseconds(200_000), ..timed(read(), 300) };
     let folder = tempfile::tempdir().unwrap();
     let begun = Instant::now();
@@ -172,8 +173,10 @@ fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
 #[test]
 fn the_depth_is_kept_and_never_exceeded() {
     for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
-        let test =
-            timed(Test { threads, ..read() }.with(|asked| asked.queue_depth = queue_depth), 400);
+        let test = timed(
+            Test { threads, ..read() }.with(|requests| requests.queue_depth = queue_depth),
+            400,
+        );
         let population = test.population() as f64;
         let folder = tempfile::tempdir().unwrap();
         let outcome = run(folder.path(), &workload([test]), None).unwrap();
@@ -188,9 +191,9 @@ fn the_depth_is_kept_and_never_exceeded() {
 fn a_slot_thinks_between_its_requests() {
     let think = Duration::from_microseconds(20_000);
     let test = timed(
-        read().with(|asked| {
-            asked.think = think;
-            asked.queue_depth = 3;
+        read().with(|requests| {
+            requests.think = think;
+            requests.queue_depth = 3;
         }),
         400,
     );
@@ -201,16 +204,16 @@ fn a_slot_thinks_between_its_requests() {
 }
 
 #[test]
-fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
+fn a_stopped_run_keeps_its_counts_and_removes_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let think = Duration::from_seconds(3600);
     // The second drive almost never answers, and the stop must not wait for it.
     for slow in [false, true] {
         let test = timed(read(), 60_000);
         let test = if slow {
-            test.with(|asked| {
-                asked.think = think;
-                asked.queue_depth = 1;
+            test.with(|requests| {
+                requests.think = think;
+                requests.queue_depth = 1;
             })
         } else {
             test

@@ -29,7 +29,7 @@ fn folder_with_file() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
 }
 
 #[test]
-fn what_does_not_exist_is_created_and_removed() {
+fn a_missing_target_is_created_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
     for test in [read(), write()] {
@@ -45,12 +45,14 @@ fn a_folder_gets_a_file_of_its_own_and_keeps_the_others() {
     let (folder, path, before) = folder_with_file();
     let (workload, stop) = (workload([write()]), AtomicBool::new(false));
     let bench = Bench::new(folder.path(), &workload, 1, &stop);
-    let mut seen = Vec::new();
-    let outcome = bench.run(&mut |_| seen = entries(folder.path())).unwrap();
+    let mut names = Vec::new();
+    let outcome = bench.run(&mut |_| names = entries(folder.path())).unwrap();
     assert!(outcome.complete);
     let name = format!("lanemark-{}-", std::process::id());
-    assert_eq!(seen.len(), 2);
-    assert!(seen.iter().any(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&name)));
+    assert_eq!(names.len(), 2);
+    assert!(
+        names.iter().any(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&name))
+    );
     assert_eq!(entries(folder.path()), std::slice::from_ref(&path));
     assert_eq!(fs::read(path).unwrap(), before);
 }
@@ -230,8 +232,8 @@ fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
 fn without_room_nothing_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new");
-    let vast =
-        Test { span: Bytes(1 << 60), ..write() }.with(|asked| asked.pattern = Pattern::Sequential);
+    let vast = Test { span: Bytes(1 << 60), ..write() }
+        .with(|requests| requests.pattern = Pattern::Sequential);
     for path in [&path, folder.path()] {
         let error = run(path, &workload([vast.clone()]), None).unwrap_err();
         assert!(matches!(error, MeasureError::NoSpace { .. }), "{error}");
@@ -306,7 +308,7 @@ fn after_a_panic_the_file_is_removed_at_once() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn a_target_that_is_not_a_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (pipe, socket) = (folder.path().join("pipe"), folder.path().join("socket"));
     rustix::fs::mknodat(
@@ -378,14 +380,14 @@ fn a_folder_that_takes_no_files_is_a_matter_of_permission() {
 }
 
 #[test]
-fn what_the_machine_cannot_hold_is_refused_before_anything_is_created() {
+fn a_test_that_exceeds_the_machine_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
-    let deep = read().with(|asked| asked.queue_depth = 40_000);
+    let deep = read().with(|requests| requests.queue_depth = 40_000);
     let error = run(folder.path(), &workload([deep]), None).unwrap_err();
     assert!(error.to_string().contains("queue_depth = 40000: io_uring accepts at most 32768"));
     let block = Bytes::mebi(64);
     let wide = Test { threads: 1024, block, span: block, ..read() }
-        .with(|asked| asked.queue_depth = 32_768);
+        .with(|requests| requests.queue_depth = 32_768);
     let error = run(folder.path(), &workload([wide]), None).unwrap_err();
     assert!(matches!(error, MeasureError::Memory { .. }), "{error}");
     let error = run(folder.path(), &workload([]), None).unwrap_err();

@@ -43,9 +43,9 @@ fn loop_device(direct: bool) -> Option<LoopDevice> {
 }
 
 #[test]
-fn requests_that_the_kernel_hands_to_its_threads_are_told_and_their_time_counted() {
+fn requests_that_the_kernel_hands_to_its_threads_are_reported_and_their_time_counted() {
     let Some(tmpfs) = tmpfs() else { return };
-    let test = timed(wide(read().with(|asked| asked.queue_depth = 16)), 300);
+    let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 300);
     let outcome = bench(tmpfs.path(), test, Settings::default());
     assert!(has(&outcome, |w| matches!(w, Warning::Punted { .. })), "{:?}", outcome.warnings);
     let sample = &outcome.tests[0].samples[0];
@@ -57,7 +57,7 @@ fn requests_that_the_kernel_hands_to_its_threads_are_told_and_their_time_counted
 }
 
 #[test]
-fn a_file_that_was_never_written_is_told() {
+fn a_file_that_was_never_written_raises_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sparse");
     let file = fs::File::create(&path).unwrap();
@@ -76,37 +76,38 @@ fn a_file_that_was_never_written_is_told() {
 }
 
 #[test]
-fn a_page_cache_that_answers_is_told() {
+fn an_answer_from_the_page_cache_raises_a_warning() {
     let Some(device) = LoopDevice::holding(&vec![0; 2 * SPAN.get() as usize], true) else { return };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let path = mounted.path().join("cached");
     fs::write(&path, vec![3u8; SPAN.get() as usize]).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
     let settings = Settings { buffered: true, ..Settings::default() };
-    let test =
-        wide(Test { volume: Some(Bytes::mebi(256)), ..read() }.with(|asked| asked.queue_depth = 8));
+    let test = wide(
+        Test { volume: Some(Bytes::mebi(256)), ..read() }.with(|requests| requests.queue_depth = 8),
+    );
     let outcome = bench(&path, test, settings);
-    let told = |w: &Warning| matches!(w, Warning::NotFromDevice { .. });
-    assert!(has(&outcome, told), "{:?}", outcome.warnings);
+    let is_cached = |w: &Warning| matches!(w, Warning::NotFromDevice { .. });
+    assert!(has(&outcome, is_cached), "{:?}", outcome.warnings);
     assert!(has(&outcome, |w| matches!(w, Warning::PageCache { .. })));
     let direct = bench(&path, timed(wide(read()), 300), Settings::default());
-    assert!(!has(&direct, told), "{:?}", direct.warnings);
+    assert!(!has(&direct, is_cached), "{:?}", direct.warnings);
 }
 
 #[test]
-fn a_cache_under_a_loop_device_is_told() {
+fn a_cache_under_a_loop_device_raises_a_warning() {
     for direct in [false, true] {
         let Some(device) = loop_device(direct) else { return };
         let outcome = bench(device.node(), timed(wide(read()), 200), Settings::default());
-        let told = outcome.warnings.iter().find(|w| matches!(w, Warning::CacheBelow { .. }));
-        assert_eq!(told.is_some(), !direct, "{:?}", outcome.warnings);
+        let cache_below = outcome.warnings.iter().find(|w| matches!(w, Warning::CacheBelow { .. }));
+        assert_eq!(cache_below.is_some(), !direct, "{:?}", outcome.warnings);
         let advice = "attach the file with direct I/O: losetup --direct-io=on";
-        assert!(told.is_none_or(|warning| warning.advice() == advice), "{told:?}");
+        assert!(cache_below.is_none_or(|warning| warning.advice() == advice), "{cache_below:?}");
     }
 }
 
 #[test]
-fn somebody_else_on_the_device_is_told() {
+fn another_user_of_the_device_raises_a_warning() {
     let Some(device) = loop_device(true) else { return };
     let over = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
@@ -114,8 +115,8 @@ fn somebody_else_on_the_device_is_told() {
             let file = fs::File::open(device.node()).unwrap();
             let mut block = vec![0; 1 << 20];
             while !over.load(Ordering::Relaxed) {
-                for place in 0..64 {
-                    file.read_exact_at(&mut block, place << 20).unwrap();
+                for index in 0..64 {
+                    file.read_exact_at(&mut block, index << 20).unwrap();
                 }
                 rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
             }
@@ -123,7 +124,7 @@ fn somebody_else_on_the_device_is_told() {
         let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
         let outcome = bench(
             device.node(),
-            timed(wide(read().with(|asked| asked.load = load)), 800),
+            timed(wide(read().with(|requests| requests.load = load)), 800),
             Settings::default(),
         );
         over.store(true, Ordering::Relaxed);
@@ -135,20 +136,20 @@ fn somebody_else_on_the_device_is_told() {
 }
 
 #[test]
-fn a_thread_without_time_left_is_told() {
+fn a_thread_without_time_left_raises_a_warning() {
     let Some(tmpfs) = tmpfs() else { return };
     let settings = Settings { engine: EngineKind::Synchronous, ..Settings::default() };
-    let test = timed(wide(read().with(|asked| asked.queue_depth = 1)), 500);
+    let test = timed(wide(read().with(|requests| requests.queue_depth = 1)), 500);
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
-    let told = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
+    let is_reported = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
     // On a busy machine the thread may not get its core.
-    assert_eq!(told, busiest > 0.9, "{:?}", outcome.warnings);
+    assert_eq!(is_reported, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
     let resting = timed(
-        wide(read().with(|asked| {
-            asked.queue_depth = 1;
-            asked.think = think;
+        wide(read().with(|requests| {
+            requests.queue_depth = 1;
+            requests.think = think;
         })),
         500,
     );
@@ -157,13 +158,13 @@ fn a_thread_without_time_left_is_told() {
 }
 
 #[test]
-fn an_open_loop_that_is_held_back_is_told() {
+fn an_open_loop_that_is_held_back_raises_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let load = Load::Open { rate_per_second: 5e6, process: Process::Even };
     let test = timed(
-        wide(write().with(|asked| {
-            asked.load = load;
-            asked.queue_depth = 2;
+        wide(write().with(|requests| {
+            requests.load = load;
+            requests.queue_depth = 2;
         })),
         300,
     );
@@ -172,15 +173,15 @@ fn an_open_loop_that_is_held_back_is_told() {
 }
 
 #[test]
-fn a_limit_is_told_and_so_is_a_sample_that_slows_down() {
+fn a_limit_and_a_sample_that_slows_down_raise_warnings() {
     let Some(device) = loop_device(true) else { return };
     let Some(limited) = Group::read_bytes_a_second(device.node(), 8 << 20) else { return };
     let outcome = bench(device.node(), timed(wide(read()), 300), Settings::default());
-    let told = outcome.warnings.iter().find_map(|warning| match warning {
+    let reported = outcome.warnings.iter().find_map(|warning| match warning {
         Warning::Throttled { limit } => Some(limit.clone()),
         _ => None,
     });
-    assert!(told.is_some_and(|limit| limit.contains("8388608")), "{:?}", outcome.warnings);
+    assert!(reported.is_some_and(|limit| limit.contains("8388608")), "{:?}", outcome.warnings);
     let megabytes = outcome.tests[0].megabytes_per_second();
     assert!(megabytes < 12.0, "{megabytes} MB/s past a limit of 8");
     // The limit is removed in the middle of a sample.
@@ -212,28 +213,28 @@ fn little(outcome: &Outcome) -> (f64, f64) {
 }
 
 #[test]
-fn a_short_sample_of_a_device_that_is_held_at_a_rate_tells_its_latency() {
+fn a_short_sample_of_a_rate_limited_device_has_its_latency() {
     let Some(device) = loop_device(true) else { return };
     let Some(_group) = Group::reads_a_second(device.node(), 2000) else { return };
-    let mut seen = Vec::new();
+    let mut latencies = Vec::new();
     for milliseconds in [400, 900] {
-        let test = timed(wide(read().with(|asked| asked.queue_depth = 16)), milliseconds);
+        let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), milliseconds);
         let outcome = bench(device.node(), test, Settings::default());
         let (product, latency_ms) = little(&outcome);
         assert!((15.0..=16.8).contains(&product), "{product} of 16 in {milliseconds} ms");
-        let told = has(&outcome, |w| matches!(w, Warning::Unaccounted { .. }));
-        assert!(!told, "{:?}", outcome.warnings);
-        seen.push(latency_ms);
+        let is_reported = has(&outcome, |w| matches!(w, Warning::Unaccounted { .. }));
+        assert!(!is_reported, "{:?}", outcome.warnings);
+        latencies.push(latency_ms);
     }
     // The kernel permits a few requests before it begins to count them.
-    assert!(seen.iter().all(|ms| (6.8..9.2).contains(ms)), "{seen:?} ms, and 8 are true");
+    assert!(latencies.iter().all(|ms| (6.8..9.2).contains(ms)), "{latencies:?} ms, and 8 are true");
 }
 
 #[test]
 fn a_stall_at_the_end_of_a_sample_shows() {
     let Some(device) = loop_device(true) else { return };
     let Some(group) = Group::reads_a_second(device.node(), 2000) else { return };
-    let test = timed(wide(read().with(|asked| asked.queue_depth = 16)), 500);
+    let test = timed(wide(read().with(|requests| requests.queue_depth = 16)), 500);
     let (workload, stop) = (workload([test]), AtomicBool::new(false));
     let (sender, stalled) = std::sync::mpsc::channel();
     let outcome = std::thread::scope(|scope| {
@@ -270,7 +271,7 @@ fn a_ramp_is_no_other_user_of_the_device() {
     let ramp = Duration::from_microseconds(600_000);
     // The counted part takes a fraction of the ramp.
     let short = Test { ramp, volume: Some(Bytes::mebi(1)), ..wide(read()) }
-        .with(|asked| asked.queue_depth = 16);
+        .with(|requests| requests.queue_depth = 16);
     let beside = Test { ramp: Duration::ZERO, ..timed(wide(read()), 300) };
     for test in [short, Test { ramp, ..beside }] {
         let outcome = bench(device.node(), test, Settings::default());
@@ -283,21 +284,21 @@ fn a_ramp_is_no_other_user_of_the_device() {
 }
 
 #[test]
-fn a_device_over_a_file_that_was_never_written_is_told() {
+fn a_device_over_a_file_that_was_never_written_raises_a_warning() {
     let Some(device) = LoopDevice::sparse(SPAN.get()) else { return };
     let outcome = bench(device.node(), timed(wide(read()), 200), Settings::default());
-    let told = outcome.warnings.iter().find_map(|warning| match warning {
+    let reported = outcome.warnings.iter().find_map(|warning| match warning {
         Warning::Holes { share, below } => Some((*share, below.clone())),
         _ => None,
     });
-    assert_eq!(told, Some((1.0, Some(device.medium().display().to_string()))));
+    assert_eq!(reported, Some((1.0, Some(device.medium().display().to_string()))));
     let Some(full) = loop_device(true) else { return };
     let outcome = bench(full.node(), timed(wide(read()), 200), Settings::default());
     assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
 }
 
 #[test]
-fn figures_of_nothing_asked_are_told() {
+fn figures_of_the_null_engine_raise_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings { engine: EngineKind::Null, ..Settings::default() };
     let outcome = bench(folder.path(), timed(wide(read()), 200), settings);
@@ -328,7 +329,7 @@ fn processors_that_are_kept_awake_need_no_waking() {
     let wakes = |no_idle: bool| {
         let outcome = bench(
             device.node(),
-            timed(wide(read().with(|asked| asked.queue_depth = 1)), 300),
+            timed(wide(read().with(|requests| requests.queue_depth = 1)), 300),
             Settings { no_idle, ..settings },
         );
         let sample = &outcome.tests[0].samples[0];

@@ -252,19 +252,19 @@ pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<LoadedData>
 
 /// Returns a database's name without its password, for printing.
 pub(crate) fn without_password(name: &str) -> String {
-    let mut shown = name.to_owned();
+    let mut cleaned = name.to_owned();
     if let Some((scheme, rest)) = name.split_once("://") {
         // The text after `?` may also contain a password, and readers do not need it.
         let rest = rest.split('?').next().unwrap_or(rest);
-        shown = match rest.rsplit_once('@') {
-            Some((account, place)) => {
+        cleaned = match rest.rsplit_once('@') {
+            Some((account, host)) => {
                 let user = account.split(':').next().unwrap_or(account);
-                format!("{scheme}://{user}@{place}")
+                format!("{scheme}://{user}@{host}")
             }
             None => format!("{scheme}://{rest}"),
         };
     }
-    shown
+    cleaned
 }
 
 /// Checks that a name can be part of a file name and of a database name.
@@ -282,12 +282,12 @@ mod tests {
 
     #[test]
     fn names_are_shown_without_passwords() {
-        for (given, shown) in [
+        for (given, expected) in [
             ("postgres://me:secret@host:5432/db?password=x", "postgres://me@host:5432/db"),
             ("postgres://host/db", "postgres://host/db"),
             ("sqlite:a.db", "sqlite:a.db"),
         ] {
-            assert_eq!(without_password(given), shown);
+            assert_eq!(without_password(given), expected);
         }
     }
 

@@ -120,9 +120,9 @@ impl Database {
 
     /// Refuses an `--overwrite` that does not name this database.
     pub(crate) fn check_called(&self, given: Option<&str>) -> Result<(), OltpError> {
-        let own = self.name();
-        let name = base_name(&own);
-        match given.filter(|&given| given != name && given != own) {
+        let full_name = self.name();
+        let name = base_name(&full_name);
+        match given.filter(|&given| given != name && given != full_name) {
             None => Ok(()),
             Some(given) => {
                 let (given, name) = (given.to_owned(), name.to_owned());
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_no_database_is_refused() {
+    fn a_name_without_a_database_is_refused() {
         for name in ["", "x", "sqlite:", "sqlite::memory:", "oracle://x"] {
             assert!(matches!(name.parse::<Database>(), Err(OltpError::Name(_))), "{name}");
         }

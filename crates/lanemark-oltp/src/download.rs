@@ -42,7 +42,7 @@ const ARCHIVES: [Archive; 2] = [
 /// Returns the default folder for the programs; for root, it is a folder that the server's account can read.
 pub fn cache() -> PathBuf {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     let usual = || match set("HOME") {
         Some(home) if !root => home.join(".cache"),
         _ => PathBuf::from("/var/cache"),
@@ -53,7 +53,7 @@ pub fn cache() -> PathBuf {
 /// Returns the folder of the programs below `cache`, and downloads them from `registry` first if they are absent. `say`
 /// receives the name of each download before it starts.
 pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<PathBuf, OltpError> {
-    let archive = ARCHIVES.iter().find(|one| one.processor == std::env::consts::ARCH);
+    let archive = ARCHIVES.iter().find(|known| known.processor == std::env::consts::ARCH);
     let archive = archive.ok_or_else(|| {
         failed("PostgreSQL", format!("no programs are known for {}", std::env::consts::ARCH))
     })?;
@@ -71,7 +71,7 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
     );
     say(&url);
     fetch(&url, &packed)?;
-    let found = said(Command::new("sha256sum").arg(&packed))?;
+    let found = output_of(Command::new("sha256sum").arg(&packed))?;
     let found = found.split(' ').next().unwrap_or_default();
     if found != archive.sha256 {
         let reason =
@@ -119,13 +119,13 @@ fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
         .ok_or_else(|| failed(&packed.display().to_string(), "contains no .txz".to_owned()))?;
     let mut unpack = Command::new("tar");
     unpack.args(["--no-same-owner", "-xJf"]).arg(tar);
-    said(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
+    output_of(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
 }
 
 /// Runs the first of two programs that is installed.
 fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
     for mut program in programs {
-        match said(&mut program) {
+        match output_of(&mut program) {
             Err(OltpError::Lacks { .. }) => {}
             outcome => return outcome.map(|_| ()),
         }
@@ -134,7 +134,7 @@ fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
 }
 
 /// Runs a program until it exits and returns its output.
-fn said(command: &mut Command) -> Result<String, OltpError> {
+fn output_of(command: &mut Command) -> Result<String, OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
     let output = match command.stdin(Stdio::null()).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -146,9 +146,10 @@ fn said(command: &mut Command) -> Result<String, OltpError> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => {
-            let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            let told = if told.is_empty() { format!("{what}: {}", output.status) } else { told };
-            Err(failed(&what, told))
+            let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let message =
+                if message.is_empty() { format!("{what}: {}", output.status) } else { message };
+            Err(failed(&what, message))
         }
     }
 }
@@ -166,11 +167,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_the_known_archive_is_not_unpacked() {
+    fn an_unknown_archive_is_not_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let name = ARCHIVES[0].name;
-        let place = folder.path().join("io/zonky/test/postgres").join(name).join(VERSION);
-        fs::create_dir_all(&place).unwrap();
+        let path = folder.path().join("io/zonky/test/postgres").join(name).join(VERSION);
+        fs::create_dir_all(&path).unwrap();
         let registry = format!("file://{}", folder.path().display());
         let cache = folder.path().join("cache");
         let fetched = || programs(&cache, &registry, &|_| ()).unwrap_err().to_string();
@@ -180,7 +181,7 @@ mod tests {
         }
         let absent = fetched();
         assert!(absent.contains(name), "{absent}");
-        fs::write(place.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
+        fs::write(path.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
         let wrong = fetched();
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
         // Neither attempt leaves files.

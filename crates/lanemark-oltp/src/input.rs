@@ -277,12 +277,14 @@ mod tests {
         let mut inputs = inputs(Profile::Tpcc);
         let drawn: Vec<Payment> = (0..DRAWS).map(|_| inputs.payment(0)).collect();
         let share = |test: fn(&Payment) -> bool| {
-            per_cent(drawn.iter().filter(|one| test(one)).count(), drawn.len())
+            per_cent(drawn.iter().filter(|payment| test(payment)).count(), drawn.len())
         };
-        assert!((share(|one| one.customer_warehouse != one.warehouse) - 15.0).abs() < 0.3);
-        let by_name = share(|one| matches!(one.customer, CustomerKey::LastName(_)));
+        assert!(
+            (share(|payment| payment.customer_warehouse != payment.warehouse) - 15.0).abs() < 0.3
+        );
+        let by_name = share(|payment| matches!(payment.customer, CustomerKey::LastName(_)));
         assert!((by_name - 60.0).abs() < 0.4);
-        assert!(drawn.iter().all(|one| (100..=500_000).contains(&one.amount)));
+        assert!(drawn.iter().all(|payment| (100..=500_000).contains(&payment.amount)));
     }
 
     #[test]

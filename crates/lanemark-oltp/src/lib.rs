@@ -24,11 +24,11 @@
 //! times are omitted by default, and money is in cents. Its figures can be compared with each other, not with figures
 //! of other programs.
 
-mod asked;
 mod backend;
 pub mod check;
 pub mod contents;
 pub mod database;
+mod derived;
 pub mod device;
 pub mod download;
 mod error;
@@ -62,8 +62,8 @@ mod transactions;
 mod user;
 mod value;
 
-pub use asked::{WORKLOAD_MARK, workload};
 pub use database::Database;
+pub use derived::{WORKLOAD_MARK, workload};
 pub use error::OltpError;
 pub use nurand::{Constants, nurand};
 pub use profile::{Profile, TransactionKind};

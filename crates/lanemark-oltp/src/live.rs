@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_what_came_since_counting_began() {
+    fn a_moment_covers_the_time_since_counting_began() {
         let tallies = [TransactionCounters::default(), TransactionCounters::default()];
         let ms = Duration::from_millis;
         tallies[0].add(TransactionKind::NewOrder, false, ms(9));

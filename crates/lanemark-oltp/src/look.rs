@@ -104,26 +104,26 @@ impl RunObserver {
         show: &mut dyn FnMut(&Moment),
     ) -> Result<RepeatObservations, OltpError> {
         let RepeatTimes { begins, counts_from, ends } = shared.span;
-        let mut shown =
+        let mut printer =
             ProgressPrinter::new(false, (begins, counts_from), shared, self.look().device);
         while !shared.stopped() && Instant::now() < counts_from {
-            shown.when_due(shared, self.device.as_ref(), show);
+            printer.when_due(shared, self.device.as_ref(), show);
             std::thread::sleep(PERIOD.min(counts_from.saturating_duration_since(Instant::now())));
         }
         let first = self.look();
-        shown.tell(shared, first.device.clone(), show);
-        let mut shown =
+        printer.tell(shared, first.device.clone(), show);
+        let mut printer =
             ProgressPrinter::new(true, (counts_from, ends), shared, first.device.clone());
-        let mut seen = RepeatObservations::default();
+        let mut observations = RepeatObservations::default();
         let (mut waits, mut edge_read, mut next) = (SessionWaits::default(), false, counts_from);
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
-            edge_read = edge_read || self.first_edge(shared, &mut seen)?;
+            edge_read = edge_read || self.first_edge(shared, &mut observations)?;
             let mut found = |class, sessions| waits.found(class, sessions);
             if self.observer.look(&self.sessions, self.think_times, &mut found)? {
                 waits.looks += 1;
             }
-            shown.when_due(shared, self.device.as_ref(), show);
+            printer.when_due(shared, self.device.as_ref(), show);
             // Missed samples are not repeated later: they would all describe the same moment.
             next = (next + PERIOD).max(Instant::now());
             std::thread::sleep(next.min(ends).saturating_duration_since(Instant::now()));
@@ -132,29 +132,29 @@ impl RunObserver {
         if edge_read && !self.wants_reports() {
             self.last = Some(self.observer.counters()?);
         }
-        shown.tell(shared, last.device.clone(), show);
-        seen.device = first.device.zip(last.device).map(|(a, b)| between(&a, &b));
-        seen.processor_busy =
+        printer.tell(shared, last.device.clone(), show);
+        observations.device = first.device.zip(last.device).map(|(a, b)| between(&a, &b));
+        observations.processor_busy =
             first.processor.zip(last.processor).and_then(|(a, b)| b.busy_since(a));
         let added = |(a, b): (f64, f64)| (b - a).max(0.0);
-        seen.server_s = first.server_s.zip(last.server_s).map(added);
-        seen.driver_s = first.driver_s.zip(last.driver_s).map(added);
+        observations.server_s = first.server_s.zip(last.server_s).map(added);
+        observations.driver_s = first.driver_s.zip(last.driver_s).map(added);
         // For a server on another machine, the driver cannot separate local work of the server from the work of other
         // programs.
-        let server_s = if self.within { Some(0.0) } else { seen.server_s };
-        seen.processor_others = first.processor.zip(last.processor).and_then(|(a, b)| {
-            let ours_s = server_s? + seen.driver_s?;
+        let server_s = if self.within { Some(0.0) } else { observations.server_s };
+        observations.processor_others = first.processor.zip(last.processor).and_then(|(a, b)| {
+            let ours_s = server_s? + observations.driver_s?;
             others(b, a, ours_s)
         });
-        seen.waits = (waits.looks > 0).then_some(waits);
-        Ok(seen)
+        observations.waits = (waits.looks > 0).then_some(waits);
+        Ok(observations)
     }
 
     /// Reads the database's counters at the first edge once it is time; returns whether it did.
     fn first_edge(
         &mut self,
         shared: &Shared<'_>,
-        seen: &mut RepeatObservations,
+        observations: &mut RepeatObservations,
     ) -> Result<bool, OltpError> {
         let users = shared.tallies.len() as u32;
         let past = shared.past.load(Ordering::Acquire);
@@ -162,8 +162,8 @@ impl RunObserver {
         if self.wants_reports() && past < users && waited < EDGE_MAX {
             return Ok(false);
         }
-        seen.counters = self.observer.counters()?;
-        seen.past = past;
+        observations.counters = self.observer.counters()?;
+        observations.past = past;
         Ok(true)
     }
 
@@ -171,19 +171,19 @@ impl RunObserver {
     pub(crate) fn finish(
         &mut self,
         shared: &Shared<'_>,
-        seen: &mut RepeatObservations,
+        observations: &mut RepeatObservations,
     ) -> Result<(), OltpError> {
         if self.wants_reports() {
             // Each user reports at the last edge; late users also reported at the first edge after its reading.
-            let late = shared.past.load(Ordering::Acquire) - seen.past;
-            seen.reports = u64::from(late) + shared.tallies.len() as u64;
+            let late = shared.past.load(Ordering::Acquire) - observations.past;
+            observations.reports = u64::from(late) + shared.tallies.len() as u64;
         }
         let last = match self.last.take() {
             Some(last) => last,
             None => self.observer.counters()?,
         };
         // If the first edge was not read, the counters are empty and so is the difference.
-        seen.counters = last.since(&seen.counters);
+        observations.counters = last.since(&observations.counters);
         Ok(())
     }
 }

@@ -272,8 +272,8 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
         mark.write_all(MARK_TEXT).map_err(made)?;
     }
     // An interrupted removal is completed here.
-    for one in [folder.join("data"), folder.join("socket")] {
-        own_folder(&one, account)?;
+    for subfolder in [folder.join("data"), folder.join("socket")] {
+        own_folder(&subfolder, account)?;
     }
     Ok(mark)
 }
@@ -342,7 +342,7 @@ pub fn let_server_enter(folder: &Path) -> Result<(), OltpError> {
 
 /// Returns the account under which root starts a server; `None` for other users.
 fn account() -> Result<Option<(u32, u32)>, OltpError> {
-    if fs::metadata("/proc/self").map_or(1, |own| own.uid()) != 0 {
+    if fs::metadata("/proc/self").map_or(1, |process| process.uid()) != 0 {
         return Ok(None);
     }
     let text = fs::read_to_string("/etc/passwd").unwrap_or_default();
@@ -373,11 +373,11 @@ fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpErro
         }
         _ => failed(error.to_string()),
     })?;
-    let told = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stdout);
     // Example: postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
-    let version = told.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
+    let version = text.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
     let number = version.flatten().and_then(|number| number.trim().parse().ok());
-    number.ok_or_else(|| failed(format!("does not print its version: {}", told.trim())))
+    number.ok_or_else(|| failed(format!("does not print its version: {}", text.trim())))
 }
 
 fn command(program: &Path, account: Option<(u32, u32)>) -> Command {

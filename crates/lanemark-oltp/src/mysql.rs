@@ -60,18 +60,24 @@ fn quoted(name: &str) -> String {
 }
 
 impl Mysql {
-    /// Connects to `database` of a server, and creates the database if `create` is set. Errors print `shown` as its
-    /// name.
-    fn connect(opts: Opts, database: &str, shown: &str, create: bool) -> Result<Self, OltpError> {
+    /// Connects to `database` of a server, and creates the database if `create` is set. Errors print `display_name` as
+    /// its name.
+    fn connect(
+        opts: Opts,
+        database: &str,
+        display_name: &str,
+        create: bool,
+    ) -> Result<Self, OltpError> {
         let opts = OptsBuilder::from_opts(opts)
             .db_name(None::<String>)
             .stmt_cache_size(PREPARED)
             .tcp_connect_timeout(Some(Duration::from_secs(10)));
         let mut client = Conn::new(opts).map_err(|error| OltpError::Unreachable {
-            database: shown.to_owned(),
+            database: display_name.to_owned(),
             reason: error.to_string(),
         })?;
-        let mut run = |sql: &str| client.query_drop(sql).map_err(|error| at_opening(shown, error));
+        let mut run =
+            |sql: &str| client.query_drop(sql).map_err(|error| at_opening(display_name, error));
         run(SETTINGS).or_else(|_| run(SETTINGS_OLDER))?;
         let database = quoted(database);
         if create {
@@ -247,9 +253,9 @@ impl Connection for Mysql {
 }
 
 /// Converts an error of the client library that occurs while a database is opened.
-fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
-    if matches!(&error, mysql::Error::MySqlError(told) if told.code == 1049) {
-        return OltpError::NotLoaded(shown.to_owned());
+fn at_opening(display_name: &str, error: mysql::Error) -> OltpError {
+    if matches!(&error, mysql::Error::MySqlError(answer) if answer.code == 1049) {
+        return OltpError::NotLoaded(display_name.to_owned());
     }
     from_mysql(error)
 }
@@ -257,11 +263,11 @@ fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
 /// Converts an error of the client library that occurs during a run, by the server's error number.
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn from_mysql(error: mysql::Error) -> OltpError {
-    let mysql::Error::MySqlError(told) = &error else {
+    let mysql::Error::MySqlError(answer) = &error else {
         return OltpError::Database(error.to_string());
     };
-    let text = told.message.clone();
-    match told.code {
+    let text = answer.message.clone();
+    match answer.code {
         // The row has changed, a lock timeout, a deadlock.
         1020 | 1205 | 1213 => OltpError::Conflict(text),
         1021 | 1114 => OltpError::Full(text),
@@ -284,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_change_returns_is_asked_for_by_the_same_rows() {
+    fn the_values_that_a_change_returns_are_selected_from_the_same_rows() {
         assert_eq!(
             parts(Statement::TakeOrderNumber.text()),
             [

@@ -57,12 +57,12 @@ impl TransactionLog<'_> {
 
     fn give(&mut self) {
         let mut uses = self.all.uses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for one in self.ended.drain(..) {
-            let entry = uses.entry(one.kind).or_default();
+        for note in self.ended.drain(..) {
+            let entry = uses.entry(note.kind).or_default();
             entry.count += 1;
-            entry.rolled_back += u64::from(one.rolled_back);
-            entry.retries += one.retries;
-            entry.latency.record_ns(one.latency.as_nanos() as u64);
+            entry.rolled_back += u64::from(note.rolled_back);
+            entry.retries += note.retries;
+            entry.latency.record_ns(note.latency.as_nanos() as u64);
         }
     }
 }

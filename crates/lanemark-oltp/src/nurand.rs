@@ -78,23 +78,23 @@ mod tests {
             let mut rng = Rng::new(StreamKey::from_seed(5));
             let draws = 1_000_000.0;
             let law = expected(a, c, x, y);
-            let mut seen = vec![0.0; law.len()];
+            let mut counts = vec![0.0; law.len()];
             for _ in 0..1_000_000 {
-                seen[nurand(&mut rng, a, c, x, y) as usize] += 1.0;
+                counts[nurand(&mut rng, a, c, x, y) as usize] += 1.0;
             }
             let cells = law.iter().filter(|&&share| share > 0.0).count() as f64;
             let chi: f64 = law
                 .iter()
-                .zip(&seen)
+                .zip(&counts)
                 .filter(|(share, _)| **share > 0.0)
-                .map(|(share, seen)| (seen - share * draws).powi(2) / (share * draws))
+                .map(|(share, counts)| (counts - share * draws).powi(2) / (share * draws))
                 .sum();
             // Chi squared has a mean of the number of cells minus one, and its standard deviation is the square root of
             // twice the mean.
             let bound = cells - 1.0 + 4.0 * (2.0 * (cells - 1.0)).sqrt();
             assert!(chi < bound, "NURand({a}): chi squared {chi} of {cells} cells");
             let outside =
-                law.iter().zip(&seen).filter(|(share, seen)| **share == 0.0 && **seen > 0.0);
+                law.iter().zip(&counts).filter(|(share, counts)| **share == 0.0 && **counts > 0.0);
             assert_eq!(outside.count(), 0);
         }
     }

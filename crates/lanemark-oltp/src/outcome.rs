@@ -51,18 +51,18 @@ impl RepeatCounts {
         let of = |count: fn(&KindUse) -> u64| {
             self.kinds.values().map(count).fold(0, u64::saturating_add)
         };
-        let count = of(|one| one.count);
+        let count = of(|kind| kind.count);
         let entered = self
             .kinds
             .get(&TransactionKind::NewOrder)
             .map_or(0, |orders| orders.count.saturating_sub(orders.rolled_back));
         let each = |sum: u64| (count > 0).then(|| sum as f64 / count as f64);
-        let told = |counter| self.counters.get(counter).and_then(each);
+        let counter_mean = |counter| self.counters.get(counter).and_then(each);
         let log_writes = self.counters.get(Counter::WalWrites);
         let device = self.device.as_ref();
         let changing = changing(&self.kinds);
         let mut response = LatencyHistogram::new();
-        self.kinds.values().for_each(|one| response.merge(&one.latency));
+        self.kinds.values().for_each(|kind| response.merge(&kind.latency));
         let transactions = TransactionsUse {
             count,
             per_minute: minute(count),
@@ -75,12 +75,12 @@ impl RepeatCounts {
             page_writes: device
                 .zip(log_writes)
                 .and_then(|(device, log)| each(device.writes.saturating_sub(log))),
-            log_writes: told(Counter::WalWrites),
+            log_writes: counter_mean(Counter::WalWrites),
             commits_per_log_write: log_writes
                 .filter(|&writes| writes > 0)
                 .map(|writes| changing as f64 / writes as f64),
-            log_bytes: told(Counter::WalBytes),
-            log_flushes: told(Counter::WalFlushes),
+            log_bytes: counter_mean(Counter::WalBytes),
+            log_flushes: counter_mean(Counter::WalFlushes),
             response,
             kinds: self.kinds,
             waits: self.waits,
@@ -249,7 +249,8 @@ fn test_warnings(test: &TestResult, complete: bool, cores: Option<u32>) -> Vec<W
     if complete && test.samples.len() < REPEATS_FEW {
         warnings.push(Warning::FewRepeats { repeats: test.samples.len() as u32 });
     }
-    let shares = test.samples.iter().filter_map(|one| one.transactions.as_ref()?.processor_others);
+    let shares =
+        test.samples.iter().filter_map(|sample| sample.transactions.as_ref()?.processor_others);
     let most = shares.reduce(f64::max).filter(|&share| share > OTHERS);
     if let Some((share, cores)) = most.zip(cores) {
         let used = share * f64::from(cores);

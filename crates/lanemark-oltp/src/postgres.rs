@@ -49,7 +49,7 @@ pub(crate) struct Postgres {
     batched: bool,
     /// Number of statements of the five transactions, and of the messages that carried them.
     statements: u64,
-    ways: u64,
+    messages: u64,
 }
 
 /// Returns the server, account and database of a name.
@@ -58,15 +58,15 @@ fn parse(name: &str) -> Result<Config, OltpError> {
 }
 
 impl Postgres {
-    /// Connects to `name`. Errors print `shown` as its name.
-    pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
-        Self::open(parse(name)?, shown)
+    /// Connects to `name`. Errors print `display_name` as its name.
+    pub(crate) fn connect(name: &str, display_name: &str) -> Result<Self, OltpError> {
+        Self::open(parse(name)?, display_name)
     }
 
-    fn open(mut config: Config, shown: &str) -> Result<Self, OltpError> {
+    fn open(mut config: Config, display_name: &str) -> Result<Self, OltpError> {
         config.application_name("lanemark").connect_timeout(std::time::Duration::from_secs(10));
         let mut client = config.connect(NoTls).map_err(|error| {
-            let (database, reason) = (shown.to_owned(), reason(&error));
+            let (database, reason) = (display_name.to_owned(), reason(&error));
             match error.code().map(|code| code.code()) {
                 Some("42501") => OltpError::Rights { database, reason },
                 _ => OltpError::Unreachable { database, reason },
@@ -76,7 +76,7 @@ impl Postgres {
         client.batch_execute(path).map_err(from_postgres)?;
         let prepared = vec![None; Statement::ALL.len()];
         let (procedures, open, batched) = (None, false, false);
-        Ok(Self { client, prepared, procedures, open, batched, statements: 0, ways: 0 })
+        Ok(Self { client, prepared, procedures, open, batched, statements: 0, messages: 0 })
     }
 
     /// Makes all five transactions call procedures of the server, and creates the procedures if they do not exist.
@@ -88,7 +88,7 @@ impl Postgres {
     /// Returns the procedures if they are in use, and counts one statement and one message.
     fn procedures(&mut self) -> Option<(&Procedures, &mut Client)> {
         let procedures = self.procedures.as_ref()?;
-        (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
+        (self.statements, self.messages) = (self.statements + 1, self.messages + 1);
         Some((procedures, &mut self.client))
     }
 
@@ -242,7 +242,7 @@ impl Connection for Postgres {
     }
 
     fn own_counters(&mut self) -> Result<Counters, OltpError> {
-        let counted = [(Counter::Statements, self.statements), (Counter::Messages, self.ways)];
+        let counted = [(Counter::Statements, self.statements), (Counter::Messages, self.messages)];
         Ok(counted.into_iter().collect())
     }
 

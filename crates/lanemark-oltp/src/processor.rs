@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_busy_and_not_ours_is_others() {
+    fn busy_time_that_is_not_ours_belongs_to_others() {
         let earlier = parse("cpu  0 0 0 0 0 0 0 0 0 0\n").unwrap();
         let later = parse("cpu  100 0 20 200 60 0 0 20 0 0\n").unwrap();
         assert_eq!(others(later, earlier, 1.0), Some(0.1));

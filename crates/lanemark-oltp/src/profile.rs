@@ -72,8 +72,12 @@ mod tests {
             let all: u64 = profile.cards().iter().sum();
             for (count, cards) in counts.into_iter().zip(profile.cards()) {
                 let wanted = 100.0 * cards as f64 / all as f64;
-                let seen = f64::from(count) / 10_000.0;
-                assert!((seen - wanted).abs() < 0.1, "{}: {seen} for {wanted}", profile.name());
+                let percent = f64::from(count) / 10_000.0;
+                assert!(
+                    (percent - wanted).abs() < 0.1,
+                    "{}: {percent} for {wanted}",
+                    profile.name()
+                );
             }
         }
     }

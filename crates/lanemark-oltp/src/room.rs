@@ -56,7 +56,7 @@ impl DataFolder {
     /// Adds the full file system to an error that it caused; returns other errors unchanged.
     pub(crate) fn explain(&self, error: OltpError) -> OltpError {
         let left = self.path.as_deref().and_then(left);
-        let told = match (&error, &left) {
+        let explained = match (&error, &left) {
             (OltpError::Full(reason), _) => reason,
             (OltpError::Database(reason) | OltpError::Unreachable { reason, .. }, Some(left))
                 if left.free < LEAST =>
@@ -65,7 +65,7 @@ impl DataFolder {
             }
             _ => return error,
         };
-        let mut text = format!("{}: {told}", self.name);
+        let mut text = format!("{}: {explained}", self.name);
         if let Some(FreeSpace { below, free, size }) = left {
             let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
             let below = below.display();
@@ -85,7 +85,7 @@ struct FreeSpace {
 /// Returns the free space of the file system of `path`, or of its first existing parent.
 fn left(path: &Path) -> Option<FreeSpace> {
     let here = Some(Path::new("."));
-    let below = path.ancestors().chain(here).find(|one| one.exists())?;
+    let below = path.ancestors().chain(here).find(|ancestor| ancestor.exists())?;
     // A file system without a size (such as some file systems in memory or on networks) does not report free space.
     let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
@@ -97,14 +97,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_come_of_it_is_told_as_full() {
+    fn only_errors_of_a_full_file_system_are_reported_as_full() {
         let folder = tempfile::tempdir().unwrap();
         let room = DataFolder::of(&Database::sqlite(folder.path().join("absent.db")));
-        let told = room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
+        let message =
+            room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
         for part in
             ["absent.db: database or disk is full", "MiB are free below", "no space is left"]
         {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(message.contains(part), "{part}: {message}");
         }
         let other = room.explain(OltpError::Damaged("x".to_owned()));
         assert!(matches!(other, OltpError::Damaged(_)), "{other}");

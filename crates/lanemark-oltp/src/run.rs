@@ -51,10 +51,10 @@ struct Work {
 impl Work {
     fn merge(&mut self, other: &Self) {
         self.counters.add(&other.counters);
-        if let Some(own) = other.sessions {
+        if let Some(sessions) = other.sessions {
             let all = self.sessions.get_or_insert_default();
-            all.running_s += own.running_s;
-            all.ready_s += own.ready_s;
+            all.running_s += sessions.running_s;
+            all.ready_s += sessions.ready_s;
         }
     }
 }
@@ -148,7 +148,7 @@ pub fn run_shown(
         stopped_at: OnceLock::new(),
     };
     let (mut all, uses) = (Work::default(), AllNotes::default());
-    let seen = std::thread::scope(|scope| {
+    let observations = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(users.len());
         for (user, tally) in users.iter_mut().zip(&shared.tallies) {
             let (shared, uses) = (&shared, &uses);
@@ -166,18 +166,18 @@ pub fn run_shown(
                 }),
             }
         }
-        let seen = onlooker.look_on(&shared, show);
-        if seen.is_err() {
+        let observations = onlooker.look_on(&shared, show);
+        if observations.is_err() {
             // The users' own errors describe the cause better, and they occur without this error or not at all.
             shared.failed.store(true, Ordering::Relaxed);
         }
         for thread in started {
             match thread.join() {
-                Ok(own) => all.merge(&own),
+                Ok(notes) => all.merge(&notes),
                 Err(_) => shared.fail(OltpError::Database("a user's thread has died".to_owned())),
             }
         }
-        seen
+        observations
     });
     let failure = shared.failure.lock().ok().and_then(|mut first| first.take());
     if let Some(error) = failure {
@@ -187,36 +187,44 @@ pub fn run_shown(
     if counted < KEPT_FROM.min(options.duration) {
         return Err(OltpError::Stopped);
     }
-    let mut seen = seen?;
-    onlooker.finish(&shared, &mut seen)?;
+    let mut observations = observations?;
+    onlooker.finish(&shared, &mut observations)?;
     let complete = counted == options.duration;
-    Ok(Sample { complete, ..outcome(counted, uses, &all, seen) })
+    Ok(Sample { complete, ..outcome(counted, uses, &all, observations) })
 }
 
 /// Returns the sample that consists of the users' work and the observations.
-fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: RepeatObservations) -> Sample {
+fn outcome(
+    counted: Duration,
+    uses: AllNotes,
+    work: &Work,
+    observations: RepeatObservations,
+) -> Sample {
     let seconds = counted.as_secs_f64();
     let kinds = uses.into_uses();
-    let time =
-        ServerTime { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
-    let retries: u64 = kinds.values().map(|one| one.retries).sum();
+    let time = ServerTime {
+        server_s: observations.server_s,
+        driver_s: observations.driver_s,
+        sessions: work.sessions,
+    };
+    let retries: u64 = kinds.values().map(|kind| kind.retries).sum();
     // The database counts every attempt; the users count a transaction once.
-    let beside = seen.reports + retries;
-    let counted = seen.counters.transactions();
-    let mut counters = seen.counters;
+    let beside = observations.reports + retries;
+    let counted = observations.counters.transactions();
+    let mut counters = observations.counters;
     counters.add(&work.counters);
     RepeatCounts {
         seconds,
         kinds,
-        device: seen.device,
-        processor_busy: seen.processor_busy,
-        processor_others: seen.processor_others,
+        device: observations.device,
+        processor_busy: observations.processor_busy,
+        processor_others: observations.processor_others,
         processor_time: (time != ServerTime::default()).then_some(time),
         counters,
-        waits: seen.waits,
+        waits: observations.waits,
         counted_per_minute: counted
             .map(|counted| counted.saturating_sub(beside) as f64 * 60.0 / seconds.max(1e-9)),
-        looked_on: seen.reports,
+        looked_on: observations.reports,
     }
     .sample()
 }

@@ -77,9 +77,9 @@ mod tests {
     #[test]
     fn texts_have_every_length_and_no_other() {
         let mut rng = Rng::new(StreamKey::from_seed(2));
-        let mut seen = [false; 18];
-        (0..1_000).for_each(|_| seen[letters(&mut rng, 14, 17).len()] = true);
-        assert_eq!(seen.iter().position(|&one| one), Some(14));
-        assert!(seen[14..=17].iter().all(|&one| one));
+        let mut lengths = [false; 18];
+        (0..1_000).for_each(|_| lengths[letters(&mut rng, 14, 17).len()] = true);
+        assert_eq!(lengths.iter().position(|&drawn| drawn), Some(14));
+        assert!(lengths[14..=17].iter().all(|&drawn| drawn));
     }
 }

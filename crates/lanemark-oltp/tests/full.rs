@@ -51,11 +51,11 @@ fn load_into(
 }
 
 /// Panics unless `error` names the full file system and a remedy.
-fn assert_told(error: &OltpError, path: &Path) {
+fn assert_full_reported(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
-    let told = error.to_string();
+    let message = error.to_string();
     for part in ["no space is left", "MiB are free below", path.to_str().unwrap()] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let hint = error.hint().unwrap();
     assert_eq!(hint, "free some space, then load again: existing data is kept");
@@ -91,13 +91,13 @@ fn assert_refused(database: &Database, warehouses: i64) {
 }
 
 #[test]
-fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
+fn sqlite_names_the_full_file_system_and_continues_when_there_is_room() {
     let Some(small) = Small::new(24) else { return };
     let database = Database::sqlite(small.path().join("oltp.db"));
     assert_refused(&database, 5_000);
     assert!(!small.path().join("oltp.db").exists());
     let error = load_into(&database, 12, &filling(small.path())).unwrap_err();
-    assert_told(&error, small.path());
+    assert_full_reported(&error, small.path());
     std::fs::remove_file(small.path().join("filler")).unwrap();
     let report = load_into(&database, 12, &|_, _| ()).unwrap();
     assert!((1..12).contains(&report.kept), "{} were kept", report.kept);
@@ -105,7 +105,7 @@ fn sqlite_says_what_is_full_and_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn a_warehouse_takes_what_room_is_estimated_for() {
+fn a_warehouse_takes_its_estimated_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
@@ -117,7 +117,7 @@ fn a_warehouse_takes_what_room_is_estimated_for() {
 }
 
 #[test]
-fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
+fn postgres_names_the_full_file_system_and_continues_when_there_is_room() {
     use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
     if programs().is_none() {
         lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
@@ -128,7 +128,7 @@ fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
     let server = ManagedServer::start(&folder, &ServerOptions::default()).unwrap();
     assert_refused(&server.database(), 5_000);
     let error = load_into(&server.database(), 60, &filling(small.path())).unwrap_err();
-    assert_told(&error, small.path());
+    assert_full_reported(&error, small.path());
     drop(server);
     std::fs::remove_file(small.path().join("filler")).unwrap();
     let server = ManagedServer::start(&folder, &ServerOptions::default()).unwrap();

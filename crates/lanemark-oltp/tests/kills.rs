@@ -10,8 +10,8 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, Value};
 use lanemark_schema::rng::{Rng, StreamKey};
 
-mod asked;
-use asked::{STOP, assert_consistent, load_into};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 /// The database of the driver to be killed.
@@ -33,7 +33,7 @@ fn endless() -> RunOptions {
         ramp: Duration::ZERO,
         duration: Duration::from_secs(600),
         clock: Clock::Wall,
-        ..asked::running(4)
+        ..fixture::running(4)
     }
 }
 

@@ -55,8 +55,8 @@ fn a_server_goes_with_a_driver_that_is_killed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(driver.stdout.take().unwrap());
-    assert!(said.by_ref().lines().any(|line| line.unwrap().ends_with("ready")));
+    let mut stdout = BufReader::new(driver.stdout.take().unwrap());
+    assert!(stdout.by_ref().lines().any(|line| line.unwrap().ends_with("ready")));
     let noted = std::fs::read_to_string(own.join("data/postmaster.pid")).unwrap();
     let server = noted.lines().next().unwrap();
     assert!(lives(server));

@@ -14,9 +14,9 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::keep;
 use lanemark_oltp::{Database, OltpError, TransactionKind};
 
-mod asked;
 mod damage;
-use asked::{STOP, assert_consistent, load_into, running};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 
@@ -143,7 +143,7 @@ fn procedures(database: &Database) -> Result<(), OltpError> {
 }
 
 #[test]
-fn what_was_not_made_here_is_refused_unless_it_is_named() {
+fn a_foreign_database_is_refused_unless_it_is_named() {
     let Some(server) = Server::start() else { return };
     let database = server.database("oltp");
     assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
@@ -171,7 +171,7 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
 }
 
 #[test]
-fn what_a_table_lacks_or_cannot_hold_is_found() {
+fn missing_and_impossible_rows_of_a_table_are_found() {
     let Some(server) = Server::start() else { return };
     let database = server.database("oltp");
     load_into(&database, SCALE).unwrap();
@@ -179,7 +179,7 @@ fn what_a_table_lacks_or_cannot_hold_is_found() {
 }
 
 #[test]
-fn a_warehouse_takes_what_room_is_estimated_for() {
+fn a_warehouse_takes_its_estimated_room() {
     let Some(server) = Server::start() else { return };
     let database = server.database("oltp");
     let scale = Scale { warehouses: 4, divisor: 4, seed: 7 };

@@ -15,9 +15,9 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
 use lanemark_schema::result::{Counter, TransactionsUse, WaitClass};
 
-mod asked;
 mod damage;
-use asked::{STOP, assert_consistent, load_into, running};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 
@@ -41,20 +41,20 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
 }
 
 /// Panics if the server's counters differ from the executed work.
-fn assert_server_tells(repeat: &TransactionsUse, users: u64) {
-    let told = |counter| repeat.counters.get(counter).unwrap();
+fn assert_server_reports(repeat: &TransactionsUse, users: u64) {
+    let count_of = |counter| repeat.counters.get(counter).unwrap();
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
     let ours = repeat.count + retries + repeat.looked_on;
-    let theirs = told(Counter::Commits) + told(Counter::Rollbacks);
+    let theirs = count_of(Counter::Commits) + count_of(Counter::Rollbacks);
     // At each end a user can be in the middle of a transaction, and autovacuum may be active.
     let apart = theirs.abs_diff(ours);
     assert!(apart <= 2 * users + ours / 100, "{theirs} by the server, {ours} by us");
     assert_eq!(repeat.looked_on, users);
-    assert!(told(Counter::BufferHits) > ours && told(Counter::WalRecords) > ours);
-    assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
+    assert!(count_of(Counter::BufferHits) > ours && count_of(Counter::WalRecords) > ours);
+    assert!(count_of(Counter::WalBytes) > 0 && count_of(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
     // Batched: two or three messages for each transaction, compared with more than twenty for individual statements.
-    let each = |counter| told(counter) as f64 / (repeat.count + retries) as f64;
+    let each = |counter| count_of(counter) as f64 / (repeat.count + retries) as f64;
     let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
@@ -122,7 +122,7 @@ fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite()
 }
 
 #[test]
-fn a_procedure_returns_what_the_statements_return() {
+fn a_procedure_returns_the_values_of_the_statements() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();
@@ -199,7 +199,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     let sample = run(&database, SCALE, &running(8), 0, &STOP).unwrap();
     let repeat = sample.transactions.unwrap();
     assert!(repeat.per_minute > 0.0 && repeat.counted_per_minute.is_some());
-    assert_server_tells(&repeat, 8);
+    assert_server_reports(&repeat, 8);
     assert_consistent(&database);
     let users = {
         let database = database.clone();
@@ -220,7 +220,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
 }
 
 #[test]
-fn what_was_kept_comes_back_and_replaces_nothing_else() {
+fn kept_contents_are_restored_and_replace_nothing_else() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();
@@ -284,7 +284,7 @@ fn without_rights_or_with_a_foreign_schema_nothing_is_touched() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told() {
+fn a_missing_server_is_an_error() {
     let database: Database = "postgres://me:secret@127.0.0.1:1/x".parse().unwrap();
     let error = load_into(&database, SCALE).unwrap_err();
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
@@ -292,7 +292,7 @@ fn a_server_that_is_not_there_is_told() {
 }
 
 #[test]
-fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
+fn fetched_programs_serve_with_direct_io_and_older_ones_name_their_gaps() {
     let folder = folder();
     let cache = folder.path().join("cache");
     let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
@@ -347,13 +347,16 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
 /// The installed programs, if they predate direct I/O.
 fn programs_of_another_version() -> Option<std::path::PathBuf> {
     let installed = programs()?;
-    let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();
-    let told = String::from_utf8_lossy(&told.ok()?.stdout).into_owned();
-    ["13.", "14.", "15."].iter().any(|old| told.contains(&format!(" {old}"))).then_some(installed)
+    let version = std::process::Command::new(installed.join("postgres")).arg("--version").output();
+    let version = String::from_utf8_lossy(&version.ok()?.stdout).into_owned();
+    ["13.", "14.", "15."]
+        .iter()
+        .any(|old| version.contains(&format!(" {old}")))
+        .then_some(installed)
 }
 
 #[test]
-fn what_a_table_lacks_or_cannot_hold_is_found() {
+fn missing_and_impossible_rows_of_a_table_are_found() {
     let Some((_folder, server)) = server() else { return };
     let database = server.database();
     load_into(&database, SCALE).unwrap();

@@ -14,9 +14,9 @@ use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
 use lanemark_schema::result::Counter;
 
-mod asked;
 mod damage;
-use asked::{STOP, assert_consistent, load_into};
+mod fixture;
+use fixture::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
 
@@ -35,7 +35,7 @@ fn running(users: u32) -> RunOptions {
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
         clock: Clock::Wall,
-        ..asked::running(users)
+        ..fixture::running(users)
     }
 }
 
@@ -78,7 +78,7 @@ fn every_transaction_leaves_it_consistent() {
 }
 
 #[test]
-fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
+fn a_run_counts_its_work_and_concurrent_users_stay_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let mut looks = Vec::new();
@@ -99,11 +99,11 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     let last = looks.last().unwrap().transactions;
     assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
     // The cache and the log of the users' connections.
-    let told = |counter| repeat.counters.get(counter);
-    assert!(told(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
-    let pages = told(Counter::WalFullPages).unwrap();
-    assert!(pages > 0 && told(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
-    assert_eq!((told(Counter::WalFlushes), repeat.counted_per_minute), (None, None));
+    let count_of = |counter| repeat.counters.get(counter);
+    assert!(count_of(Counter::BufferHits).unwrap() > all, "{:?}", repeat.counters);
+    let pages = count_of(Counter::WalFullPages).unwrap();
+    assert!(pages > 0 && count_of(Counter::WalBytes) == Some(pages * (4_096 + 24)), "{pages}");
+    assert_eq!((count_of(Counter::WalFlushes), repeat.counted_per_minute), (None, None));
     assert_eq!(repeat.waits, None);
     let processor = repeat.processor_time.as_ref().unwrap();
     assert_eq!(processor.server_s, None);
@@ -114,7 +114,7 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
 }
 
 #[test]
-fn what_was_not_made_here_is_refused_unless_it_is_named() {
+fn a_foreign_database_is_refused_unless_it_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
@@ -178,7 +178,7 @@ fn of_two_loads_at_once_one_says_that_the_other_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_run_says_why() {
+fn an_impossible_run_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
     let absent = Database::sqlite(folder.path().join("absent.db"));
     assert!(matches!(absent.loaded(), Err(OltpError::NotLoaded(_))));
@@ -200,7 +200,7 @@ fn what_cannot_be_run_says_why() {
 }
 
 #[test]
-fn what_was_kept_comes_back_and_replaces_nothing_else() {
+fn kept_contents_are_restored_and_replace_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let held = || contents(database.connect().unwrap().as_mut()).unwrap();
@@ -254,7 +254,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
 }
 
 #[test]
-fn every_condition_is_broken_by_what_it_forbids() {
+fn every_condition_is_broken_by_the_damage_that_it_forbids() {
     let folder = tempfile::tempdir().unwrap();
     let sound = loaded(folder.path(), SCALE);
     let notes = sound.loaded().unwrap();
@@ -285,7 +285,7 @@ fn every_condition_is_broken_by_what_it_forbids() {
 }
 
 #[test]
-fn what_a_table_lacks_or_cannot_hold_is_found() {
+fn missing_and_impossible_rows_of_a_table_are_found() {
     let folder = tempfile::tempdir().unwrap();
     damage::assert_found(&loaded(folder.path(), SCALE));
     // A column in SQLite accepts values of any type.
@@ -325,8 +325,8 @@ fn users_that_pause_do_no_more_than_their_pauses_let_them() {
     // 900 ms, plus the transactions in progress at their beginning.
     let count = sample.transactions.unwrap().count;
     assert!((2..=2 * 19).contains(&count), "{count}");
-    let asked = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);
-    let text = serde_json::to_string(&asked).unwrap();
+    let workload = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);
+    let text = serde_json::to_string(&workload).unwrap();
     assert!(text.contains("\"pause_ns\":50000000"), "{text}");
 }
 

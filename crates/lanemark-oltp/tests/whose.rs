@@ -24,12 +24,12 @@ type Files = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
 
 fn files(folder: &Path) -> Files {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let seen = |path: PathBuf| {
+    let content = |path: PathBuf| {
         let changed = path.metadata().unwrap().modified().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         (path, (bytes, changed))
     };
-    entries.map(seen).collect()
+    entries.map(content).collect()
 }
 
 /// Panics unless every operation on a foreign file is refused and leaves its folder unchanged.
@@ -78,10 +78,10 @@ impl Other {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(process.stdout.take().unwrap());
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
         let mut ready = |line: std::io::Result<String>| line.unwrap().ends_with("ready");
-        assert!(said.by_ref().lines().any(&mut ready));
-        Self { process, _said: said }
+        assert!(stdout.by_ref().lines().any(&mut ready));
+        Self { process, _said: stdout }
     }
 }
 
@@ -175,7 +175,7 @@ fn a_foreign_file_in_the_midst_of_a_change_is_not_rolled_back() {
 }
 
 #[test]
-fn what_begins_as_a_database_and_is_none_is_somebodys() {
+fn a_file_that_only_begins_as_a_database_is_foreign() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("foreign.db");
     std::fs::write(&path, b"SQLite format 3\0").unwrap();
@@ -211,7 +211,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_not_replaced_even_where_it_is_named() {
+fn a_special_file_is_not_replaced_even_if_it_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pipe.db");
     let made = Command::new("mkfifo").arg(&path).status().unwrap();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use lanemark_schema::units::BytesPerSecond;
 
-use super::{Plan, PlanError, told, within};
+use super::{Plan, PlanError, number_text, within};
 
 /// Uncompressed video.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,13 +62,13 @@ impl Video {
             plan.step("pixels", format!("{} x {}", self.width, self.height), width * height, "");
         let frame = plan.step(
             "a frame",
-            format!("{pixels} x {} x {} bit / 8", told(self.samples), self.bits),
+            format!("{pixels} x {} x {} bit / 8", number_text(self.samples), self.bits),
             pixels * self.samples * f64::from(self.bits) / 8.0 / 1e6,
             "MB",
         );
         let rate = plan.step(
             "a second",
-            format!("{frame:.3} MB x {}", told(self.rate)),
+            format!("{frame:.3} MB x {}", number_text(self.rate)),
             frame * self.rate,
             "MB/s",
         );
@@ -77,7 +77,7 @@ impl Video {
         // A small stream's rate is not rounded to zero.
         plan.answer = match rate >= 10.0 {
             true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
-            false => format!("{} MB/s, {} TB an hour.", told(rate), told(hour)),
+            false => format!("{} MB/s, {} TB an hour.", number_text(rate), number_text(hour)),
         };
         plan.leave_out(&[
             "sound, and the overhead of a file format",
@@ -146,8 +146,8 @@ mod tests {
             assert!(!plan.answer.starts_with("0 MB/s"), "{}", plan.answer);
             let finite = |value: f64| value.is_finite() && value > 0.0;
             assert!(plan.steps.iter().all(|step| finite(step.value)));
-            let one = ("slow".to_owned(), BytesPerSecond(1));
-            assert!(stream.carriers([one]).iter().all(|one| finite(one.streams)));
+            let carrier = ("slow".to_owned(), BytesPerSecond(1));
+            assert!(stream.carriers([carrier]).iter().all(|carrier| finite(carrier.streams)));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Race to idle: the effect on battery life of a drive that completes the same work sooner, or with less power.
 
-use super::{Plan, PlanError, not_negative, positive, told};
+use super::{Plan, PlanError, not_negative, number_text, positive};
 
 /// A computer on battery with one drive, and a replacement drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,19 +33,19 @@ impl Battery {
         let mut plan = Plan::new("How much longer does a battery last with another drive?");
         let energy = plan.step(
             "energy of the battery",
-            format!("{} W x {} h", told(system), told(hours)),
+            format!("{} W x {} h", number_text(system), number_text(hours)),
             system * hours,
             "Wh",
         );
         let rest = plan.step(
             "all but the drive",
-            format!("{} - {} W", told(system), told(drive)),
+            format!("{} - {} W", number_text(system), number_text(drive)),
             system - drive,
             "W",
         );
         let with = plan.step(
             "with the other drive",
-            format!("{rest:.3} + {} W", told(other)),
+            format!("{rest:.3} + {} W", number_text(other)),
             rest + other,
             "W",
         );
@@ -53,7 +53,7 @@ impl Battery {
             plan.step("it then lasts", format!("{energy:.2} Wh / {with:.3} W"), energy / with, "h");
         let gain = plan.step(
             "longer by",
-            format!("({lasts:.3} - {} h) x 60", told(hours)),
+            format!("({lasts:.3} - {} h) x 60", number_text(hours)),
             (lasts - hours) * 60.0,
             "min",
         );

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, PlanError, not_negative, positive, told, within};
+use super::{Plan, PlanError, not_negative, number_text, positive, within};
 
 /// A server with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,7 +136,7 @@ impl Fleet {
         let ratio = other.rate / present.rate;
         plan.step(
             "ratio of the rates",
-            format!("{} / {}", told(other.rate), told(present.rate)),
+            format!("{} / {}", number_text(other.rate), number_text(present.rate)),
             ratio,
             "",
         );
@@ -185,9 +185,9 @@ impl Fleet {
             &format!("servers with {}", node.name),
             format!(
                 "{} / ({} x {}%) rounded up, + {} spare",
-                told(self.demand),
-                told(node.rate),
-                told((1.0 - self.spare_share) * 100.0),
+                number_text(self.demand),
+                number_text(node.rate),
+                number_text((1.0 - self.spare_share) * 100.0),
                 self.spare_nodes
             ),
             needed + f64::from(self.spare_nodes),
@@ -206,9 +206,9 @@ impl Fleet {
             &format!("energy with {}", node.name),
             format!(
                 "{nodes} x {} W x {} a x 8766 h x {}",
-                told(node.watts),
-                told(years),
-                told(overhead)
+                number_text(node.watts),
+                number_text(years),
+                number_text(overhead)
             ),
             nodes * node.watts / 1e3 * years * 8766.0 * overhead,
             "kWh",
@@ -218,10 +218,10 @@ impl Fleet {
             &format!("cost with {}", node.name),
             format!(
                 "{nodes} x ({} + {} + {drives} x {}) + {energy:.0} x {}",
-                told(server_price),
-                told(licence_price),
-                told(node.drive_price),
-                told(energy_price)
+                number_text(server_price),
+                number_text(licence_price),
+                number_text(node.drive_price),
+                number_text(energy_price)
             ),
             fixed + nodes * f64::from(drives) * node.drive_price,
             "",

@@ -155,7 +155,7 @@ fn formulas_are_read_as_people_read_them() {
 }
 
 #[test]
-fn steps_of_plans_are_worth_what_their_formulas_say() {
+fn steps_of_plans_have_the_values_of_their_formulas() {
     for seed in 0..200 {
         let rng = &mut Rng::new(StreamKey::from_seed(seed));
         let system_watts = between(rng, 500, 6000);

@@ -77,7 +77,7 @@ impl Plan {
     }
 
     fn leave_out(&mut self, what: &[&str]) {
-        self.left_out.extend(what.iter().map(|&one| one.to_owned()));
+        self.left_out.extend(what.iter().map(|&item| item.to_owned()));
     }
 }
 
@@ -122,7 +122,7 @@ fn within(
 }
 
 /// Formats a number in a formula: whole numbers unchanged, others with six digits, the precision of an input.
-fn told(value: f64) -> String {
+fn number_text(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value:.0}");
     }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn numbers_in_formulas_have_the_digits_of_an_input() {
-        for (value, shown) in [
+        for (value, wanted) in [
             (0.1 + 0.2, "0.3"),
             (5.199_999_999_999_999, "5.2"),
             (1.37e6, "1370000"),
@@ -150,7 +150,7 @@ mod tests {
             (-2.5, "-2.5"),
             (0.0, "0"),
         ] {
-            assert_eq!(told(value), shown);
+            assert_eq!(number_text(value), wanted);
         }
     }
 }

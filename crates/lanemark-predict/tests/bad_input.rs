@@ -2,7 +2,7 @@
 
 mod laboratory;
 
-use laboratory::{Place, library, run, short_workload, system};
+use laboratory::{PlatformPort, library, run, short_workload, system};
 use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
 use lanemark_schema::result::{
@@ -10,7 +10,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration};
 
-fn place() -> Place {
+fn port() -> PlatformPort {
     ("workstation-x570".to_owned(), "m2".to_owned())
 }
 
@@ -23,15 +23,15 @@ fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
     for test in &mut workload.tests {
         test.ramp = Duration::from_microseconds(5000);
     }
-    run(&system(&library, drive, &place(), &[]).unwrap(), &workload, 3)
+    run(&system(&library, drive, &port(), &[]).unwrap(), &workload, 3)
 }
 
 fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::Fit, PredictError> {
-    laboratory::outcome(&library(), runs, &place(), like, &[], 200)
+    laboratory::outcome(&library(), runs, &port(), like, &[], 200)
 }
 
 /// Returns the error, and the hint.
-fn told(runs: &[RunResult], like: Option<&str>) -> (String, String) {
+fn refusal(runs: &[RunResult], like: Option<&str>) -> (String, String) {
     let error = outcome(runs, like).unwrap_err();
     (error.to_string(), error.hint().unwrap_or_default())
 }
@@ -39,19 +39,20 @@ fn told(runs: &[RunResult], like: Option<&str>) -> (String, String) {
 #[test]
 fn missing_tests_are_named_with_the_workload_that_has_them() {
     let run = measured("generic-nvme", |name| name.starts_with("SEQ"));
-    let (message, hint) = told(&[run], None);
+    let (message, hint) = refusal(&[run], None);
     assert_eq!(message, "the results lack small random requests (RND4K Q1T1 to Q32T1 read)");
     assert!(hint.contains("--workload fit"), "{hint}");
-    let (message, hint) = told(&[], None);
+    let (message, hint) = refusal(&[], None);
     assert_eq!(message, "no result was given");
     assert!(hint.contains("--workload fit"), "{hint}");
 }
 
 #[test]
-fn a_grid_of_small_requests_is_enough_and_what_it_leaves_open_names_its_test() {
+fn a_grid_of_small_requests_is_enough_and_undetermined_values_name_their_test() {
     let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
     let drive = outcome(&[run], None).unwrap().drive;
-    let of = |name: &str| drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+    let of =
+        |name: &str| drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
     let Determination::Open { needs, .. } = &of("drive.data_path.read").standing else {
         panic!("{:?}", of("drive.data_path.read"))
     };
@@ -69,10 +70,10 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
         workload.repeats = 1;
         workload.tests.retain(|test| wanted(&test.name));
         let purged = [("drive.state.condition".to_owned(), "purged".to_owned())];
-        run(&system(&library, drive, &place(), &purged).unwrap(), &workload, 3)
+        run(&system(&library, drive, &port(), &purged).unwrap(), &workload, 3)
     };
     let reads = |name: &str| name.ends_with("read");
-    let (message, hint) = told(&[unwritten("generic-nvme", &reads)], None);
+    let (message, hint) = refusal(&[unwritten("generic-nvme", &reads)], None);
     assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
     assert!(message.contains("but flash takes at least 28 µs"), "{message}");
     assert!(hint.contains("write the whole span"), "{hint}");
@@ -94,7 +95,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
 fn several_drives_are_not_mixed() {
     let one = measured("generic-nvme", |name| name.contains("read"));
     let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
-    let (message, hint) = told(&[one, other], None);
+    let (message, hint) = refusal(&[one, other], None);
     let both = "1.json is a result of Generic NVMe SSD (template) in m2, and 2.json of Samsung";
     assert!(message.starts_with(both), "{message}");
     assert_eq!(hint, "fit each drive to its own results");
@@ -104,11 +105,11 @@ fn several_drives_are_not_mixed() {
 fn a_run_that_was_cut_short_is_refused() {
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.complete = false;
-    let (message, _) = told(std::slice::from_ref(&run), None);
+    let (message, _) = refusal(std::slice::from_ref(&run), None);
     assert!(message.starts_with("1.json: the run was cut short after 14 of 14"), "{message}");
     run.complete = true;
     run.tests[2].samples[0].complete = false;
-    assert!(told(&[run], None).0.contains("cut short"));
+    assert!(refusal(&[run], None).0.contains("cut short"));
 }
 
 #[test]
@@ -117,10 +118,10 @@ fn figures_of_nought_are_refused_with_their_test() {
     let mut samples = run.tests[4].samples.clone();
     samples[0].reads = Some(DirectionResult::new());
     run.tests[4] = TestResult::new(&run.workload, &run.tests[4].test, samples);
-    let (message, _) = told(std::slice::from_ref(&run), None);
+    let (message, _) = refusal(std::slice::from_ref(&run), None);
     assert_eq!(message, "1.json: test `RND4K Q16T1 read`: a throughput is 0");
     run.tests[4].samples.clear();
-    assert!(told(&[run], None).0.contains("count of repeats is 0"));
+    assert!(refusal(&[run], None).0.contains("count of repeats is 0"));
     // Bytes without a latency, or with an empty time, are not figures either.
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].elapsed = Duration::ZERO;
@@ -134,7 +135,7 @@ fn figures_of_nought_are_refused_with_their_test() {
 #[test]
 fn templates_that_cannot_be_are_named() {
     let run = measured("generic-nvme", |name| name.contains("read"));
-    let (message, hint) = told(std::slice::from_ref(&run), Some("samsung-980-pr-1tb"));
+    let (message, hint) = refusal(std::slice::from_ref(&run), Some("samsung-980-pr-1tb"));
     assert!(message.contains("unknown drive `samsung-980-pr-1tb`"), "{message}");
     assert!(hint.contains("samsung-980-pro-1tb"), "{hint}");
     assert!(outcome(&[run], Some("seagate-constellation-2-1tb")).is_err());
@@ -193,7 +194,7 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
 }
 
 #[test]
-fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
+fn the_written_file_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     let library = library();
     let run = measured("generic-nvme", |_| true);
     assert!(matches!(run.target, Target::Simulated(_)));
@@ -205,7 +206,7 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     assert!(text.starts_with(lanemark_predict::fit::FITTED_MARK), "{text}");
     assert!(text.contains("95%: "), "{text}");
     std::fs::write(&file, text).unwrap();
-    let system = system(&library, file.to_str().unwrap(), &place(), &[]).unwrap();
+    let system = system(&library, file.to_str().unwrap(), &port(), &[]).unwrap();
     assert_eq!(system.target.drive, "A fitted drive");
     for parameter in &fit.drive.parameters {
         let name = format!("{} = ", parameter.parameter);
@@ -221,7 +222,7 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
 fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let run = measured("generic-nvme", |name| name.ends_with("read"));
     let results = [("1.json".to_owned(), run)];
-    let (platform, port) = place();
+    let (platform, port) = port();
     let of = |threads: usize| {
         let job = Job {
             results: &results,

@@ -13,29 +13,32 @@ const WRITE_TIME: &str = "drive.front_end.write_time";
 /// Runs the workload `fit` on a SATA drive on which host writes are `percent` of all programmed data.
 fn measured(percent: &str) -> RunResult {
     let library = library();
-    let place = (PLACE.0.to_owned(), PLACE.1.to_owned());
+    let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
     let settings = [(SHARE.to_owned(), percent.to_owned())];
-    let truth = system(&library, "generic-sata", &place, &settings).unwrap();
+    let truth = system(&library, "generic-sata", &platform_port, &settings).unwrap();
     noisy(&run(&truth, &short_workload(&library, 200), 77), 0.03, 5)
 }
 
 fn fit(measured: &RunResult, requests: u64) -> Vec<FittedParameter> {
-    let place = (PLACE.0.to_owned(), PLACE.1.to_owned());
-    let fit = fitted(&library(), measured, &place, Some("generic-sata"), &[], requests);
-    for one in &fit.drive.parameters {
-        println!("{} {:?} {:?} {:?}", one.parameter, one.value, one.range_80, one.standing);
+    let platform_port = (PLACE.0.to_owned(), PLACE.1.to_owned());
+    let fit = fitted(&library(), measured, &platform_port, Some("generic-sata"), &[], requests);
+    for parameter in &fit.drive.parameters {
+        println!(
+            "{} {:?} {:?} {:?}",
+            parameter.parameter, parameter.value, parameter.range_80, parameter.standing
+        );
     }
     // The file is a valid library file, and contains the value when read again.
     let file = fit.file("fitted").unwrap();
     assert_eq!(
         file.contains("beside_collection"),
-        fit.drive.parameters.iter().any(|one| one.parameter == SHARE)
+        fit.drive.parameters.iter().any(|parameter| parameter.parameter == SHARE)
     );
     fit.drive.parameters
 }
 
 fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> Option<&'p FittedParameter> {
-    parameters.iter().find(|one| one.parameter == name)
+    parameters.iter().find(|parameter| parameter.parameter == name)
 }
 
 #[test]

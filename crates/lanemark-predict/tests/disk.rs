@@ -2,7 +2,9 @@
 
 mod laboratory;
 
-use laboratory::{Place, fitted, library, noisy, number, outcome, run, short_workload, system};
+use laboratory::{
+    PlatformPort, fitted, library, noisy, number, outcome, run, short_workload, system,
+};
 use lanemark_predict::PredictError;
 use lanemark_schema::result::{FittedParameter, RunResult};
 use lanemark_schema::units::Duration;
@@ -11,7 +13,7 @@ use lanemark_study::Library;
 
 const TEMPLATE: &str = "seagate-barracuda-1tb";
 
-fn place() -> Place {
+fn port() -> PlatformPort {
     ("workstation-z170".to_owned(), "sata".to_owned())
 }
 
@@ -43,7 +45,7 @@ fn measured(library: &Library) -> RunResult {
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .to_vec();
-    let truth = system(library, TEMPLATE, &place(), &settings).unwrap();
+    let truth = system(library, TEMPLATE, &port(), &settings).unwrap();
     noisy(&run(&truth, &workload(library), 77), 0.03, 5)
 }
 
@@ -56,9 +58,12 @@ fn value(parameters: &[FittedParameter], name: &str) -> f64 {
 #[test]
 fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let library = library();
-    let fit = fitted(&library, &measured(&library), &place(), Some(TEMPLATE), &[], 2000);
-    for one in &fit.drive.parameters {
-        println!("{} {:?} {:?} {:?}", one.parameter, one.value, one.range_80, one.standing);
+    let fit = fitted(&library, &measured(&library), &port(), Some(TEMPLATE), &[], 2000);
+    for parameter in &fit.drive.parameters {
+        println!(
+            "{} {:?} {:?} {:?}",
+            parameter.parameter, parameter.value, parameter.range_80, parameter.standing
+        );
     }
     let parameters = &fit.drive.parameters;
     for (name, truth, within) in [
@@ -77,7 +82,7 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fitted.toml");
     std::fs::write(&path, fit.file("fitted").unwrap()).unwrap();
-    let again = system(&library, path.to_str().unwrap(), &place(), &[]).expect("a drive's file");
+    let again = system(&library, path.to_str().unwrap(), &port(), &[]).expect("a drive's file");
     let short = |system| {
         let mut workload = workload(&library);
         workload.tests.retain(|test| test.name == "RND4K Q1T1 read");
@@ -90,18 +95,18 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
 }
 
 #[test]
-fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_other_way() {
+fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_reverse() {
     let library = library();
     let refused = |run: &RunResult, like: Option<&str>| {
         let runs = std::slice::from_ref(run);
-        let error = outcome(&library, runs, &place(), like, &[], 100).unwrap_err();
+        let error = outcome(&library, runs, &port(), like, &[], 100).unwrap_err();
         assert!(matches!(error, PredictError::OtherMedia { .. }), "{error}");
         (error.to_string(), error.hint().unwrap())
     };
     let (message, hint) = refused(&measured(&library), None);
     assert!(message.contains("as on a hard disk, but generic-sata is a solid-state"), "{message}");
     assert!(hint.contains("--like"), "{hint}");
-    let ssd = system(&library, "generic-sata", &place(), &[]).unwrap();
+    let ssd = system(&library, "generic-sata", &port(), &[]).unwrap();
     let ssd = run(&ssd, &short_workload(&library, 20), 1);
     let (message, _) = refused(&ssd, Some(TEMPLATE));
     assert!(message.contains("as on a solid-state drive"), "{message}");

@@ -9,17 +9,18 @@ use lanemark_schema::result::Determination;
 #[test]
 fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
     let library = library();
-    let place = ("intel-p67".to_owned(), "sata-3g".to_owned());
+    let platform_port = ("intel-p67".to_owned(), "sata-3g".to_owned());
     let settings = [
         ("drive.front_end.read_time".to_owned(), "7 us".to_owned()),
         ("drive.front_end.write_time".to_owned(), "7 us".to_owned()),
         ("drive.front_end.write_latency".to_owned(), "14 us".to_owned()),
     ];
-    let truth = system(&library, "generic-sata", &place, &settings).unwrap();
+    let truth = system(&library, "generic-sata", &platform_port, &settings).unwrap();
     let measured = noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5);
-    let fit = fitted(&library, &measured, &place, Some("generic-sata"), &[], 1000);
+    let fit = fitted(&library, &measured, &platform_port, Some("generic-sata"), &[], 1000);
     for name in ["drive.front_end.read_time", "drive.front_end.write_time"] {
-        let time = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+        let time =
+            fit.drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
         assert!(matches!(time.standing, Determination::Open { .. }), "{name}: {time:?}");
         let ratio = number(time.value.as_ref().unwrap()) / number(time.template.as_ref().unwrap());
         assert!((0.8..1.01).contains(&ratio), "{name}: {ratio} of the template's");

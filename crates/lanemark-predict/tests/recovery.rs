@@ -12,7 +12,7 @@ const WITHIN: f64 = 0.05;
 /// A drive, its port, its differences from the library, and the values that must be identified.
 struct Case {
     drive: &'static str,
-    place: (&'static str, &'static str),
+    platform_port: (&'static str, &'static str),
     settings: &'static [(&'static str, &'static str)],
     must: &'static [&'static str],
 }
@@ -20,7 +20,7 @@ struct Case {
 const CASES: [Case; 3] = [
     Case {
         drive: "generic-nvme",
-        place: ("workstation-x570", "m2"),
+        platform_port: ("workstation-x570", "m2"),
         settings: &[
             ("drive.front_end.read_time", "2.7 us"),
             ("drive.front_end.write_time", "3.1 us"),
@@ -33,7 +33,7 @@ const CASES: [Case; 3] = [
     },
     Case {
         drive: "kingston-dc600m-960gb",
-        place: ("workstation-z170", "sata"),
+        platform_port: ("workstation-z170", "sata"),
         settings: &[
             ("drive.front_end.read_time", "14 us"),
             ("drive.front_end.write_time", "18 us"),
@@ -44,7 +44,7 @@ const CASES: [Case; 3] = [
     },
     Case {
         drive: "generic-sas",
-        place: ("dell-r730xd", "sas"),
+        platform_port: ("dell-r730xd", "sas"),
         settings: &[
             ("drive.front_end.read_time", "7 us"),
             ("drive.front_end.write_time", "9 us"),
@@ -58,13 +58,13 @@ const CASES: [Case; 3] = [
 
 fn recovers(case: &Case, requests: u64) {
     let library = library();
-    let place = (case.place.0.to_owned(), case.place.1.to_owned());
+    let platform_port = (case.platform_port.0.to_owned(), case.platform_port.1.to_owned());
     let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let settings: Vec<(String, String)> = case.settings.iter().map(own).collect();
-    let truth = system(&library, case.drive, &place, &settings).unwrap();
+    let truth = system(&library, case.drive, &platform_port, &settings).unwrap();
     let measured = noisy(&run(&truth, &short_workload(&library, 60), 77), 0.03, 5);
-    let fit = fitted(&library, &measured, &place, Some(case.drive), &[], requests);
-    println!("{} in {}:{}", case.drive, place.0, place.1);
+    let fit = fitted(&library, &measured, &platform_port, Some(case.drive), &[], requests);
+    println!("{} in {}:{}", case.drive, platform_port.0, platform_port.1);
     for parameter in &fit.drive.parameters {
         let is = settings.iter().find(|(key, _)| *key == parameter.parameter);
         let is = is.map(|(_, value)| value.clone()).or(parameter.template.clone());
@@ -127,13 +127,13 @@ fn identified_values_of_a_sas_drive_come_back() {
 }
 
 #[test]
-fn limits_that_a_narrow_port_hides_are_not_told() {
+fn limits_that_a_narrow_port_hides_are_not_stated() {
     let library = library();
-    let place = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
+    let platform_port = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
     // The port's link carries about 400,000 requests a second, and the drive's processor handles a million.
-    let truth = system(&library, "samsung-980-pro-1tb", &place, &[]).unwrap();
+    let truth = system(&library, "samsung-980-pro-1tb", &platform_port, &[]).unwrap();
     let measured = run(&truth, &short_workload(&library, 40), 1);
-    let fit = fitted(&library, &measured, &place, Some("generic-nvme"), &[], 1600);
+    let fit = fitted(&library, &measured, &platform_port, Some("generic-nvme"), &[], 1600);
     for hidden in ["front_end.read_time", "front_end.write_time", "data_path.read"] {
         let name = format!("drive.{hidden}");
         let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();

@@ -4,7 +4,7 @@
 mod laboratory;
 
 use laboratory::{
-    Place, Truth, fitted, library, middle_p90_most, noisy, run, short_workload, system,
+    PlatformPort, Truth, fitted, library, middle_p90_most, noisy, run, short_workload, system,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::Library;
@@ -71,21 +71,21 @@ fn plain(section: &Section<'_>, key: &str) -> String {
 }
 
 /// Returns every port of a platform that accepts `truth`.
-fn places(library: &Library, truth: &Truth) -> Vec<Place> {
-    let mut places = Vec::new();
+fn ports(library: &Library, truth: &Truth) -> Vec<PlatformPort> {
+    let mut ports = Vec::new();
     for platform in library.names(LibraryKind::Platform) {
         if NO_HOSTS.iter().any(|out| platform.starts_with(out)) {
             continue;
         }
         let document = library.open(LibraryKind::Platform, &platform).unwrap();
         for port in document.root("platform", None).tables("port").unwrap() {
-            let place = (platform.clone(), port.text("name").unwrap());
-            if system(library, &truth.base, &place, &truth.settings).is_some() {
-                places.push(place);
+            let platform_port = (platform.clone(), port.text("name").unwrap());
+            if system(library, &truth.base, &platform_port, &truth.settings).is_some() {
+                ports.push(platform_port);
             }
         }
     }
-    places
+    ports
 }
 
 /// Returns the generic drive of a drive's protocol, and its plug, which `lanemark inspect` reports for a real drive.
@@ -112,22 +112,24 @@ fn plug(library: &Library, drive: &str) -> (&'static str, Vec<(String, String)>)
 fn errors(seed: u64, requests: u64) -> Vec<f64> {
     let library = library();
     let mut rng = Rng::new(StreamKey::from_seed(seed));
-    let (truth, places) = loop {
+    let (truth, ports) = loop {
         let truth = drive(&library, &mut rng);
-        let places = places(&library, &truth);
-        if places.len() > 1 {
-            break (truth, places);
+        let ports = ports(&library, &truth);
+        if ports.len() > 1 {
+            break (truth, ports);
         }
     };
-    let here = places[rng.below(places.len() as u64) as usize].clone();
+    let here = ports[rng.below(ports.len() as u64) as usize].clone();
     let there = loop {
-        let there = places[rng.below(places.len() as u64) as usize].clone();
+        let there = ports[rng.below(ports.len() as u64) as usize].clone();
         if there != here {
             break there;
         }
     };
     let workload = short_workload(&library, 50);
-    let in_port = |place: &Place| system(&library, &truth.base, place, &truth.settings).unwrap();
+    let in_port = |platform_port: &PlatformPort| {
+        system(&library, &truth.base, platform_port, &truth.settings).unwrap()
+    };
     let measured = noisy(&run(&in_port(&here), &workload, seed + 1000), 0.03, seed + 2000);
     let (like, plug) = plug(&library, &truth.base);
     let fit = fitted(&library, &measured, &here, Some(like), &plug, requests);
@@ -185,9 +187,9 @@ fn median_is_below_five_per_cent(seeds: std::ops::Range<u64>, requests: u64) {
 
 /// `LANEMARK_FIT_DRIVES=30`, as in `make fit`, uses thirty drives with longer runs instead of three.
 #[test]
-fn fitted_drives_do_in_another_port_what_the_true_ones_do() {
-    let asked = std::env::var("LANEMARK_FIT_DRIVES").ok();
-    match asked.map(|text| text.parse::<u64>().expect("LANEMARK_FIT_DRIVES is a number of drives"))
+fn fitted_drives_predict_the_true_ones_in_another_port() {
+    let count = std::env::var("LANEMARK_FIT_DRIVES").ok();
+    match count.map(|text| text.parse::<u64>().expect("LANEMARK_FIT_DRIVES is a number of drives"))
     {
         Some(drives) => median_is_below_five_per_cent(100..100 + drives, 4000),
         None => median_is_below_five_per_cent(1..4, 1000),

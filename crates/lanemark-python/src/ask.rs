@@ -87,45 +87,45 @@ pub(crate) struct WhatIfOptions {
 
 /// Compares the same work on the current system and on the changed one.
 #[pyfunction]
-#[pyo3(signature = (source, asked, library, threads, on_progress=None))]
+#[pyo3(signature = (source, options, library, threads, on_progress=None))]
 pub(crate) fn what_if(
     py: Python<'_>,
     source: &str,
-    asked: WhatIfOptions,
+    options: WhatIfOptions,
     library: &Bound<'_, Library>,
     threads: Option<usize>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let length = RunLength::of(asked.full);
+    let length = RunLength::of(options.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
-    let own = library.get().own();
-    if let Some(depth) = asked.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
+    let opened_library = library.get().own();
+    if let Some(depth) = options.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
         return Err(input(format!("queue_depth = {depth}: is not {QUEUE_DEPTH}")).into());
     }
     let scale = Scale {
-        size: quantity("size", asked.size.as_deref())?,
-        duration: quantity("duration", asked.duration.as_deref())?,
+        size: quantity("size", options.size.as_deref())?,
+        duration: quantity("duration", options.duration.as_deref())?,
         repeats: None,
     };
     let progress = Progress::default();
-    let (at_work, told) = (&lab, &progress);
+    let (at_work, reporter) = (&lab, &progress);
     let run = move || {
-        let asked = WhatIfQuestion {
+        let question = WhatIfQuestion {
             from: source,
-            model: asked.model.as_deref(),
-            port: asked.port.as_deref(),
-            platform: asked.platform.as_deref(),
-            drive: asked.drive.as_deref(),
-            queue_depth: asked.queue_depth,
-            set: &asked.set,
-            fit: asked.fit.as_deref(),
-            workload: asked.workload.as_deref(),
-            intervals: asked.interval,
+            model: options.model.as_deref(),
+            port: options.port.as_deref(),
+            platform: options.platform.as_deref(),
+            drive: options.drive.as_deref(),
+            queue_depth: options.queue_depth,
+            set: &options.set,
+            fit: options.fit.as_deref(),
+            workload: options.workload.as_deref(),
+            intervals: options.interval,
             scale,
-            seed: asked.seed,
+            seed: options.seed,
         };
-        let begun = &mut |cells| told.set(0, cells);
-        at_work.what_if_asked(&own, &asked, begun, &mut |event| told.note(&event))
+        let begun = &mut |cells| reporter.set(0, cells);
+        at_work.what_if_asked(&opened_library, &question, begun, &mut |event| reporter.note(&event))
     };
     let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
     let ended = || LabError::run("the run was stopped before its end");
@@ -169,7 +169,7 @@ pub(crate) fn fit(
     command: Vec<String>,
 ) -> PyResult<Fit> {
     let runs: Vec<_> = runs.iter().map(|(name, run)| (name.clone(), run.get().0.clone())).collect();
-    let (own, pool) = (library.get().own(), pool(threads)?);
+    let (opened_library, pool) = (library.get().own(), pool(threads)?);
     let settings = settings(&set).map_err(Failure::from)?;
     let cancel = Cancel::default();
     let (runs, wish) = (&runs, cancel.clone());
@@ -185,7 +185,7 @@ pub(crate) fn fit(
             provenance: provenance(command, seed),
             cancel: wish,
         };
-        lanemark_predict::fit(&own, &job, &mut |_| {}).map(|mut fitted| {
+        lanemark_predict::fit(&opened_library, &job, &mut |_| {}).map(|mut fitted| {
             fitted.drive.provenance.finished_at = results::now();
             fitted
         })
@@ -211,17 +211,17 @@ pub(crate) struct Measure {
 
 /// Measures a workload on a real target.
 #[pyfunction]
-#[pyo3(signature = (path, workload, asked, command, on_progress=None))]
+#[pyo3(signature = (path, workload, options, command, on_progress=None))]
 pub(crate) fn bench(
     py: Python<'_>,
     path: PathBuf,
     workload: &Bound<'_, Workload>,
-    asked: Measure,
+    options: Measure,
     command: Vec<String>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
     let opened = workload.get();
-    let engine = asked.engine.as_deref().map(|name| {
+    let engine = options.engine.as_deref().map(|name| {
         name.parse::<EngineKind>().map_err(|error| input(format!("engine = {name}: {error}")))
     });
     let of_file = opened.opened.as_ref();
@@ -230,14 +230,14 @@ pub(crate) fn bench(
     real_without_faults(workload).map_err(Failure::from)?;
     let settings = Settings {
         engine: engine.unwrap_or_default(),
-        buffered: asked.buffered || of_file.is_some_and(|opened| opened.is_buffered()),
-        precondition: asked.precondition,
-        probe: asked.explain,
-        pinned: asked.pin,
+        buffered: options.buffered || of_file.is_some_and(|opened| opened.is_buffered()),
+        precondition: options.precondition,
+        probe: options.explain,
+        pinned: options.pin,
         on_error: of_file.map_or_else(Default::default, |opened| opened.on_error()),
         ..Settings::default()
     };
-    let mut provenance = provenance(command, asked.seed);
+    let mut provenance = provenance(command, options.seed);
     provenance.inputs.clone_from(&opened.inputs);
     let stop = std::sync::Arc::new(AtomicBool::new(false));
     let cancel = Cancel::from(std::sync::Arc::clone(&stop));
@@ -246,10 +246,10 @@ pub(crate) fn bench(
         let bench = Bench {
             path: Path::new(&path),
             workload,
-            seed: asked.seed,
-            overwrite: asked.overwrite.as_deref(),
-            offered: asked.i_will_lose_all_data_on.as_deref(),
-            purge: asked.purge.as_deref().map(Purge::named),
+            seed: options.seed,
+            overwrite: options.overwrite.as_deref(),
+            offered: options.i_will_lose_all_data_on.as_deref(),
+            purge: options.purge.as_deref().map(Purge::named),
             settings,
             stop: &stop,
         };

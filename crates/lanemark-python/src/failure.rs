@@ -26,7 +26,7 @@ impl From<Failure> for PyErr {
                 Ok(py.import("lanemark.errors")?.getattr(class)?.cast_into()?)
             };
             class().map_or_else(
-                |told| told,
+                |text| text,
                 |class| Self::from_type(class, (error.message, error.hint)),
             )
         })

@@ -81,34 +81,34 @@ pub(crate) fn simulate(
     let (system, workload) = (system.get(), workload.get());
     let length = RunLength::of(extras.full);
     let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
-    let asked = &workload.workload;
+    let requested = &workload.workload;
     let library = system.library.get().own();
-    let checked = system.system.with_faults(&asked.faults, &Location::file("--fault"));
+    let checked = system.system.with_faults(&requested.faults, &Location::file("--fault"));
     checked.map_err(Failure::from)?;
     let mut provenance = provenance(command, seed);
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
-    let progress = Progress::of(lab.samples(&Work { system: &system.system, workload: asked }));
+    let progress = Progress::of(lab.samples(&Work { system: &system.system, workload: requested }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
         let mut look = SignalWatch::new(&lab.cancel, &progress, on_progress);
-        let result = lab.run(&system.system, asked, &provenance, &mut |event| {
+        let result = lab.run(&system.system, requested, &provenance, &mut |event| {
             progress.note(&event);
             look.look();
         });
         look.ended(result)
     })?;
     if (extras.bottleneck || extras.interval) && result.as_ref().is_ok_and(|run| run.complete) {
-        let (lab, told) = (&lab, &progress);
+        let (lab, reporter) = (&lab, &progress);
         let more = move || {
             let mut run = result?;
             if extras.bottleneck {
-                lab.bottleneck(&system.system.spec, &mut run, &mut |event| told.note(&event))?;
+                lab.bottleneck(&system.system.spec, &mut run, &mut |event| reporter.note(&event))?;
             }
             if extras.interval {
                 let (name, settings) = (system.name.as_str(), system.settings.as_slice());
                 let subject = DrawnSystem { library: &library, name, settings, ranges: &[] };
-                lab.add_intervals(&subject, &mut run, &mut |event| told.note(&event))?;
+                lab.add_intervals(&subject, &mut run, &mut |event| reporter.note(&event))?;
             }
             Ok::<_, LabError>(run)
         };
@@ -174,9 +174,9 @@ impl Run {
     fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
         py.detach(|| {
             let what = format!("run-{}", self.0.workload.id);
-            let place = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
-            place.save_run(&self.0)?;
-            Ok(place.path().to_owned())
+            let file = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
+            file.save_run(&self.0)?;
+            Ok(file.path().to_owned())
         })
     }
 }

@@ -163,13 +163,13 @@ impl Simulator {
             )));
         }
         let at = instant("at", at, at_ps)?;
-        let mut own = self.at_work();
-        if own.outstanding >= OUTSTANDING_MAX {
+        let mut state = self.at_work();
+        if state.outstanding >= OUTSTANDING_MAX {
             return Err(input(format!(
                 "{OUTSTANDING_MAX} requests are outstanding, which is the maximum"
             )));
         }
-        let now = own.storage.now();
+        let now = state.storage.now();
         let at = at.unwrap_or(now);
         if at < now {
             let (at, now) = (at.since(Instant::ZERO), now.since(Instant::ZERO));
@@ -177,10 +177,11 @@ impl Simulator {
         }
         let access = Access { operation, offset, length };
         let target = Target { drive, namespace };
-        own.storage
+        state
+            .storage
             .submit(Submission::new(at, access).to(target).by(thread).tagged(tag))
             .map_err(refused)?;
-        own.outstanding += 1;
+        state.outstanding += 1;
         Ok(())
     }
 
@@ -193,9 +194,9 @@ impl Simulator {
     ) -> Result<Option<Completion>, Failure> {
         let limit = instant("until", until, until_ps)?.unwrap_or(Instant::END);
         py.detach(|| {
-            let mut own = self.at_work();
-            let completion = own.storage.advance_until(limit);
-            own.outstanding -= usize::from(completion.is_some());
+            let mut state = self.at_work();
+            let completion = state.storage.advance_until(limit);
+            state.outstanding -= usize::from(completion.is_some());
             Ok(completion.map(Completion))
         })
     }

@@ -30,8 +30,8 @@ pub(crate) struct StudyRun(pub(crate) StudyOutcome);
 /// Reads a saved result of a run or of a study; `FILE#SYSTEM` is one system of a study.
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-    let one = name.contains('#') && !Path::new(name).exists();
-    let saved = py.detach(|| match one {
+    let is_single = name.contains('#') && !Path::new(name).exists();
+    let saved = py.detach(|| match is_single {
         true => results::load_run(name).map(|run| Saved::Run(Box::new(run))),
         false => results::load_any(Path::new(name)),
     });
@@ -51,9 +51,9 @@ pub(crate) fn results_folder() -> Result<PathBuf, Failure> {
 impl Study {
     #[new]
     fn new(path: PathBuf, library: Py<Library>) -> Result<Self, Failure> {
-        let own = library.get().own();
-        let study = lanemark_study::Study::find(&own, &path)?;
-        let inputs = own.used();
+        let opened_library = library.get().own();
+        let study = lanemark_study::Study::find(&opened_library, &path)?;
+        let inputs = opened_library.used();
         Ok(Self { study, library, inputs })
     }
 
@@ -91,12 +91,12 @@ impl Study {
             .systems()
             .map(|(_, system, workload)| lab.samples(&Work { system, workload }));
         let progress = Progress::of(repeats.sum());
-        let (study, at_work, told) = (&self.study, &lab, &progress);
+        let (study, at_work, reporter) = (&self.study, &lab, &progress);
         let run = move || {
             let intervals = extras.interval.then_some(&library);
-            let asked = StudyExtras { bottleneck: extras.bottleneck, intervals };
-            let watch = &mut |event: Event<'_>| told.note(&event);
-            let mut outcome = at_work.study(study, &provenance, asked, watch)?;
+            let requested = StudyExtras { bottleneck: extras.bottleneck, intervals };
+            let watch = &mut |event: Event<'_>| reporter.note(&event);
+            let mut outcome = at_work.study(study, &provenance, requested, watch)?;
             outcome.provenance.finished_at = results::now();
             Ok::<_, lanemark_lab::LabError>(outcome)
         };
@@ -109,7 +109,7 @@ impl Study {
 impl StudyRun {
     /// The runs of the systems, by name.
     fn systems(&self) -> Vec<(String, Run)> {
-        self.0.systems.iter().map(|one| (one.name.clone(), Run(one.run.clone()))).collect()
+        self.0.systems.iter().map(|system| (system.name.clone(), Run(system.run.clone()))).collect()
     }
 
     fn json(&self) -> Result<String, Failure> {
@@ -145,9 +145,9 @@ impl StudyRun {
         }
         py.detach(|| {
             let what = format!("study-{}", self.0.id);
-            let place = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
-            place.save(&self.0)?;
-            Ok(place.path().to_owned())
+            let file = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
+            file.save(&self.0)?;
+            Ok(file.path().to_owned())
         })
     }
 }

@@ -53,7 +53,7 @@ impl Sweep {
         full: bool,
         library: Py<Library>,
     ) -> Result<Self, Failure> {
-        let own = library.get().own();
+        let opened_library = library.get().own();
         let size = quantity("size", scale.0.as_deref())?;
         let scale = Scale {
             size,
@@ -63,7 +63,7 @@ impl Sweep {
         // The library records the requested files, which determine the sweep's hash.
         let (named, workload) = match workload {
             WorkloadArgument::Named(name) => {
-                let mut opened = opened::open(&own, &name, size)?;
+                let mut opened = opened::open(&opened_library, &name, size)?;
                 opened.simulate();
                 (name, opened.workload)
             }
@@ -76,7 +76,13 @@ impl Sweep {
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
         let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
         let sweep = py.detach(move || {
-            lanemark_study::Sweep::new(&own, definition, workload, seed, RunLength::of(full))
+            lanemark_study::Sweep::new(
+                &opened_library,
+                definition,
+                workload,
+                seed,
+                RunLength::of(full),
+            )
         })?;
         let kinds = columns::axis_kinds(sweep.axis_values());
         Ok(Self { sweep, library, kinds })
@@ -87,7 +93,8 @@ impl Sweep {
     fn read(path: PathBuf) -> Result<Read, Failure> {
         let Definition { system, workload, axes, settings } = Definition::open(&path)?;
         let axes = axes.into_iter().map(|axis| (axis.name, axis.values)).collect();
-        let set = settings.iter().map(|(one, _)| format!("{}={}", one.parameter, one.value));
+        let set =
+            settings.iter().map(|(setting, _)| format!("{}={}", setting.parameter, setting.value));
         Ok((system, workload, axes, set.collect()))
     }
 
@@ -129,9 +136,10 @@ impl Sweep {
         last: u64,
         cancel: &Bound<'_, Cancel>,
     ) -> Result<Option<Table>, Failure> {
-        let (own, cancel) = (self.library.get().own(), &cancel.get().0);
+        let (opened_library, cancel) = (self.library.get().own(), &cancel.get().0);
         let sweep = &self.sweep;
-        let points = py.detach(move || Chunks::new(sweep, own).run(first..=last, cancel))?;
+        let points =
+            py.detach(move || Chunks::new(sweep, opened_library).run(first..=last, cancel))?;
         let table = |points| table(&points, Some(sweep.inputs()), Some(&self.kinds));
         points.map(|points| Table::new(table(points))).transpose()
     }

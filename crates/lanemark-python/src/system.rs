@@ -31,12 +31,12 @@ impl System {
         set: Vec<String>,
         library: Py<Library>,
     ) -> Result<Self, Failure> {
-        let own = library.get().own();
+        let opened_library = library.get().own();
         let settings = settings(&set)?;
         let (named, set) = (&name, &settings);
         let (system, inputs) = py.detach(move || {
-            let system = assemble(&own, named, set);
-            system.map(|system| (system, own.used()))
+            let system = assemble(&opened_library, named, set);
+            system.map(|system| (system, opened_library.used()))
         })?;
         Ok(Self { name, settings, library, system, inputs })
     }

@@ -69,7 +69,7 @@ impl Progress {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    fn told(&self) -> (usize, usize) {
+    fn counts(&self) -> (usize, usize) {
         (self.ended.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 }
@@ -79,7 +79,7 @@ pub(crate) struct SignalWatch<'l> {
     cancel: &'l lanemark_lab::Cancel,
     progress: &'l Progress,
     on_progress: Option<&'l Py<PyAny>>,
-    told: Option<(usize, usize)>,
+    reported: Option<(usize, usize)>,
     last: Option<Instant>,
     raised: Option<PyErr>,
 }
@@ -91,7 +91,7 @@ impl<'l> SignalWatch<'l> {
         progress: &'l Progress,
         on_progress: Option<&'l Py<PyAny>>,
     ) -> Self {
-        Self { cancel, progress, on_progress, told: None, last: None, raised: None }
+        Self { cancel, progress, on_progress, reported: None, last: None, raised: None }
     }
 
     /// Checks for signals and reports progress, unless the last check was very recent. An exception cancels the work.
@@ -102,9 +102,9 @@ impl<'l> SignalWatch<'l> {
             self.last = Some(Instant::now());
         } else if !early && self.raised.is_none() {
             self.last = Some(Instant::now());
-            let now = self.progress.told();
-            let news = self.on_progress.filter(|_| self.told != Some(now));
-            self.told = Some(now);
+            let now = self.progress.counts();
+            let news = self.on_progress.filter(|_| self.reported != Some(now));
+            self.reported = Some(now);
             let look = |py: Python<'_>| {
                 py.check_signals()?;
                 news.map_or(Ok(()), |on| on.call1(py, now).map(drop))
@@ -119,8 +119,8 @@ impl<'l> SignalWatch<'l> {
     /// Returns the outcome of the finished work, or the exception that was raised during it, after a last progress
     /// report.
     pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
-        let now = self.progress.told();
-        match (self.raised, self.on_progress.filter(|_| self.told != Some(now))) {
+        let now = self.progress.counts();
+        match (self.raised, self.on_progress.filter(|_| self.reported != Some(now))) {
             (Some(raised), _) => Err(raised),
             (None, Some(on)) => Python::attach(|py| on.call1(py, now)).map(|_| outcome),
             (None, None) => Ok(outcome),

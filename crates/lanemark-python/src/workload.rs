@@ -35,9 +35,10 @@ impl Workload {
     #[staticmethod]
     #[pyo3(signature = (name, library, target_size=None))]
     fn open(name: &str, library: &Library, target_size: Option<&str>) -> Result<Self, Failure> {
-        let own = library.own();
-        let opened = opened::open(&own, name, quantity::<Bytes>("target_size", target_size)?)?;
-        let mut inputs = own.used();
+        let opened_library = library.own();
+        let opened =
+            opened::open(&opened_library, name, quantity::<Bytes>("target_size", target_size)?)?;
+        let mut inputs = opened_library.used();
         inputs.extend(opened.input.clone());
         let workload = opened.workload.clone();
         Ok(Self { workload, inputs, opened: Some(Arc::new(opened)) })
@@ -75,7 +76,7 @@ impl Workload {
 
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.opened.iter().flat_map(|one| &one.notes).map(ToString::to_string).collect()
+        self.opened.iter().flat_map(|file| &file.notes).map(ToString::to_string).collect()
     }
 
     fn tests(&self) -> Vec<String> {

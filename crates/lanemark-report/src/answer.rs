@@ -23,9 +23,9 @@ struct Tally<'a> {
 /// Returns the answer of `outcome` in one or two sentences; `None` if the study compares nothing.
 pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let comparison = outcome.comparison.as_ref()?;
-    let side = |told: fn(&(String, f64, Option<f64>)) -> Option<f64>| {
+    let side = |value: fn(&(String, f64, Option<f64>)) -> Option<f64>| {
         let ratios = comparison.ratios.iter();
-        Tally::of(ratios.filter_map(|row| Some((row.0.as_str(), told(row)?))).collect())
+        Tally::of(ratios.filter_map(|row| Some((row.0.as_str(), value(row)?))).collect())
     };
     let simulated = side(|row| Some(row.1))?;
     let published = side(|row| row.2);

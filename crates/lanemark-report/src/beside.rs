@@ -32,11 +32,11 @@ fn copied(result: &TestResult) -> Option<String> {
     });
     let rate = written.sum::<f64>() / result.samples.len().max(1) as f64;
     let name = &result.test.name;
-    let told = || {
+    let sentence = || {
         format!(
             "{name}: each block is read and written; {} MB/s were copied.",
             significant(rate / 1e6)
         )
     };
-    (rate > 0.0).then(told)
+    (rate > 0.0).then(sentence)
 }

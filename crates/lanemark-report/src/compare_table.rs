@@ -353,13 +353,13 @@ impl Verdict {
 
 /// Returns the figure of a test; absent if no request was completed.
 fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
-    let told = metric != Metric::Latency || has_latency(result);
-    told.then(|| metric.of(result))
+    let is_known = metric != Metric::Latency || has_latency(result);
+    is_known.then(|| metric.of(result))
 }
 
 fn summary(verdicts: &[Verdict], metric: Metric) -> String {
     let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
-    let told = |verdict: Verdict, text: &str| match count(verdict) {
+    let clause = |verdict: Verdict, text: &str| match count(verdict) {
         0 => None,
         1 => Some(format!("{text} in 1 test")),
         count => Some(format!("{text} in {count} tests")),
@@ -378,11 +378,11 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
         | Metric::Transactions => (Verdict::Higher, Verdict::Lower),
     };
     let parts: Vec<String> = [
-        told(better, better.text(metric)),
-        told(worse, worse.text(metric)),
-        told(Verdict::WithinSpread, "no difference larger than the spread"),
-        told(Verdict::NoSpread, "spread unknown (a single repeat)"),
-        told(Verdict::Unknown, "nothing to compare"),
+        clause(better, better.text(metric)),
+        clause(worse, worse.text(metric)),
+        clause(Verdict::WithinSpread, "no difference larger than the spread"),
+        clause(Verdict::NoSpread, "spread unknown (a single repeat)"),
+        clause(Verdict::Unknown, "nothing to compare"),
     ]
     .into_iter()
     .flatten()
@@ -452,7 +452,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
 fn differences(a: &Test, b: &Test) -> Vec<String> {
     let size = |size: Option<Bytes>| size.map_or("none".to_owned(), |size| size.to_string());
     let time = |time: Option<Duration>| time.map_or("none".to_owned(), |time| time.to_string());
-    let asked = |test: &Test| {
+    let settings = |test: &Test| {
         let pattern = match test.pattern() {
             Some(Pattern::Sequential) => "in order".to_owned(),
             Some(Pattern::Uniform) => "random".to_owned(),
@@ -480,15 +480,15 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
             ("compressibility", percent_whole(test.compressibility.get())),
         ]
     };
-    let pairs = asked(a).into_iter().zip(asked(b));
+    let pairs = settings(a).into_iter().zip(settings(b));
     let differ = pairs.filter(|((_, own), (_, other))| own != other);
-    let mut told: Vec<String> =
+    let mut clauses: Vec<String> =
         differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
-    if told.is_empty() {
+    if clauses.is_empty() {
         // Rounds, intervals, mixes and loads have no short description.
-        told.push("how load or recording changes over time".to_owned());
+        clauses.push("how load or recording changes over time".to_owned());
     }
-    told
+    clauses
 }
 
 /// Returns the tests that only one run contains, and the pairs that have only a name in common.

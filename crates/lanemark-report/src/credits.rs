@@ -3,7 +3,7 @@
 use lanemark_schema::result::{CreditUse, Reserve, TestResult};
 
 use crate::number::{fixed, grouped, significant};
-use crate::over_time::time_told;
+use crate::over_time::time_text;
 
 /// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
 pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
@@ -16,46 +16,49 @@ pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
 /// States the end of each kind of credits under a load, or that they do not end.
 pub(crate) fn of_load(credits: &[CreditUse]) -> Option<String> {
     let first = credits.first()?;
-    let mut ending: Vec<&CreditUse> = credits.iter().filter(|one| one.end.is_some()).collect();
-    ending.sort_by_key(|one| one.end);
+    let mut ending: Vec<&CreditUse> =
+        credits.iter().filter(|credit| credit.end.is_some()).collect();
+    ending.sort_by_key(|credit| credit.end);
     if ending.is_empty() {
         let kind = if credits.len() == 1 { name(first) } else { "burst" };
         return Some(format!("The {kind} credits do not end at this load."));
     }
     let parts: Vec<String> =
-        ending.into_iter().map(|one| of_credits(one, "at this load")).collect();
+        ending.into_iter().map(|credit| of_credits(credit, "at this load")).collect();
     Some(parts.join(" "))
 }
 
 /// States the first end of credits among several tests. Each test starts with the credits of the volume.
 fn of_several(tests: &[TestResult]) -> Option<String> {
-    let credits = |test: &TestResult| test.samples.first().map(|one| one.credits.clone());
+    let credits = |test: &TestResult| test.samples.first().map(|sample| sample.credits.clone());
     let all = tests.iter().filter_map(|test| Some((test, credits(test)?)));
-    let all = all.flat_map(|(test, credits)| credits.into_iter().map(move |one| (test, one)));
-    let ending = all.filter(|(_, one)| one.end.is_some());
-    let (test, soonest) = ending.min_by_key(|(_, one)| one.end)?;
+    let all = all.flat_map(|(test, credits)| credits.into_iter().map(move |credit| (test, credit)));
+    let ending = all.filter(|(_, credit)| credit.end.is_some());
+    let (test, soonest) = ending.min_by_key(|(_, credit)| credit.end)?;
     Some(of_credits(&soonest, &format!("in {}, sooner than in the other tests", test.test.name)))
 }
 
-fn of_credits(one: &CreditUse, load: &str) -> String {
-    let rate = match one.reserve {
+fn of_credits(credit: &CreditUse, load: &str) -> String {
+    let rate = match credit.reserve {
         Reserve::ThroughputCredits => {
-            format!("{} MB/s", grouped(&significant(one.refill_per_second as f64 / 1e6)))
+            format!("{} MB/s", grouped(&significant(credit.refill_per_second as f64 / 1e6)))
         }
-        _ => format!("{} IOPS", grouped(&fixed(one.refill_per_second as f64, 0))),
+        _ => format!("{} IOPS", grouped(&fixed(credit.refill_per_second as f64, 0))),
     };
-    let kind = name(one);
-    match one.end {
-        _ if one.at_start == 0 => format!("The volume starts without {kind} credits, at {rate}."),
+    let kind = name(credit);
+    match credit.end {
+        _ if credit.at_start == 0 => {
+            format!("The volume starts without {kind} credits, at {rate}.")
+        }
         Some(end) => {
-            format!("The {kind} credits end after {} {load}; then {rate}.", time_told(end))
+            format!("The {kind} credits end after {} {load}; then {rate}.", time_text(end))
         }
         None => format!("The {kind} credits do not end {load}."),
     }
 }
 
-fn name(one: &CreditUse) -> &'static str {
-    match one.reserve {
+fn name(credit: &CreditUse) -> &'static str {
+    match credit.reserve {
         Reserve::ThroughputCredits => "throughput",
         _ => "I/O",
     }

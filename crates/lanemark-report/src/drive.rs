@@ -83,17 +83,17 @@ pub fn ratings_text(
         Column::number("off", ""),
     ]);
     let mut missed = Vec::new();
-    for one in ratings {
-        let error = one.error();
+    for rating in ratings {
+        let error = rating.error();
         let is_missed = error.abs() > reached;
         if is_missed {
-            missed.push(one.what.as_str());
+            missed.push(rating.what.as_str());
         }
         table.push(vec![
-            Cell::plain(&one.what),
-            Cell::plain(significant(one.rated)),
-            Cell::strong(significant(one.simulated)),
-            Cell::plain(one.unit),
+            Cell::plain(&rating.what),
+            Cell::plain(significant(rating.rated)),
+            Cell::strong(significant(rating.simulated)),
+            Cell::plain(rating.unit),
             Cell::inked(percent(error), if is_missed { Ink::Warning } else { Ink::Faint }),
         ]);
     }
@@ -115,9 +115,10 @@ pub fn drive_text(name: &str, values: &[DriveValue], style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(name);
     sheet.blank();
-    for one in values {
-        let since = if one.origin.is_empty() { String::new() } else { format!(": {}", one.origin) };
-        sheet.item("- ", &format!("{} = {}{since}", one.parameter, one.text), Ink::Plain);
+    for value in values {
+        let since =
+            if value.origin.is_empty() { String::new() } else { format!(": {}", value.origin) };
+        sheet.item("- ", &format!("{} = {}{since}", value.parameter, value.text), Ink::Plain);
     }
     sheet.finish()
 }

@@ -18,11 +18,11 @@ const FLUSHES_LEAST: u64 = 100;
 /// Returns a sentence for each test of `run` that only writes and flushes after every write.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let several = run.tests.len() > 1;
-    let told = run.tests.iter().filter_map(|test| {
+    let sentences = run.tests.iter().filter_map(|test| {
         let sentence = sentence(test)?;
         Some(if several { format!("{}: {sentence}", test.test.name) } else { sentence })
     });
-    told.collect()
+    sentences.collect()
 }
 
 fn sentence(result: &TestResult) -> Option<String> {

@@ -114,18 +114,18 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
         for (label, run) in runs {
             let results = run.tests.iter().filter(|result| result.test.name == name);
             for result in results.filter(|result| energies(result).next().is_some()) {
-                let told = |statistic: Option<_>| {
+                let cell = |statistic: Option<_>| {
                     let value = statistic.and_then(|statistic| known(&statistic));
                     Cell::plain(or_absent(value, significant))
                 };
                 table.push(vec![
                     Cell::plain(name).repeating(repeated),
                     Cell::plain(*label),
-                    told(result.power_mean_watts()),
+                    cell(result.power_mean_watts()),
                     Cell::plain(percent(mean(result, working))),
-                    told(result.joules_per_gigabyte()),
-                    told(result.iops_per_watt()),
-                    told(result.battery_hours()),
+                    cell(result.joules_per_gigabyte()),
+                    cell(result.iops_per_watt()),
+                    cell(result.battery_hours()),
                 ]);
                 repeated = true;
             }

@@ -23,11 +23,15 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
         Column::name("link"),
         Column::number("MB/s", "10^6 B/s"),
     ]);
-    for one in ceilings {
-        table.push(vec![Cell::plain(&one.hop), Cell::plain(&one.link), Cell::strong(carries(one))]);
+    for ceiling in ceilings {
+        table.push(vec![
+            Cell::plain(&ceiling.hop),
+            Cell::plain(&ceiling.link),
+            Cell::strong(carries(ceiling)),
+        ]);
     }
     sheet.table(&table);
-    if ceilings.iter().any(|one| one.rate_most.is_some()) {
+    if ceilings.iter().any(|ceiling| ceiling.rate_most.is_some()) {
         sheet.paragraph(
             "The ceiling is a range if the packet size of the link was not read, because reading \
              it requires root. The range is from 128 B of data in each packet, the minimum, to 4 \
@@ -38,9 +42,9 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
 }
 
 /// Returns the ceiling of a hop in MB/s, `7049` or `6460 to 7790`.
-fn carries(one: &HopCeiling) -> String {
-    let least = significant(one.rate.as_megabytes());
-    match one.rate_most {
+fn carries(ceiling: &HopCeiling) -> String {
+    let least = significant(ceiling.rate.as_megabytes());
+    match ceiling.rate_most {
         Some(most) => format!("{least} to {}", significant(most.as_megabytes())),
         None => least,
     }
@@ -85,7 +89,7 @@ pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
     sheet.blank();
     sheet.paragraph(&verdict(explanation));
     for sign in &explanation.evidence {
-        sheet.item("- ", &told(sign), crate::table::Ink::Faint);
+        sheet.item("- ", &evidence_text(sign), crate::table::Ink::Faint);
     }
 }
 
@@ -111,7 +115,7 @@ fn verdict(explanation: &Explanation) -> String {
     format!("Verdict: {}; {why}.", explanation.verdict.words())
 }
 
-fn told(sign: &EvidenceItem) -> String {
+fn evidence_text(sign: &EvidenceItem) -> String {
     let us = |ns: &f64| significant(ns / 1e3);
     match sign {
         EvidenceItem::CeilingShare { link, share, share_most } => {

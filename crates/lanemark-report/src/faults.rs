@@ -9,11 +9,13 @@ use maud::{Markup, html};
 /// Returns a sentence for each fault, over all repeats in which it began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let mut found: Vec<Vec<&FaultUse>> = Vec::new();
-    for one in test.samples.iter().flat_map(|sample| &sample.faults) {
-        let same = |other: &Vec<&FaultUse>| other[0].fault == one.fault && other[0].at == one.at;
+    for fault_use in test.samples.iter().flat_map(|sample| &sample.faults) {
+        let same = |other: &Vec<&FaultUse>| {
+            other[0].fault == fault_use.fault && other[0].at == fault_use.at
+        };
         match found.iter_mut().find(|other| same(other)) {
-            Some(repeats) => repeats.push(one),
-            None => found.push(vec![one]),
+            Some(repeats) => repeats.push(fault_use),
+            None => found.push(vec![fault_use]),
         }
     }
     found.iter().map(|repeats| sentence(repeats)).collect()
@@ -22,17 +24,17 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
 /// Describes the outcome of one fault in `repeats`, which must not be empty.
 fn sentence(repeats: &[&FaultUse]) -> String {
     let FaultUse { fault, at, .. } = repeats[0];
-    let failed = range(repeats.iter().map(|one| one.failed));
-    let held = range(repeats.iter().map(|one| one.held));
-    let silent = match range(repeats.iter().map(|one| one.silent)).as_str() {
+    let failed = range(repeats.iter().map(|repeat| repeat.failed));
+    let held = range(repeats.iter().map(|repeat| repeat.held));
+    let silent = match range(repeats.iter().map(|repeat| repeat.silent)).as_str() {
         "0" => String::new(),
         silent => format!("; requests that failed silently: {silent}"),
     };
-    let lost = match range(repeats.iter().map(|one| one.lost)).as_str() {
+    let lost = match range(repeats.iter().map(|repeat| repeat.lost)).as_str() {
         "0 B" => String::new(),
         lost => format!("; acknowledged data lost: {lost}"),
     };
-    let recovery: Option<Vec<Duration>> = repeats.iter().map(|one| one.recovery).collect();
+    let recovery: Option<Vec<Duration>> = repeats.iter().map(|repeat| repeat.recovery).collect();
     let recovery = recovery.map_or_else(
         || "no later request succeeded".to_owned(),
         |times| format!("first success of a later request after {}", range(times.into_iter())),
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_told_with_its_time_and_what_came_of_it() {
+    fn a_fault_is_reported_with_its_time_and_its_outcome() {
         let mut one = FaultUse {
             fault: "power-cut boot=5s at=2s".to_owned(),
             at: Duration::from_seconds(2),

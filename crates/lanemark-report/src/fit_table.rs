@@ -45,7 +45,7 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
 /// within 1.3%; …`.
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
-    let known = |one: &&FittedParameter| one.standing == Determination::Identified;
+    let known = |parameter: &&FittedParameter| parameter.standing == Determination::Identified;
     let (set, all) = (fitted.parameters.iter().filter(known).count(), fitted.parameters.len());
     let of = format!("{set} of {all} values follow from the measurements");
     let name = &fitted.measured;
@@ -74,7 +74,7 @@ fn values(fitted: &FittedDrive) -> Table {
     for parameter in &fitted.parameters {
         let FittedParameter { value, range_80, template, standing, .. } = parameter;
         let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
-        let (ink, told) = match standing {
+        let (ink, text) = match standing {
             Determination::Identified => (Ink::Strong, ""),
             Determination::Open { kept_template: true, .. } => (Ink::Faint, "no: template value"),
             Determination::Open { .. } => (Ink::Plain, "as a bound"),
@@ -86,7 +86,7 @@ fn values(fitted: &FittedDrive) -> Table {
             Cell::plain(low),
             Cell::plain(high),
             Cell::inked(template.clone().unwrap_or_else(none), Ink::Faint),
-            Cell::inked(told, Ink::Faint),
+            Cell::inked(text, Ink::Faint),
         ]);
     }
     table

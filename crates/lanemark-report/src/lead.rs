@@ -61,9 +61,10 @@ fn of_one(subject: &str, test: &TestResult) -> String {
 /// Returns a text such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to …`.
 fn of_several(subject: &str, tests: &[TestResult]) -> String {
     let most = |verb_of: &str| {
-        let own = tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
+        let candidates =
+            tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
         let rate = |test: &&TestResult| known(&test.throughput_bytes_per_second).unwrap_or(0.0);
-        let test = own.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+        let test = candidates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
         let rate = known(&test.throughput_bytes_per_second).filter(|rate| *rate > 0.0)?;
         let rate = grouped(&significant(rate / 1e6));
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))

@@ -80,8 +80,8 @@ pub(crate) fn known(statistic: &Statistic) -> Option<f64> {
 
 /// Formats the spread of a figure, `±1.2%`; absent if neither repeats nor an interval give one.
 pub(crate) fn spread(statistic: &Statistic) -> String {
-    let told = statistic.has_range() && statistic.value != 0.0;
-    or_absent(told.then(|| statistic.spread()).filter(|spread| spread.is_finite()), |spread| {
+    let is_known = statistic.has_range() && statistic.value != 0.0;
+    or_absent(is_known.then(|| statistic.spread()).filter(|spread| spread.is_finite()), |spread| {
         match percent(spread).as_str() {
             "0.0%" => NO_SPREAD.to_owned(),
             percent => format!("±{percent}"),

@@ -22,13 +22,13 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /// Describes a sample over time in a sentence or two; empty if there is nothing to report.
 pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(steady) = &sample.steady {
-        told.push(steadiness(steady));
+        sentences.push(steadiness(steady));
     } else if let Some(series) = &sample.series {
-        told.extend(phases(series));
+        sentences.extend(phases(series));
     }
-    told
+    sentences
 }
 
 /// States briefly whether a sample is steady; `None` if there is nothing to report.
@@ -46,7 +46,7 @@ pub(crate) fn brief(sample: &Sample) -> Option<String> {
     Some(match phases.steady_from {
         Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
         Some(from) => {
-            format!("Steady from {} on: {} requests a second", time_told(from), mean(window.mean))
+            format!("Steady from {} on: {} requests a second", time_text(from), mean(window.mean))
         }
         None => "Not steady at the end".to_owned(),
     })
@@ -101,11 +101,11 @@ fn phases(series: &Series) -> Option<String> {
     let unmoved = match phases.nothing_moved.filter(|_| is_written(series)) {
         Some(time) if time >= series.elapsed() => "Collection moved nothing. ".to_owned(),
         Some(time) if time > Duration::ZERO => {
-            format!("Garbage collection moved nothing in the first {}. ", time_told(time))
+            format!("Garbage collection moved nothing in the first {}. ", time_text(time))
         }
         _ => String::new(),
     };
-    let rounds = format!("By SNIA's rule in rounds of {}", time_told(phases.round));
+    let rounds = format!("By SNIA's rule in rounds of {}", time_text(phases.round));
     let amplification = phases.write_amplification.map_or(String::new(), |value| {
         format!(", at a write amplification of {}", significant(value))
     });
@@ -113,7 +113,7 @@ fn phases(series: &Series) -> Option<String> {
         Some(from) => {
             let from = match from {
                 Duration::ZERO => "the start".to_owned(),
-                from => time_told(from),
+                from => time_text(from),
             };
             let mean = mean(window.mean);
             format!(
@@ -142,7 +142,7 @@ pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
 }
 
 /// Formats a time, `3.06 h`.
-pub(crate) fn time_told(time: Duration) -> String {
+pub(crate) fn time_text(time: Duration) -> String {
     let (unit, seconds) = time_unit(time);
     format!("{} {unit}", significant(time.as_seconds() / seconds))
 }
@@ -165,7 +165,7 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
         Column::number("max", latency.name()).optional(1),
         Column::number("WA", "").optional(3),
     ]);
-    let told = |point: &Point, ns: f64| {
+    let cell = |point: &Point, ns: f64| {
         or_absent((point.requests() > 0).then_some(ns), |ns| significant(latency.of(ns)))
     };
     for (index, point) in rows.points.iter().enumerate() {
@@ -173,8 +173,8 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
             Cell::plain(significant(rows.start(index).as_seconds() / seconds)),
             Cell::plain(fixed(rows.iops(index), 0)),
             Cell::strong(significant(rows.throughput(index) / 1e6)),
-            Cell::plain(told(point, point.latency_mean_ns)),
-            Cell::plain(told(point, point.latency_max_ns as f64)),
+            Cell::plain(cell(point, point.latency_mean_ns)),
+            Cell::plain(cell(point, point.latency_max_ns as f64)),
             Cell::plain(or_absent(point.write_amplification(), |value| fixed(value, 2))),
         ]);
     }
@@ -252,8 +252,9 @@ fn rounds(steady: &SteadyState) -> Table {
 
 /// Draws throughput over time as up to `width` bars, from zero to the maximum.
 pub(crate) fn sparkline(series: &Series, width: usize) -> Option<String> {
-    let shown = series.condensed(width.max(1));
-    let rates: Vec<f64> = (0..shown.points.len()).map(|index| shown.throughput(index)).collect();
+    let condensed = series.condensed(width.max(1));
+    let rates: Vec<f64> =
+        (0..condensed.points.len()).map(|index| condensed.throughput(index)).collect();
     let greatest = rates.iter().copied().fold(0.0, f64::max);
     (greatest > 0.0 && rates.len() > 1).then(|| {
         let bar = |rate: &f64| BARS[((rate / greatest * 8.0).ceil() as usize).clamp(1, 8) - 1];

@@ -33,8 +33,8 @@ pub fn hop(id: HopId) -> usize {
     match id {
         HopId::Cpu => 0,
         HopId::Protocol => 1,
-        HopId::Link(place) | HopId::SecondLink(place) => {
-            LINKS[usize::from(place).min(LINKS.len() - 1)]
+        HopId::Link(index) | HopId::SecondLink(index) => {
+            LINKS[usize::from(index).min(LINKS.len() - 1)]
         }
         HopId::FrontEnd => 4,
         HopId::Buffer => 9,

@@ -55,11 +55,11 @@ fn interfaces(carriers: &[Carrier]) -> Table {
         Column::number("streams", ""),
         Column::text(""),
     ]);
-    for one in carriers {
-        let whole = one.streams.floor();
+    for carrier in carriers {
+        let whole = carrier.streams.floor();
         table.push(vec![
-            Cell::plain(&one.name),
-            Cell::plain(significant(one.rate.as_megabytes())),
+            Cell::plain(&carrier.name),
+            Cell::plain(significant(carrier.rate.as_megabytes())),
             Cell::strong(format!("{whole:.0}")),
             Cell::plain(if whole >= 1.0 { "carries it" } else { "too slow" }),
         ]);

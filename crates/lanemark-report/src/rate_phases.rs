@@ -5,7 +5,7 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 
 use crate::number::{fixed, grouped, significant};
-use crate::over_time::time_told;
+use crate::over_time::time_text;
 
 /// Block size from which rates are in MB/s.
 const LARGE: f64 = 65_536.0;
@@ -35,7 +35,7 @@ pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
             );
             from = phase.until;
             let end = phase.ended_by.map(|reserve| format!(", until {}", reserve.end()));
-            format!("{} for {}{}", rate(phase), time_told(length), end.unwrap_or_default())
+            format!("{} for {}{}", rate(phase), time_text(length), end.unwrap_or_default())
         })
         .collect();
     Some(format!("{}: {}; then {}.", test.name, parts.join("; then "), rate(last)))

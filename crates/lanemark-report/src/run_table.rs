@@ -196,7 +196,7 @@ fn widely(run: &RunResult) -> Option<String> {
 pub(crate) fn wide_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
-    match intervals.filter(|one| is_wide(one.low_ratio, one.high_ratio)).count() {
+    match intervals.filter(|interval| is_wide(interval.low_ratio, interval.high_ratio)).count() {
         0 => None,
         1 => Some(
             "One interval, marked !, spans more than a factor of ten and predicts little."
@@ -218,12 +218,12 @@ pub(crate) fn widest_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
     let mut shares: std::collections::BTreeMap<&str, (f64, u32)> = Default::default();
-    for one in intervals.filter_map(|interval| interval.widest.as_ref()) {
-        let entry = shares.entry(one.parameter.as_str()).or_default();
-        (entry.0, entry.1) = (entry.0 + one.share, entry.1 + 1);
+    for drawn in intervals.filter_map(|interval| interval.widest.as_ref()) {
+        let entry = shares.entry(drawn.parameter.as_str()).or_default();
+        (entry.0, entry.1) = (entry.0 + drawn.share, entry.1 + 1);
     }
     let (parameter, (_, tests)) =
-        shares.into_iter().max_by(|one, two| one.1.0.total_cmp(&two.1.0))?;
+        shares.into_iter().max_by(|drawn, two| drawn.1.0.total_cmp(&two.1.0))?;
     let of = match tests {
         1 => "one test".to_owned(),
         tests => format!("{tests} tests"),
@@ -277,7 +277,8 @@ fn repeated(result: &TestResult) -> String {
 /// States the part of the tests that was simulated, if long tests were shortened.
 pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
-    let short: Vec<_> = samples.filter_map(|one| Some((one.operations(), one.similar?))).collect();
+    let short: Vec<_> =
+        samples.filter_map(|sample| Some((sample.operations(), sample.similar?))).collect();
     let (_, first) = short.first()?;
     let simulated: u64 = short.iter().map(|(requests, _)| requests).sum();
     let whole: u64 = short.iter().map(|(_, similar)| similar.requests).sum();
@@ -296,10 +297,11 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
 
 /// States how much of the tests was simulated, and how well the rates are known, if tests converged.
 pub(crate) fn converged(run: &RunResult) -> Option<String> {
-    let all = || run.tests.iter().flat_map(|test| &test.samples).filter_map(|one| one.converged);
-    let half_width = all().map(|one| one.half_width).reduce(f64::max)?;
-    let (simulated, requests) = all().fold((0, 0), |(simulated, requests), one| {
-        (simulated + one.simulated, requests + one.requests)
+    let all =
+        || run.tests.iter().flat_map(|test| &test.samples).filter_map(|sample| sample.converged);
+    let half_width = all().map(|converged| converged.half_width).reduce(f64::max)?;
+    let (simulated, requests) = all().fold((0, 0), |(simulated, requests), sample| {
+        (simulated + sample.simulated, requests + sample.requests)
     });
     let of = match (all().count(), run.tests.len()) {
         (count, tests) if count == tests => String::new(),
@@ -332,7 +334,7 @@ fn rounded(count: u64) -> String {
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;
-    let told = |ns: f64| significant(unit.of(ns));
+    let time = |ns: f64| significant(unit.of(ns));
     // The statistic is zero both for a latency of zero and for a test without requests.
     let mean = known(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![
@@ -343,18 +345,18 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),
         })),
-        Cell::plain(or_absent(mean, told)),
+        Cell::plain(or_absent(mean, time)),
     ];
     cells.extend(SHOWN_PERCENTILES.iter().map(|(percentile, ..)| {
-        Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), told))
+        Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), time))
     }));
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
     cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
-    let verdict = result.explanation.as_ref().map(|one| one.verdict);
+    let verdict = result.explanation.as_ref().map(|explanation| explanation.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);
-    let asked = result.sensitivity.as_ref().and_then(|asked| asked.bottleneck());
-    let limit = decided.map(Verdict::words).or(asked.map(|gain| gain.hop.as_str()));
+    let bottleneck = result.sensitivity.as_ref().and_then(|bottleneck| bottleneck.bottleneck());
+    let limit = decided.map(Verdict::words).or(bottleneck.map(|gain| gain.hop.as_str()));
     cells.push(Cell::plain(limit.unwrap_or(ABSENT)));
     cells
 }

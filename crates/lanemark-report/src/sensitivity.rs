@@ -22,9 +22,9 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
     for (label, run) in systems {
         let mut repeated = false;
         for test in &run.tests {
-            let Some(asked) = &test.sensitivity else { continue };
-            let most = asked.bottleneck();
-            let depth = asked.load().find(|gain| gain.id == SystemChange::QueueDepth);
+            let Some(sensitivity) = &test.sensitivity else { continue };
+            let most = sensitivity.bottleneck();
+            let depth = sensitivity.load().find(|gain| gain.id == SystemChange::QueueDepth);
             table.push(vec![
                 Cell::plain(*label).repeating(repeated),
                 Cell::plain(&test.test.name),
@@ -48,15 +48,15 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
 
 /// Writes the bottleneck of a test in a sentence, and all gains as a table; nothing if the run did not determine them.
 pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
-    let Some(asked) = &test.sensitivity else { return };
-    sheet.paragraph(&sentence(asked));
+    let Some(sensitivity) = &test.sensitivity else { return };
+    sheet.paragraph(&sentence(sensitivity));
     sheet.blank();
-    sheet.table(&table(asked));
+    sheet.table(&table(sensitivity));
 }
 
 /// Returns a text such as `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%`.
-pub(crate) fn sentence(asked: &Sensitivity) -> String {
-    let load: Vec<String> = asked
+pub(crate) fn sentence(sensitivity: &Sensitivity) -> String {
+    let load: Vec<String> = sensitivity
         .load()
         .map(|gain| format!("twice the {} {}", gain.hop, signed(gain.throughput_gain)))
         .collect();
@@ -64,7 +64,7 @@ pub(crate) fn sentence(asked: &Sensitivity) -> String {
         true => String::new(),
         false => format!("; {}", load.join(", ")),
     };
-    let Some(most) = asked.bottleneck() else {
+    let Some(most) = sensitivity.bottleneck() else {
         return format!(
             "No single hop is the bottleneck: no hop at twice its speed would gain 1%{load}."
         );
@@ -79,7 +79,7 @@ pub(crate) fn sentence(asked: &Sensitivity) -> String {
 }
 
 /// Builds the table of all gains; the bottleneck is highlighted.
-pub(crate) fn table(asked: &Sensitivity) -> Table {
+pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
     let mut table = Table::new(vec![
         Column::name("changed"),
         Column::name("to"),
@@ -88,10 +88,10 @@ pub(crate) fn table(asked: &Sensitivity) -> Table {
         Column::number("latency", ""),
     ]);
     let mut ruled = false;
-    for (place, gain) in asked.gains.iter().enumerate() {
-        let ink = if asked.bottleneck == Some(place) { Ink::Strong } else { Ink::Plain };
+    for (index, gain) in sensitivity.gains.iter().enumerate() {
+        let ink = if sensitivity.bottleneck == Some(index) { Ink::Strong } else { Ink::Plain };
         let cells = [
-            label(asked, place),
+            label(sensitivity, index),
             gain.change.clone(),
             or_absent(gain.utilisation, percent_whole),
             signed(gain.throughput_gain),
@@ -108,9 +108,9 @@ pub(crate) fn table(asked: &Sensitivity) -> Table {
 }
 
 /// Returns a hop's name, numbered from the second hop of that name on.
-pub(crate) fn label(asked: &Sensitivity, place: usize) -> String {
-    let name = &asked.gains[place].hop;
-    match asked.gains[..place].iter().filter(|gain| gain.hop == *name).count() {
+pub(crate) fn label(sensitivity: &Sensitivity, index: usize) -> String {
+    let name = &sensitivity.gains[index].hop;
+    match sensitivity.gains[..index].iter().filter(|gain| gain.hop == *name).count() {
         0 => name.clone(),
         before => format!("{name} ({})", before + 1),
     }
@@ -149,15 +149,15 @@ mod tests {
     fn the_sentence_names_hop_change_and_load() {
         let link = gain("SATA 6 Gb/s", "a link twice as fast", false, 0.852, 0.46);
         let depth = gain("queue depth", "64 in place of 32", true, 0.0, -1.0);
-        let told = sentence(&Sensitivity::new(vec![link.clone(), depth.clone()]));
+        let text = sentence(&Sensitivity::new(vec![link.clone(), depth.clone()]));
         assert_eq!(
-            told,
+            text,
             "SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%."
         );
         let timed = Gain { throughput_gain: 0.0, ..link };
-        let told = sentence(&Sensitivity::new(vec![timed]));
+        let text = sentence(&Sensitivity::new(vec![timed]));
         assert_eq!(
-            told,
+            text,
             "SATA 6 Gb/s, 97% busy: a link twice as fast would take 46% off the latency."
         );
         let none = sentence(&Sensitivity::new(vec![depth]));

@@ -70,15 +70,15 @@ pub fn study_table(
             sheet.item("- ", &line, Ink::Plain);
         }
     }
-    let told: Vec<String> = (outcome.systems.iter())
+    let sentences: Vec<String> = (outcome.systems.iter())
         .flat_map(|system| {
             beside::sentences(&system.run).into_iter().map(|one| format!("{}: {one}", system.label))
         })
         .collect();
-    if !told.is_empty() {
+    if !sentences.is_empty() {
         sheet.blank();
         sheet.heading("Copies and concurrent tests");
-        told.iter().for_each(|sentence| sheet.item("- ", sentence, Ink::Plain));
+        sentences.iter().for_each(|sentence| sheet.item("- ", sentence, Ink::Plain));
     }
     if detail && !outcome.notes.is_empty() {
         sheet.blank();

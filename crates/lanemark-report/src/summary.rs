@@ -23,7 +23,7 @@ fn alone(run: &RunResult) -> Option<String> {
     let rate = |test: &&TestResult| test.megabytes_per_second();
     let known = run.tests.iter().filter(|test| rate(test).is_finite() && rate(test) > 0.0);
     let fastest = known.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
-    let mut told = format!(
+    let mut text = format!(
         "{} moves the most data, {} MB/s",
         fastest.test.name,
         grouped(&significant(rate(&fastest)))
@@ -32,16 +32,16 @@ fn alone(run: &RunResult) -> Option<String> {
     let prompt =
         run.tests.iter().filter_map(|test| Some((median(test)?, test))).min_by_key(|one| one.0);
     if let Some((median, test)) = prompt {
-        told += &format!(
+        text += &format!(
             "; {} answers fastest: half of its requests within {}",
             test.test.name,
             time(median)
         );
         if let Some(tail) = test.latency().percentile_ns(99.0) {
-            told += &format!(", 99% within {}", time(tail));
+            text += &format!(", 99% within {}", time(tail));
         }
     }
-    Some(told + ".")
+    Some(text + ".")
 }
 
 fn time(ns: u64) -> String {
@@ -79,7 +79,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
         1 => format!("the one test that {both} runs have"),
         _ => format!("the {tests} tests that {both} runs have"),
     };
-    let told: Vec<String> = runs
+    let sentences: Vec<String> = runs
         .iter()
         .zip(&wins)
         .filter(|&(_, &won)| won > 0)
@@ -99,7 +99,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
         ties => format!("; in {ties}, no run leads by more than its spread"),
     };
     let most = *wins.iter().max()?;
-    match told.as_slice() {
+    match sentences.as_slice() {
         [one] => Some(format!("{one}{common}{even}.")),
         [one, other] => {
             let other = other.trim_end_matches("of ").trim_end();

@@ -69,8 +69,8 @@ pub(crate) fn sentence(run: &RunResult) -> String {
         }
         Target::Database(target) => {
             let version =
-                target.version.as_ref().map(|told| format!(" {told}")).unwrap_or_default();
-            let place =
+                target.version.as_ref().map(|number| format!(" {number}")).unwrap_or_default();
+            let location =
                 target.place.as_ref().map(|path| format!(", data in {path}")).unwrap_or_default();
             let setting = |(name, value): (&String, &String)| format!("{name} {value}");
             let settings: Vec<String> = target.settings.iter().map(setting).collect();
@@ -78,7 +78,7 @@ pub(crate) fn sentence(run: &RunResult) -> String {
                 true => String::new(),
                 false => format!("; {}", settings.join(", ")),
             };
-            format!("Measured: {}, {}{version}{place}{settings}.", target.name, target.product)
+            format!("Measured: {}, {}{version}{location}{settings}.", target.name, target.product)
         }
     }
 }

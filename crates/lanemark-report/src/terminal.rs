@@ -93,12 +93,12 @@ impl Sheet {
                 self.rule(&layout);
             }
             let cells: Vec<Vec<String>> = (0..layout.kept.len())
-                .map(|place| layout.lines(table, &row.cells[layout.kept[place]], place))
+                .map(|column| layout.lines(table, &row.cells[layout.kept[column]], column))
                 .collect();
             for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-                let piece = |place: usize| {
-                    let text = cells[place].get(line).map_or("", String::as_str);
-                    layout.padded(table, text, &row.cells[layout.kept[place]], place)
+                let piece = |column: usize| {
+                    let text = cells[column].get(line).map_or("", String::as_str);
+                    layout.padded(table, text, &row.cells[layout.kept[column]], column)
                 };
                 let pieces: Vec<(String, Ink)> = (0..cells.len()).map(piece).collect();
                 self.line(&pieces);
@@ -137,10 +137,10 @@ impl Sheet {
     pub(crate) fn line(&mut self, pieces: &[(String, Ink)]) {
         let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
-            let shown = if Some(index) == end { text.trim_end() } else { text.as_str() };
-            let body = shown.trim_start_matches(' ');
+            let visible = if Some(index) == end { text.trim_end() } else { text.as_str() };
+            let body = visible.trim_start_matches(' ');
             let tail = body.trim_end_matches(' ');
-            self.text.push_str(&shown[..shown.len() - body.len()]);
+            self.text.push_str(&visible[..visible.len() - body.len()]);
             match code(*ink) {
                 Some(code) if self.colour && !tail.is_empty() => {
                     self.text.push_str(&format!("\x1b[{code}m{tail}\x1b[0m"));
@@ -200,10 +200,10 @@ impl Layout {
     fn shortened(mut self, table: &Table, width: usize, least: usize) -> Self {
         while self.total() > width {
             let longest = (0..self.kept.len())
-                .filter(|&place| table.columns[self.kept[place]].kind == ColumnKind::Name)
-                .max_by_key(|&place| self.widths[place]);
+                .filter(|&index| table.columns[self.kept[index]].kind == ColumnKind::Name)
+                .max_by_key(|&index| self.widths[index]);
             match longest {
-                Some(place) if self.widths[place] > least => self.widths[place] -= 1,
+                Some(index) if self.widths[index] > least => self.widths[index] -= 1,
                 _ => break,
             }
         }
@@ -214,22 +214,22 @@ impl Layout {
         self.widths.iter().sum::<usize>() + GAP * self.widths.len().saturating_sub(1)
     }
 
-    /// Returns whether the names of the column at `place` would be equal if they were shortened to its width.
-    fn is_ambiguous(&self, table: &Table, place: usize) -> bool {
-        let texts = table.rows.iter().map(|row| row.cells[self.kept[place]].text.as_str());
+    /// Returns whether the names of the column at `index` would be equal if they were shortened to its width.
+    fn is_ambiguous(&self, table: &Table, index: usize) -> bool {
+        let texts = table.rows.iter().map(|row| row.cells[self.kept[index]].text.as_str());
         let names: BTreeSet<&str> = texts.collect();
         let short: BTreeSet<String> =
-            names.iter().map(|name| shorten(&plain(name), self.widths[place])).collect();
+            names.iter().map(|name| shorten(&plain(name), self.widths[index])).collect();
         short.len() < names.len()
     }
 
-    /// Returns the lines of a cell in the column at `place`: one, unless a shortened name would equal another row's
+    /// Returns the lines of a cell in the column at `index`: one, unless a shortened name would equal another row's
     /// name.
-    fn lines(&self, table: &Table, cell: &Cell, place: usize) -> Vec<String> {
-        let (width, text) = (self.widths[place], plain(&cell.text));
-        match table.columns[self.kept[place]].kind {
+    fn lines(&self, table: &Table, cell: &Cell, index: usize) -> Vec<String> {
+        let (width, text) = (self.widths[index], plain(&cell.text));
+        match table.columns[self.kept[index]].kind {
             _ if cell.repeated => vec![String::new()],
-            ColumnKind::Name if text.width() > width && self.is_ambiguous(table, place) => {
+            ColumnKind::Name if text.width() > width && self.is_ambiguous(table, index) => {
                 wrap(&text, width)
             }
             ColumnKind::Name | ColumnKind::Text => vec![shorten(&text, width)],
@@ -237,14 +237,14 @@ impl Layout {
         }
     }
 
-    /// Returns a line of a cell in the column at `place`, padded, with the gap before it.
-    fn padded(&self, table: &Table, text: &str, cell: &Cell, place: usize) -> (String, Ink) {
-        let width = self.widths[place];
-        let gap = if place == 0 { 0 } else { GAP };
-        let padded = match table.columns[self.kept[place]].kind {
+    /// Returns a line of a cell in the column at `index`, padded, with the gap before it.
+    fn padded(&self, table: &Table, text: &str, cell: &Cell, index: usize) -> (String, Ink) {
+        let width = self.widths[index];
+        let gap = if index == 0 { 0 } else { GAP };
+        let padded = match table.columns[self.kept[index]].kind {
             ColumnKind::Number => {
                 let tail = text[point(text)..].width();
-                let text = format!("{text}{}", " ".repeat(self.tails[place].saturating_sub(tail)));
+                let text = format!("{text}{}", " ".repeat(self.tails[index].saturating_sub(tail)));
                 pad_left(&text, width + gap)
             }
             _ => format!("{}{}", " ".repeat(gap), pad_right(text, width)),
@@ -261,12 +261,12 @@ fn header_lines(table: &Table, layout: &Layout) -> Vec<String> {
     (0..height)
         .map(|line| {
             let mut text = String::new();
-            for (place, lines) in headers.iter().enumerate() {
-                let gap = if place == 0 { 0 } else { GAP };
+            for (column, lines) in headers.iter().enumerate() {
+                let gap = if column == 0 { 0 } else { GAP };
                 let above = height - lines.len();
                 let name = line.checked_sub(above).map_or("", |line| lines[line].as_str());
-                let width = layout.widths[place];
-                text.push_str(&match table.columns[layout.kept[place]].kind {
+                let width = layout.widths[column];
+                text.push_str(&match table.columns[layout.kept[column]].kind {
                     ColumnKind::Number => pad_left(name, width + gap),
                     _ => format!("{}{}", " ".repeat(gap), pad_right(&shorten(name, width), width)),
                 });

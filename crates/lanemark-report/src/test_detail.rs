@@ -20,9 +20,9 @@ use crate::number::{
     percent_whole, significant, spread,
 };
 use crate::over_time;
+use crate::readings;
 use crate::run_table::{cpu_ns, warnings};
 use crate::sensitivity;
-use crate::shown;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
@@ -56,8 +56,8 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
 /// Writes all tests of `run` in detail, for a page that has already shown the target and the warnings.
 pub fn test_details(run: &RunResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
-    for (place, test) in run.tests.iter().enumerate() {
-        if place > 0 {
+    for (index, test) in run.tests.iter().enumerate() {
+        if index > 0 {
             sheet.blank();
         }
         body(&mut sheet, run, test);
@@ -101,11 +101,11 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
                 (None, None) => {}
             }
         }
-        None => match shown::sentences(test) {
-            told if told.is_empty() => {
+        None => match readings::sentences(test) {
+            sentences if sentences.is_empty() => {
                 sheet.paragraph("No time budget: only a simulated path has one.");
             }
-            told => told.iter().for_each(|sentence| sheet.paragraph(sentence)),
+            sentences => sentences.iter().for_each(|sentence| sheet.paragraph(sentence)),
         },
     }
     explanation::lines(sheet, test);
@@ -125,8 +125,8 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
 
 /// Writes the first repeat that has a series or rounds: a sentence, throughput as a sparkline, and a table.
 fn over_time(sheet: &mut Sheet, test: &TestResult) {
-    let told = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
-    let Some(sample) = test.samples.iter().find(told) else { return };
+    let has_series = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
+    let Some(sample) = test.samples.iter().find(has_series) else { return };
     let Some(table) = over_time::table(sample) else { return };
     for sentence in over_time::sentences(sample) {
         sheet.paragraph(&sentence);
@@ -220,7 +220,7 @@ fn failed(test: &TestResult) -> Option<String> {
     let errors = test.errors();
     let all = |sample: &Sample| {
         let others = sample.flushes.iter().chain(&sample.trims);
-        sample.operations() + others.map(|one| one.latency.count()).sum::<u64>()
+        sample.operations() + others.map(|direction| direction.latency.count()).sum::<u64>()
     };
     let done: u64 = test.samples.iter().map(all).sum();
     let share = errors.total() as f64 / (errors.total() as f64 + done as f64);
@@ -265,7 +265,7 @@ fn served(live: &LiveUse) -> String {
         ns.map_or("–".to_owned(), |ns| format!("{} µs", significant(ns as f64 / 1e3)))
     };
     let late = &live.lateness;
-    let mut told = format!(
+    let mut text = format!(
         "Served for {} s, a simulated second in {} s. Answers were {} late at the median, {} at \
          p99 and {} at p99.9.",
         significant(live.served.as_seconds()),
@@ -274,15 +274,15 @@ fn served(live: &LiveUse) -> String {
         us(late, 99.0),
         us(late, 99.9),
     );
-    told.extend(verdict(live));
-    told.extend(live.content.map(content));
-    for (name, one) in [("Reads", &live.reads), ("Writes", &live.writes)] {
-        if let Some(one) = one {
-            let (p50, p99) = (us(&one.latency, 50.0), us(&one.latency, 99.0));
-            told.push_str(&format!(" {name} were delivered in {p50}, p99 {p99}."));
+    text.extend(verdict(live));
+    text.extend(live.content.map(content));
+    for (name, direction) in [("Reads", &live.reads), ("Writes", &live.writes)] {
+        if let Some(direction) = direction {
+            let (p50, p99) = (us(&direction.latency, 50.0), us(&direction.latency, 99.0));
+            text.push_str(&format!(" {name} were delivered in {p50}, p99 {p99}."));
         }
     }
-    told
+    text
 }
 
 /// Returns the verdict, `The run is valid: a request takes 3% more than modelled at a client, 4% at the median`.
@@ -300,9 +300,9 @@ fn verdict(live: &LiveUse) -> Option<String> {
         LiveVerdict::Early => "invalid, because answers were early",
         LiveVerdict::Saturated => "invalid, because the server was saturated",
     };
-    let seen = if outside.is_some() { "at a client" } else { "in the server" };
+    let measured_at = if outside.is_some() { "at a client" } else { "in the server" };
     Some(format!(
-        " The run is {verdict}. A request's time {seen} differed from the model's by {} on average \
+        " The run is {verdict}. A request's time {measured_at} differed from the model's by {} on average \
          and {} at the median; the drive was busy for {} of the time, and the server for {}.",
         percent(mean),
         percent(median),
@@ -355,17 +355,17 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     columns.extend(PERCENTILES.iter().map(percentile));
     columns.push(Column::number("max", unit.name()));
     let mut table = Table::new(columns);
-    let told = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.of(ns)));
+    let time = |ns: Option<f64>| or_absent(ns, |ns| significant(unit.of(ns)));
     for (name, latency) in rows {
         let mut cells = vec![
             Cell::plain(name),
             Cell::plain(latency.count().to_string()),
-            Cell::strong(told(latency_mean_ns(latency))),
+            Cell::strong(time(latency_mean_ns(latency))),
         ];
         cells.extend(PERCENTILES.iter().map(|(percentile, ..)| {
-            Cell::plain(told(latency.percentile_ns(*percentile).map(|ns| ns as f64)))
+            Cell::plain(time(latency.percentile_ns(*percentile).map(|ns| ns as f64)))
         }));
-        cells.push(Cell::plain(told(latency.max_ns().map(|ns| ns as f64))));
+        cells.push(Cell::plain(time(latency.max_ns().map(|ns| ns as f64))));
         table.push(cells);
     }
     table
@@ -392,7 +392,7 @@ fn budget_table(budget: &Budget) -> Table {
         total if total < 1000.0 => 1,
         _ => 0,
     };
-    let told = |ns: f64| Cell::plain(fixed(unit.of(ns), decimals));
+    let time_cell = |ns: f64| Cell::plain(fixed(unit.of(ns), decimals));
     let share = |ns: f64| Cell::plain(percent(ns / total));
     let mut table = Table::new(vec![
         Column::name("hop"),
@@ -411,9 +411,9 @@ fn budget_table(budget: &Budget) -> Table {
             Cell::plain(bar(hop.utilisation)),
             Cell::plain(percent_whole(hop.utilisation)),
             Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
-            told(hop.wait_ns),
-            told(hop.service_ns),
-            told(hop.total_ns()),
+            time_cell(hop.wait_ns),
+            time_cell(hop.service_ns),
+            time_cell(hop.total_ns()),
             share(hop.total_ns()),
         ]);
     }
@@ -423,9 +423,9 @@ fn budget_table(budget: &Budget) -> Table {
         blank(),
         blank(),
         blank(),
-        told(budget.wait_ns()),
-        told(budget.service_ns()),
-        told(total),
+        time_cell(budget.wait_ns()),
+        time_cell(budget.service_ns()),
+        time_cell(total),
         share(total),
     ];
     sums.iter_mut().for_each(|cell| cell.ink = Ink::Strong);

@@ -48,20 +48,20 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
 fn cells(result: &TestResult) -> Option<Vec<Cell>> {
     let of = |figure: fn(&TransactionsUse) -> Option<f64>| result.of_transactions(figure);
     let per_minute = result.transactions_per_minute()?;
-    let told = |statistic: Option<Statistic>, show: fn(f64) -> String| {
-        Cell::plain(or_absent(statistic.and_then(|told| known(&told)), show))
+    let cell = |statistic: Option<Statistic>, show: fn(f64) -> String| {
+        Cell::plain(or_absent(statistic.and_then(|cell| known(&cell)), show))
     };
-    let latency = |metric: Metric| told(Some(metric.of(result)), significant);
+    let latency = |metric: Metric| cell(Some(metric.of(result)), significant);
     Some(vec![
         Cell::strong(fixed(per_minute.value, 0)),
-        told(of(|all| all.response_ms().map(|ms| ms * 1e3)), significant),
+        cell(of(|all| all.response_ms().map(|ms| ms * 1e3)), significant),
         latency(Metric::ReadLatency),
         latency(Metric::WriteLatency),
         latency(Metric::Latency),
-        told(of(|all| all.processor_busy), percent),
-        told(of(|all| all.buffer_hit_ratio), percent),
-        told(of(|all| all.page_reads), significant),
-        told(of(|all| all.page_writes), significant),
-        told(of(|all| all.log_writes), significant),
+        cell(of(|all| all.processor_busy), percent),
+        cell(of(|all| all.buffer_hit_ratio), percent),
+        cell(of(|all| all.page_reads), significant),
+        cell(of(|all| all.page_writes), significant),
+        cell(of(|all| all.log_writes), significant),
     ])
 }

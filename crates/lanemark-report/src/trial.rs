@@ -99,10 +99,9 @@ impl<'r> TrialSystem<'r> {
     /// Returns the largest part of the requests' time, and its share: a hop of the path, or flushes.
     fn largest_part(&self) -> Option<(String, f64)> {
         let (sample, _) = self.turns.first()?;
-        let of_flushes = sample
-            .flushes
-            .as_ref()
-            .map_or(0.0, |one| one.latency.mean_ns() * one.latency.count() as f64);
+        let of_flushes = sample.flushes.as_ref().map_or(0.0, |direction| {
+            direction.latency.mean_ns() * direction.latency.count() as f64
+        });
         let requests = sample.operations() as f64;
         let hops = sample.path.iter().flat_map(|path| &path.hops);
         let mut parts: Vec<(&str, f64)> = hops
@@ -110,7 +109,8 @@ impl<'r> TrialSystem<'r> {
             .collect();
         parts.push((FLUSHES, of_flushes));
         let whole: f64 = parts.iter().map(|(_, time)| time).sum();
-        let (name, time) = parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+        let (name, time) =
+            parts.into_iter().max_by(|direction, other| direction.1.total_cmp(&other.1))?;
         (whole > 0.0).then(|| (name.to_owned(), time / whole))
     }
 
@@ -227,9 +227,9 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
             .flat_map(|system| system.failed.iter().map(move |failed| (&system.system, failed)))
         {
             let FailedCheck { cut, after_s, exit_code, output } = failed;
-            let (after, said) = (time_text(*after_s), output.replace('\n', "; "));
+            let (after, printed) = (time_text(*after_s), output.replace('\n', "; "));
             let text = format!(
-                "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {said}"
+                "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {printed}"
             );
             sheet.item("- ", &text, Ink::Warning);
         }
@@ -319,7 +319,7 @@ fn queue_depth(sample: &Sample, live: &LiveUse) -> Option<f64> {
     let time_s: f64 = all
         .into_iter()
         .flatten()
-        .map(|one| one.latency.mean_ns() * one.latency.count() as f64 / 1e9)
+        .map(|direction| direction.latency.mean_ns() * direction.latency.count() as f64 / 1e9)
         .sum();
     let busy_s = live.busy.as_seconds();
     (busy_s > 0.0).then(|| time_s / busy_s)

@@ -91,13 +91,13 @@ fn ranges(damage: &[Damage]) -> Table {
         Column::text("acknowledged last"),
         Column::text("found"),
     ]);
-    for one in damage.iter().take(SHOWN) {
+    for entry in damage.iter().take(SHOWN) {
         table.push(vec![
-            Cell::inked(one.kind.name(), Ink::Warning),
-            Cell::plain(one.offset_bytes.get().to_string()),
-            Cell::plain(one.length_bytes.get().to_string()),
-            Cell::plain(one.expected.map_or_else(|| ABSENT.to_owned(), |one| expected(&one))),
-            Cell::plain(found(one.found)),
+            Cell::inked(entry.kind.name(), Ink::Warning),
+            Cell::plain(entry.offset_bytes.get().to_string()),
+            Cell::plain(entry.length_bytes.get().to_string()),
+            Cell::plain(entry.expected.map_or_else(|| ABSENT.to_owned(), |entry| expected(&entry))),
+            Cell::plain(found(entry.found)),
         ]);
     }
     table
@@ -140,10 +140,11 @@ fn kinds(damage: &[Damage]) -> String {
         DamageKind::Unrecorded => "a write that the journal does not contain",
         DamageKind::Unreadable => "the device reports an error",
     };
-    let there = DamageKind::ALL.iter().filter(|kind| damage.iter().any(|one| one.kind == **kind));
-    let told: Vec<String> =
+    let there =
+        DamageKind::ALL.iter().filter(|kind| damage.iter().any(|entry| entry.kind == **kind));
+    let meanings: Vec<String> =
         there.map(|kind| format!("{}: {}", kind.name(), meaning(*kind))).collect();
-    told.join("; ")
+    meanings.join("; ")
 }
 
 fn units(verified: &Verified) -> String {
@@ -202,7 +203,7 @@ mod tests {
     use lanemark_schema::units::{Bytes, Duration};
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_its_write() {
+    fn damage_is_reported_with_its_offset_and_its_write() {
         let write = Acknowledged {
             generation: 77,
             offset_bytes: Bytes(8192),

@@ -44,7 +44,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.table(&table);
     sheet.blank();
     for test in &whatif.tests {
-        sheet.item("- ", &told(test), Ink::Plain);
+        sheet.item("- ", &description(test), Ink::Plain);
     }
     let intervals = whatif.tests.iter().filter_map(|test| test.interval.as_ref());
     if let Some(wide) = wide_of(intervals) {
@@ -100,32 +100,32 @@ fn answer(whatif: &WhatIf) -> String {
     }
     if let [test] = whatif.tests.as_slice() {
         let unit = if test.random { "IOPS" } else { "MB/s" };
-        let shown = |outlook: &WhatIfFigures, scale: f64| match test.random {
+        let rate = |outlook: &WhatIfFigures, scale: f64| match test.random {
             true => grouped(&fixed(outlook.iops * scale, 0)),
             false => grouped(&significant(outlook.bytes_per_second * scale / 1e6)),
         };
         let scale = test.expected() / test.other.bytes_per_second;
-        let now = shown(test.measured.as_ref().unwrap_or(&test.present), 1.0);
-        let then = shown(&test.other, scale);
+        let now = rate(test.measured.as_ref().unwrap_or(&test.present), 1.0);
+        let then = rate(&test.other, scale);
         return format!("{pair}: {} in {}, {then} instead of {now} {unit}.", gain(test), test.test);
     }
     let of = |is_gain: bool| {
-        let own = whatif.tests.iter().filter(|test| {
+        let relevant = whatif.tests.iter().filter(|test| {
             let change = test.change();
             is_seen(change) && (change > 0.0) == is_gain
         });
-        let mut own: Vec<&WhatIfTest> = own.collect();
-        own.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
+        let mut relevant: Vec<&WhatIfTest> = relevant.collect();
+        relevant.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
         let verb = if is_gain { "gain" } else { "lose" };
         let named =
             |test: &WhatIfTest| format!("{} ({})", percent_whole(test.change().abs()), test.test);
-        match own.as_slice() {
+        match relevant.as_slice() {
             [] => None,
             [only] => Some(format!("you {verb} {}", named(only))),
             [least, .., most] => {
                 let least_shown = percent_whole(least.change().abs());
                 match least_shown == percent_whole(most.change().abs()) {
-                    true => Some(format!("you {verb} {least_shown} in {} tests", own.len())),
+                    true => Some(format!("you {verb} {least_shown} in {} tests", relevant.len())),
                     false => Some(format!("you {verb} {} to {}", named(least), named(most))),
                 }
             }
@@ -202,8 +202,8 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     let us = |outlook: &WhatIfFigures| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];
     if measured {
-        let told = test.measured.as_ref().map(of);
-        cells.push(Cell::plain(told.unwrap_or_else(|| ABSENT.to_owned())));
+        let measured_text = test.measured.as_ref().map(of);
+        cells.push(Cell::plain(measured_text.unwrap_or_else(|| ABSENT.to_owned())));
     }
     let expected = test.expected();
     // Requests have the same size on both systems, so the request rate is proportional to the data rate.
@@ -237,7 +237,7 @@ fn gain(test: &WhatIfTest) -> String {
 
 /// Returns a text such as `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share:
 /// …`.
-fn told(test: &WhatIfTest) -> String {
+fn description(test: &WhatIfTest) -> String {
     let answer = gain(test);
     let mut text = format!("{}: {answer}.", test.test);
     if let Some(assumed) = &test.other.assumed {

@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn below_reaches_all_values_and_no_others() {
         let mut rng = Rng::new(StreamKey::from_seed(3));
-        let mut seen = [0u32; 7];
+        let mut counts = [0u32; 7];
         for _ in 0..7_000 {
-            seen[usize::try_from(rng.below(7)).unwrap()] += 1;
+            counts[usize::try_from(rng.below(7)).unwrap()] += 1;
         }
-        assert!(seen.iter().all(|&count| (850..1150).contains(&count)), "{seen:?}");
+        assert!(counts.iter().all(|&count| (850..1150).contains(&count)), "{counts:?}");
     }
 
     #[test]
@@ -201,10 +201,10 @@ mod tests {
             let total: f64 = (1..=1000).map(|rank| libm::pow(f64::from(rank), -theta)).sum();
             for rank in [1u32, 2, 10] {
                 let expected = libm::pow(f64::from(rank), -theta) / total;
-                let seen = f64::from(counts[rank as usize]) / f64::from(draws);
+                let share = f64::from(counts[rank as usize]) / f64::from(draws);
                 assert!(
-                    (seen / expected - 1.0).abs() < 0.06,
-                    "theta {theta} rank {rank}: {seen} for {expected}"
+                    (share / expected - 1.0).abs() < 0.06,
+                    "theta {theta} rank {rank}: {share} for {expected}"
                 );
             }
         }

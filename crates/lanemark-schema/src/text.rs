@@ -24,12 +24,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_shown) {
         return Cow::Borrowed(text);
     }
-    let one = |letter| match letter {
+    let cleaned = |letter| match letter {
         '\n' | '\t' => ' ',
         letter if is_shown(letter) => letter,
         _ => REPLACEMENT,
     };
-    Cow::Owned(text.chars().map(one).collect())
+    Cow::Owned(text.chars().map(cleaned).collect())
 }
 
 /// Text that replaces an absent value.
@@ -38,18 +38,18 @@ pub const ABSENT: &str = "–";
 /// Returns `text` with the times that it contains as they are shown, `2 µs` for `2 us`. Times in files and on the
 /// command line keep the notation that every keyboard has.
 pub fn with_micro(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(" us") {
         let (before, after) = rest.split_at(at);
         let after = &after[" us".len()..];
         let is_time = before.ends_with(|letter: char| letter.is_ascii_digit())
             && !after.starts_with(char::is_alphanumeric);
-        shown += before;
-        shown += if is_time { " µs" } else { " us" };
+        result += before;
+        result += if is_time { " µs" } else { " us" };
         rest = after;
     }
-    shown + rest
+    result + rest
 }
 
 /// Formats `value` with three significant digits, all digits of the whole part, up to three decimals, and commas
@@ -79,14 +79,14 @@ pub fn grouped(text: &str) -> String {
     let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
     let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
     let whole = digits(&text[start..]);
-    let mut shown = text[..start].to_owned();
-    for (place, digit) in text[start..start + whole].chars().enumerate() {
-        if place > 0 && (whole - place) % 3 == 0 {
-            shown.push(',');
+    let mut result = text[..start].to_owned();
+    for (index, digit) in text[start..start + whole].chars().enumerate() {
+        if index > 0 && (whole - index) % 3 == 0 {
+            result.push(',');
         }
-        shown.push(digit);
+        result.push(digit);
     }
-    shown + &text[start + whole..]
+    result + &text[start + whole..]
 }
 
 /// Implements serialisation of a type as its displayed text.
@@ -115,28 +115,28 @@ mod tests {
 
     #[test]
     fn times_are_shown_with_their_sign() {
-        let shown = [
+        let cases = [
             ("2 us to submit, 1.5 us", "2 µs to submit, 1.5 µs"),
             ("5 usual days of us", "5 usual days of us"),
             ("12 us", "12 µs"),
             ("", ""),
         ];
-        for (text, wanted) in shown {
+        for (text, wanted) in cases {
             assert_eq!(with_micro(text), wanted);
         }
     }
 
     #[test]
-    fn what_a_terminal_obeys_or_hides_is_not_shown() {
+    fn control_and_invisible_characters_are_not_shown() {
         let text = "4K\x1b[2J\u{9b}31m read\u{202e}daer\u{2066}\u{200f}\u{e0041}\r";
-        let told = shown(text);
-        assert!(told.chars().all(is_shown), "{told:?}");
-        assert!(told.starts_with("4K\u{fffd}[2J\u{fffd}31m read\u{fffd}daer"), "{told:?}");
+        let cleaned = shown(text);
+        assert!(cleaned.chars().all(is_shown), "{cleaned:?}");
+        assert!(cleaned.starts_with("4K\u{fffd}[2J\u{fffd}31m read\u{fffd}daer"), "{cleaned:?}");
         assert_eq!(shown("a\tb\nc"), "a b c");
     }
 
     #[test]
-    fn what_people_write_is_shown_as_it_is() {
+    fn ordinary_text_is_shown_unchanged() {
         for text in ["SEQ1M Q8T1 read", "größe – 3 µs", "قراءة", "\u{200d}👩\u{200d}💻", "½"]
         {
             assert_eq!(shown(text), text);
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn thousands_are_apart() {
-        let told = ["12", "1610", "-1234567.25", "(0.12345)", "–", "1,610"].map(grouped);
-        assert_eq!(told, ["12", "1,610", "-1,234,567.25", "(0.12345)", "–", "1,610"]);
+        let formatted = ["12", "1610", "-1234567.25", "(0.12345)", "–", "1,610"].map(grouped);
+        assert_eq!(formatted, ["12", "1,610", "-1,234,567.25", "(0.12345)", "–", "1,610"]);
     }
 
     #[test]

@@ -136,8 +136,8 @@ impl Disk {
                 encrypted: [0; 96],
                 init: [0; 2],
             };
-            let (own, block_size) = (file.as_raw_fd().unsigned_abs(), SECTOR as u32);
-            let config = LoopConfig { file: own, block_size, info, reserved: [0; 8] };
+            let (descriptor, block_size) = (file.as_raw_fd().unsigned_abs(), SECTOR as u32);
+            let config = LoopConfig { file: descriptor, block_size, info, reserved: [0; 8] };
             // SAFETY: `LOOP_CONFIGURE` reads a `loop_config`, and the argument is one.
             let done = unsafe { ioctl(&free.open, Setter::<CONFIGURE, _>::new(config)) };
             attempt += 1;
@@ -163,12 +163,12 @@ impl Disk {
     /// Writes the disk's data in the page cache and in mounted file systems to the disk.
     pub(crate) fn flush(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = open.as_ref().and_then(|open| open.try_clone().ok());
+        let device = open.as_ref().and_then(|open| open.try_clone().ok());
         drop(open);
-        if let Some(own) = own {
+        if let Some(device) = device {
             // SAFETY: `BLKFLSBUF` takes no argument. The process that wrote the data gets the error if it cannot be
             // stored.
-            let _ = unsafe { ioctl(&own, NoArg::<FLUSH>::new()) };
+            let _ = unsafe { ioctl(&device, NoArg::<FLUSH>::new()) };
         }
     }
 
@@ -198,14 +198,14 @@ impl Drop for Disk {
 fn with_flushes(node: &Path) -> io::Result<()> {
     let switch = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
     let switch = switch.join("queue/write_cache");
-    let told = fs::read_to_string(&switch);
-    if told.is_ok_and(|told| told.trim() == "write back") {
+    let setting = fs::read_to_string(&switch);
+    if setting.is_ok_and(|setting| setting.trim() == "write back") {
         return Ok(());
     }
     let turned = fs::write(&switch, "write back").and_then(|()| fs::read_to_string(&switch));
     let why = match turned {
-        Ok(told) if told.trim() == "write back" => return Ok(()),
-        Ok(told) => format!("stays \"{}\"", told.trim()),
+        Ok(setting) if setting.trim() == "write back" => return Ok(()),
+        Ok(setting) => format!("stays \"{}\"", setting.trim()),
         Err(error) => error.to_string(),
     };
     let (node, switch) = (node.display(), switch.display());

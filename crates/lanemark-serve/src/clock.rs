@@ -127,9 +127,9 @@ impl Clock for WallClock {
         let Some(until) = until else {
             return std::thread::park();
         };
-        let place = self.place(until);
+        let target = self.place(until);
         loop {
-            let left = place.saturating_sub(self.start.elapsed());
+            let left = target.saturating_sub(self.start.elapsed());
             if left.is_zero() || bell.is_rung() {
                 return;
             }

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_answered_and_one_who_says_nothing_stops_nobody() {
+    fn a_line_is_answered_and_a_silent_client_blocks_no_other() {
         let (_desk, port) = desk(QueryEnd::Line);
         let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
         let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();
@@ -212,8 +212,8 @@ mod tests {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
-        let said = long.clone();
-        let _desk = Desk::open(listener, QueryEnd::Line, move |_| said.clone()).unwrap();
+        let reply = long.clone();
+        let _desk = Desk::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -227,11 +227,11 @@ mod tests {
 
     #[test]
     fn http_answers_get_alone() {
-        let told = |head| http(head, || "lanemark 1\n# EOF\n".to_owned());
-        assert!(told("GET /metrics HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 200"));
-        assert!(told("GET /metrics HTTP/1.1").ends_with("\r\n\r\nlanemark 1\n# EOF\n"));
-        assert!(told("GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
-        assert!(told("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 400"));
-        assert!(told("").starts_with("HTTP/1.1 400"));
+        let answer = |head| http(head, || "lanemark 1\n# EOF\n".to_owned());
+        assert!(answer("GET /metrics HTTP/1.1\r\nHost: x").starts_with("HTTP/1.1 200"));
+        assert!(answer("GET /metrics HTTP/1.1").ends_with("\r\n\r\nlanemark 1\n# EOF\n"));
+        assert!(answer("GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
+        assert!(answer("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 400"));
+        assert!(answer("").starts_with("HTTP/1.1 400"));
     }
 }

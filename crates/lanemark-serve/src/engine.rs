@@ -180,9 +180,9 @@ impl Core {
         self.live.clear_fault(number, at)?;
         if let Some(FaultState { fault, .. }) = cleared
             && let FaultKind::PowerCut { .. } = fault.kind
-            && let Some(place) = self.cuts.iter().position(|cut| *cut == fault.at)
+            && let Some(index) = self.cuts.iter().position(|cut| *cut == fault.at)
         {
-            self.cuts.remove(place);
+            self.cuts.remove(index);
         }
         Ok(())
     }
@@ -222,17 +222,17 @@ impl Core {
 
     /// Submits the `access` of a request at the instant `at`.
     fn put(&mut self, at: Instant, access: Access, pending: Pending) {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let slot = self.free.pop().unwrap_or_else(|| {
             self.pending.push(None);
             self.pending.len() - 1
         });
-        let submission = Submission::new(at, access).by(pending.thread).tagged(place as u64);
+        let submission = Submission::new(at, access).by(pending.thread).tagged(slot as u64);
         if self.live.submit(submission).is_ok() {
-            self.pending[place] = Some(pending);
+            self.pending[slot] = Some(pending);
             return;
         }
         // Ranges are checked on arrival; a bad range that was missed there fails here.
-        self.free.push(place);
+        self.free.push(slot);
         let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
         let Pending { came, before: modelled, work, .. } = pending;
         let due = DueCompletion { access, came, at, modelled, damage: None };
@@ -265,9 +265,9 @@ impl Core {
     }
 
     fn hand_out(&mut self, done: &Completion) {
-        let (place, at) = (done.tag as usize, done.completed);
-        let Some(pending) = self.pending.get_mut(place).and_then(Option::take) else { return };
-        self.free.push(place);
+        let (slot, at) = (done.tag as usize, done.completed);
+        let Some(pending) = self.pending.get_mut(slot).and_then(Option::take) else { return };
+        self.free.push(slot);
         self.completed = at;
         let Pending { came, access, thread, before, work } = pending;
         let modelled = before + at.since(done.submitted);
@@ -323,14 +323,14 @@ impl Engine {
     pub fn start(mut core: Core) -> std::io::Result<(Arc<Self>, JoinHandle<Option<Core>>)> {
         let (queue, bell, clock) = (Mutex::default(), Bell::default(), Arc::clone(&core.clock));
         let engine = Arc::new(Self { queue, bell, clock, has_failed: AtomicBool::new(false) });
-        let own = Arc::clone(&engine);
+        let shared = Arc::clone(&engine);
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
-            own.bell.wait_here();
+            shared.bell.wait_here();
             without_timer_slack();
-            if catch_unwind(AssertUnwindSafe(|| own.run(&mut core))).is_ok() {
+            if catch_unwind(AssertUnwindSafe(|| shared.run(&mut core))).is_ok() {
                 return Some(core);
             }
-            own.refuse(mem::take(&mut core.pending));
+            shared.refuse(mem::take(&mut core.pending));
             None
         })?;
         Ok((engine, thread))
@@ -364,7 +364,7 @@ impl Engine {
         &self,
         errand: impl FnOnce(&mut Core) -> A + Send + 'static,
     ) -> Option<A> {
-        let (answer, asked) = std::sync::mpsc::sync_channel(1);
+        let (answer, receiver) = std::sync::mpsc::sync_channel(1);
         {
             let mut queue = self.queue();
             if queue.ended || self.has_failed() {
@@ -375,7 +375,7 @@ impl Engine {
             }));
         }
         self.bell.ring();
-        asked.recv().ok()
+        receiver.recv().ok()
     }
 
     /// Ends the thread. Outstanding requests are not answered.
@@ -402,14 +402,19 @@ impl Engine {
                 }
             }
         };
-        pending.into_iter().flatten().for_each(|one| refuse(one.access, one.came, one.work));
+        pending
+            .into_iter()
+            .flatten()
+            .for_each(|request| refuse(request.access, request.came, request.work));
         loop {
             let (requests, ended) = {
                 let mut queue = self.queue();
                 queue.errands.clear();
                 (mem::take(&mut queue.requests), queue.ended)
             };
-            requests.into_iter().for_each(|one| refuse(one.access, one.came, one.work));
+            requests
+                .into_iter()
+                .for_each(|request| refuse(request.access, request.came, request.work));
             if ended {
                 return;
             }

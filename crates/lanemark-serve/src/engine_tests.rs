@@ -9,12 +9,12 @@ use lanemark_sim::SystemSpec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A task that sends its outcome to the test.
-struct Told(Sender<(Status, DueCompletion)>, bool);
+struct ReportingTask(Sender<(Status, DueCompletion)>, bool);
 
-impl Work for Told {
+impl Work for ReportingTask {
     fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
         if self.1 {
-            return Step::Flush(Box::new(Told(self.0, false)));
+            return Step::Flush(Box::new(ReportingTask(self.0, false)));
         }
         self.0.send((status, *due)).unwrap();
         Step::Answered(None)
@@ -45,12 +45,12 @@ fn after_us(us: u64) -> Instant {
 struct Bench {
     core: Core,
     clock: Arc<ManualClock>,
-    told: Receiver<(Status, DueCompletion)>,
+    outcomes: Receiver<(Status, DueCompletion)>,
     tell: Sender<(Status, DueCompletion)>,
 }
 
 fn bench(faults: &[Fault]) -> Bench {
-    let (tell, told) = channel();
+    let (tell, outcomes) = channel();
     let clock = Arc::new(ManualClock::default());
     let mut live = live();
     for fault in faults {
@@ -58,19 +58,19 @@ fn bench(faults: &[Fault]) -> Bench {
     }
     let held: Option<Box<dyn DataOwner>> = Some(Box::new(Cut));
     let core = Core::new(live, faults, held, Arc::default(), clock.clone());
-    Bench { core, clock, told, tell }
+    Bench { core, clock, outcomes, tell }
 }
 
 impl Bench {
     fn submit(&mut self, access: Access, flushed: bool) {
-        let (came, work) = (self.clock.now(), Box::new(Told(self.tell.clone(), flushed)));
+        let (came, work) = (self.clock.now(), Box::new(ReportingTask(self.tell.clone(), flushed)));
         self.core.submit(Request { access, thread: 0, came, work });
     }
 
     fn turn_to(&mut self, at: Instant) -> Option<(Status, DueCompletion)> {
         self.clock.turn_to(at);
         while !self.core.turn() {}
-        self.told.try_recv().ok()
+        self.outcomes.try_recv().ok()
     }
 }
 
@@ -84,17 +84,17 @@ fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
     bench.submit(access(Operation::Read, 9), false);
     let before = Instant::from_picoseconds(due.picoseconds() - 1);
     assert_eq!(bench.turn_to(before), None);
-    let (status, told) = bench.turn_to(due).unwrap();
-    assert_eq!((status, told.came, told.at), (Status::Good, after_us(5), due));
+    let (status, outcome) = bench.turn_to(due).unwrap();
+    assert_eq!((status, outcome.came, outcome.at), (Status::Good, after_us(5), due));
     assert_eq!(bench.core.delivered.counts().lateness.max_ns(), Some(0));
 }
 
 #[test]
-fn what_is_handed_out_late_is_counted_so() {
+fn a_late_completion_is_counted_as_late() {
     let mut bench = bench(&[]);
     bench.submit(access(Operation::Read, 9), false);
-    let (_, told) = bench.turn_to(after_us(10_000)).unwrap();
-    let late = after_us(10_000).since(told.at).nanoseconds();
+    let (_, outcome) = bench.turn_to(after_us(10_000)).unwrap();
+    let late = after_us(10_000).since(outcome.at).nanoseconds();
     let counts = bench.core.delivered.counts();
     let counted = counts.lateness.max_ns().unwrap();
     assert!(counted.abs_diff(late) * 100 < late, "{counted} {late}");
@@ -113,7 +113,7 @@ fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
 }
 
 #[test]
-fn a_power_cut_comes_behind_what_was_complete_and_before_what_was_not() {
+fn a_power_cut_is_after_complete_requests_and_before_the_others() {
     let cut: Fault = "power-cut at=100us boot=1ms".parse().unwrap();
     let mut bench = bench(&[cut]);
     bench.submit(access(Operation::Write, 1), false);
@@ -142,22 +142,22 @@ fn a_fault_added_counts_from_now() {
 fn a_request_beyond_the_drive_fails() {
     let mut bench = bench(&[]);
     bench.submit(access(Operation::Read, u64::MAX >> 20), false);
-    let (status, _) = bench.told.try_recv().unwrap();
+    let (status, _) = bench.outcomes.try_recv().unwrap();
     assert!(matches!(status, Status::Failed(_)));
 }
 
 #[test]
 fn the_thread_answers_by_the_wall_clock_and_never_early() {
-    let (tell, told) = channel();
+    let (tell, outcomes) = channel();
     let clock = Arc::new(WallClock::start(TimeScale::ONE));
     let delivered = Arc::new(DeliveryCounts::default());
     let core = Core::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
     let (engine, thread) = Engine::start(core).unwrap();
     for page in 0..50 {
-        let work = Box::new(Told(tell.clone(), false));
+        let work = Box::new(ReportingTask(tell.clone(), false));
         let access = access(Operation::Read, page * 31);
         engine.submit(Request { access, thread: 0, came: clock.now(), work });
-        let (status, due) = told.recv().unwrap();
+        let (status, due) = outcomes.recv().unwrap();
         assert_eq!(status, Status::Good);
         assert!(clock.now() >= due.at && due.at > due.came);
     }
@@ -171,19 +171,20 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
 
 /// Submits a request for a distant page. The outcome is sent to `tell`.
 fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
-    let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
+    let (came, work) =
+        (engine.clock().now(), Box::new(ReportingTask(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
 }
 
 #[test]
 fn an_engine_that_fails_answers_all_requests_with_an_error() {
-    let (tell, told) = channel();
+    let (tell, outcomes) = channel();
     // The system is so slow that no request completes before the failure.
     let clock = Arc::new(WallClock::start("100000".parse().unwrap()));
     let core = Core::new(live(), &[], None, Arc::default(), clock);
     let (engine, thread) = Engine::start(core).unwrap();
-    let failed = |told: &Receiver<(Status, DueCompletion)>| {
-        let (status, _) = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+    let failed = |outcomes: &Receiver<(Status, DueCompletion)>| {
+        let (status, _) = outcomes.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
         assert!(matches!(status, Status::Failed(_)), "{status:?}");
     };
     for page in 0..20 {
@@ -192,11 +193,11 @@ fn an_engine_that_fails_answers_all_requests_with_an_error() {
     assert_eq!(engine.ask(|core| core.live().outstanding()), Some(20));
     assert!(!engine.has_failed());
     assert_eq!(engine.ask(|_| -> u32 { panic!("a fault of the engine, as tests make it") }), None);
-    (0..20).for_each(|_| failed(&told));
+    (0..20).for_each(|_| failed(&outcomes));
     assert!(engine.has_failed());
     for page in 0..5 {
         ask_for(&engine, &tell, page);
-        failed(&told);
+        failed(&outcomes);
         assert_eq!(engine.ask(|_| ()), None);
     }
     engine.end();

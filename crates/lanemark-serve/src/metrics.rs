@@ -22,13 +22,13 @@ pub fn text(figures: &Figures) -> String {
         ("trim", &sample.trims),
     ];
     head(&mut out, "requests", "counter", "Requests that the model has completed.");
-    for (name, one) in all {
-        let count = one.as_ref().map_or(0, |one| one.latency.count());
+    for (name, direction) in all {
+        let count = direction.as_ref().map_or(0, |direction| direction.latency.count());
         line(&mut out, "requests_total", &format!("operation=\"{name}\""), count as f64);
     }
     head(&mut out, "bytes", "counter", "Data of these requests.");
-    for (name, one) in all {
-        let bytes = one.as_ref().map_or(0, |one| one.bytes.get());
+    for (name, direction) in all {
+        let bytes = direction.as_ref().map_or(0, |direction| direction.bytes.get());
         line(&mut out, "bytes_total", &format!("operation=\"{name}\""), bytes as f64);
     }
     head(&mut out, "errors", "counter", "Requests that have failed.");
@@ -39,13 +39,13 @@ pub fn text(figures: &Figures) -> String {
         "summary",
         "Latencies of the model, in simulated time.",
     );
-    for (name, one) in all {
-        summary(&mut out, "modelled_latency_seconds", name, one.as_ref());
+    for (name, direction) in all {
+        summary(&mut out, "modelled_latency_seconds", name, direction.as_ref());
     }
     if let Some(live) = &sample.live {
         head(&mut out, "delivered_latency_seconds", "summary", "Latencies by the wall clock.");
-        for (name, one) in [("read", &live.reads), ("write", &live.writes)] {
-            summary(&mut out, "delivered_latency_seconds", name, one.as_ref());
+        for (name, direction) in [("read", &live.reads), ("write", &live.writes)] {
+            summary(&mut out, "delivered_latency_seconds", name, direction.as_ref());
         }
         head(
             &mut out,
@@ -92,9 +92,9 @@ pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
     let rate = |of: fn(&Figures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
     let delivered_bytes = |figures: &Figures, write: bool| {
         let live = figures.sample.live.as_ref();
-        let one =
+        let direction =
             live.and_then(|live| if write { live.writes.as_ref() } else { live.reads.as_ref() });
-        one.map_or(0.0, |one| one.bytes.get() as f64 / 1e6)
+        direction.map_or(0.0, |direction| direction.bytes.get() as f64 / 1e6)
     };
     let requests = rate(|figures| figures.sample.operations() as f64);
     let (read, write) = (
@@ -135,9 +135,9 @@ fn line(out: &mut String, name: &str, labels: &str, value: f64) {
     let _ = writeln!(out, "lanemark_{name}{labels} {value}");
 }
 
-fn summary(out: &mut String, name: &str, operation: &str, one: Option<&DirectionResult>) {
-    if let Some(one) = one {
-        quantiles(out, name, &format!("operation=\"{operation}\""), &one.latency);
+fn summary(out: &mut String, name: &str, operation: &str, direction: Option<&DirectionResult>) {
+    if let Some(direction) = direction {
+        quantiles(out, name, &format!("operation=\"{operation}\""), &direction.latency);
     }
 }
 

@@ -141,9 +141,9 @@ impl Outbox {
 
     /// Counts the answers that the client had not read when an answer of `length` bytes followed.
     fn sample(&self, state: &State, unread: u32, length: usize) {
-        let own = state.memory(length);
-        if own > 0.0 {
-            let sent = f64::from(unread) / own;
+        let memory = state.memory(length);
+        if memory > 0.0 {
+            let sent = f64::from(unread) / memory;
             self.delivered.unread.count(sent + state.waiting.len() as f64);
         }
     }
@@ -196,8 +196,8 @@ impl Outbox {
             let mut weight = None;
             match next {
                 Waiting::Task(task) => task(),
-                Waiting::Bytes(bytes, own) => {
-                    weight = Some(own);
+                Waiting::Bytes(bytes, memory) => {
+                    weight = Some(memory);
                     if !over {
                         sent = self.socket.send_all(&bytes);
                     }
@@ -248,9 +248,9 @@ mod tests {
 
     #[test]
     fn answers_that_a_client_has_not_read_are_counted() {
-        let (own, mut other) = UnixStream::pair().unwrap();
+        let (server_end, mut other) = UnixStream::pair().unwrap();
         let delivered: Arc<DeliveryCounts> = Arc::default();
-        let outbox = Outbox::new(Socket::Unix(own), Arc::clone(&delivered));
+        let outbox = Outbox::new(Socket::Unix(server_end), Arc::clone(&delivered));
         // The client reads each answer before the next one.
         let mut bytes = vec![0; 4112];
         for _ in 0..4 * SAMPLED {

@@ -46,21 +46,21 @@ mod tests {
     }
 
     fn pair() -> (Socket, UnixStream) {
-        let (own, other) = UnixStream::pair().unwrap();
-        (Socket::Unix(own), other)
+        let (server_end, other) = UnixStream::pair().unwrap();
+        (Socket::Unix(server_end), other)
     }
 
     #[test]
     fn a_part_of_a_file_is_sent_as_it_is() {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&bytes(), 100).unwrap();
-        let (own, mut other) = pair();
+        let (server_end, mut other) = pair();
         let reader = thread::spawn(move || {
             let mut read = vec![0; LENGTH];
             other.read_exact(&mut read).unwrap();
             read
         });
-        send(&file, 100, LENGTH as u64, &own).unwrap();
+        send(&file, 100, LENGTH as u64, &server_end).unwrap();
         assert!(reader.join().unwrap() == bytes());
     }
 
@@ -68,11 +68,11 @@ mod tests {
     fn a_file_that_is_shorter_and_a_client_that_has_gone_are_errors() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(LENGTH as u64).unwrap();
-        let (own, other) = pair();
-        let error = send(&file, LENGTH as u64, 1, &own).unwrap_err();
+        let (server_end, other) = pair();
+        let error = send(&file, LENGTH as u64, 1, &server_end).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
         drop(other);
-        let error = send(&file, 0, LENGTH as u64, &own).unwrap_err();
+        let error = send(&file, 0, LENGTH as u64, &server_end).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -153,7 +153,9 @@ impl Counters {
 
     /// Returns the figures of delivery, with the evidence for the verdict.
     pub fn live(&self) -> LiveUse {
-        let known = |one: &DirectionResult| (one.bytes > Bytes::ZERO).then(|| one.clone());
+        let known = |direction: &DirectionResult| {
+            (direction.bytes > Bytes::ZERO).then(|| direction.clone())
+        };
         LiveUse {
             time_scale: self.time_scale,
             served: self.served,
@@ -236,15 +238,18 @@ mod tests {
     fn a_measurement_gets_the_verdict_of_its_own_time() {
         let (early, all) = (counted(&[(1_000, 60)]), counted(&[(1_000, 60), (2_000, 0)]));
         assert_eq!(early.live().verdict(), LiveVerdict::Late);
-        let mut own = all.since(&early);
-        own.unread = UnreadSum::default();
-        let live = own.live();
+        let mut interval = all.since(&early);
+        interval.unread = UnreadSum::default();
+        let live = interval.live();
         assert_eq!(live.verdict(), LiveVerdict::Valid);
         assert_eq!(live.reads.as_ref().unwrap().latency.count(), 2_000);
         assert_eq!(live.reads.as_ref().unwrap().bytes, Bytes::kibi(8_000));
         assert_eq!((live.writes, live.lateness.count()), (None, 2_000));
-        assert_eq!((own.served, own.active, own.busy), (us(2_000_000), us(200_000), us(200_000)));
-        assert!((own.processor_s - 0.02).abs() < 1e-9);
+        assert_eq!(
+            (interval.served, interval.active, interval.busy),
+            (us(2_000_000), us(200_000), us(200_000))
+        );
+        assert!((interval.processor_s - 0.02).abs() < 1e-9);
     }
 
     #[test]
@@ -264,17 +269,19 @@ mod tests {
     #[test]
     fn no_reported_number_ends_the_measurement() {
         for extreme in [f64::MAX, f64::INFINITY, f64::NAN, -1.0, 0.0] {
-            let mut one = counted(&[(3, 0)]);
-            (one.modelled_total_ns, one.hops_busy_ns, one.processor_s) =
+            let mut reading = counted(&[(3, 0)]);
+            (reading.modelled_total_ns, reading.hops_busy_ns, reading.processor_s) =
                 (extreme, vec![extreme], extreme);
-            one.unread = UnreadSum { samples: 1, thousandths: u64::MAX };
-            one.requests = 0;
-            for counters in [one.since(&counted(&[])), counted(&[]).since(&one), one.clone()] {
+            reading.unread = UnreadSum { samples: 1, thousandths: u64::MAX };
+            reading.requests = 0;
+            for counters in
+                [reading.since(&counted(&[])), counted(&[]).since(&reading), reading.clone()]
+            {
                 let live = counters.live();
                 live.verdict();
                 assert!(live.evidence.unread <= bounded(TIME_MAX_NS));
             }
-            let counters = Counters { time_scale: extreme, ..one };
+            let counters = Counters { time_scale: extreme, ..reading };
             let (system, drive) = (String::new(), String::new());
             assert!(!ServedReading { system, drive, faults: Vec::new(), counters }.is_possible());
         }

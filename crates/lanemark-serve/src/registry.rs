@@ -67,8 +67,8 @@ impl Registration {
         let part = list.with_extension("part");
         fs::write(&part, text)?;
         fs::rename(&part, &list)?;
-        let own = list.clone();
-        let undone = undo::later(move || remove(&own));
+        let registered = list.clone();
+        let undone = undo::later(move || remove(&registered));
         Ok(Self { list, _desk: desk, undone })
     }
 }
@@ -216,13 +216,13 @@ fn source(mount: &MountEntry) -> Option<String> {
     mount.source.is_absolute().then(|| number_of(&mount.source).ok()).flatten()
 }
 
-/// Returns the numbers of the devices that the device at `place` in sysfs consists of.
-fn parts(place: &Path) -> Vec<String> {
+/// Returns the numbers of the devices that the device at `folder` in sysfs consists of.
+fn parts(folder: &Path) -> Vec<String> {
     let text = |path: PathBuf| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-    let members = fs::read_dir(place.join("slaves")).into_iter().flatten().flatten();
+    let members = fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
     let members = members.filter_map(|member| text(member.path().join("dev")));
-    let whole = place.join("partition").exists().then(|| text(place.join("../dev"))).flatten();
-    let image = text(place.join("loop/backing_file")).map(PathBuf::from);
+    let whole = folder.join("partition").exists().then(|| text(folder.join("../dev"))).flatten();
+    let image = text(folder.join("loop/backing_file")).map(PathBuf::from);
     let image = image.and_then(|image| number_of(&image).ok());
     members.chain(whole).chain(image).collect()
 }
@@ -241,7 +241,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "x").unwrap();
-        let own = number_of(&file).unwrap();
+        let number = number_of(&file).unwrap();
         // The file's device is a volume over a partition and a loop device, whose image is in the folder again.
         let block = folder.path().join("block");
         let add = |name: &str, path: &str, text: &str| {
@@ -249,15 +249,15 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        add(&own, "slaves/sda1/dev", "8:1\n");
-        add(&own, "slaves/loop0/dev", "7:0\n");
+        add(&number, "slaves/sda1/dev", "8:1\n");
+        add(&number, "slaves/loop0/dev", "7:0\n");
         add("8:0", "dev", "8:0\n");
         fs::create_dir_all(block.join("8:0/sda1")).unwrap();
         std::os::unix::fs::symlink("8:0/sda1", block.join("8:1")).unwrap();
         add("8:0", "sda1/partition", "1\n");
         add("7:0", "loop/backing_file", &format!("{}\n", file.display()));
         let found = devices_below(&file, &block, &[]).unwrap();
-        assert_eq!(found, [own.as_str(), "8:1", "8:0", "7:0"].map(str::to_owned).into());
+        assert_eq!(found, [number.as_str(), "8:1", "8:0", "7:0"].map(str::to_owned).into());
     }
 
     #[test]
@@ -266,13 +266,15 @@ mod tests {
         let mounted = folder.path().canonicalize().unwrap();
         let none = Path::new("/no/such/place");
         let image = Path::new("/proc/self/status");
-        let (of_image, own) = (number_of(image).unwrap(), number_of(&mounted).unwrap());
-        for mounts in [[mount("0:999", &mounted, image)], [mount(&own, Path::new("/"), image)]] {
+        let (of_image, of_mounted) = (number_of(image).unwrap(), number_of(&mounted).unwrap());
+        for mounts in
+            [[mount("0:999", &mounted, image)], [mount(&of_mounted, Path::new("/"), image)]]
+        {
             let found = devices_below(&mounted, none, &mounts).unwrap();
-            assert_eq!(found, [own.clone(), of_image.clone()].into());
+            assert_eq!(found, [of_mounted.clone(), of_image.clone()].into());
         }
         let other = [mount("0:999", &mounted, Path::new("lanemark-serve"))];
-        assert_eq!(devices_below(&mounted, none, &other).unwrap(), [own].into());
+        assert_eq!(devices_below(&mounted, none, &other).unwrap(), [of_mounted].into());
         assert!(devices_below(none, none, &[]).is_err());
     }
 

@@ -75,14 +75,14 @@ impl MachineSpeed {
         over_tcp: bool,
     ) -> io::Result<Self> {
         let fast = TimeScale::FASTEST;
-        let one = Trial::start(system, fast, over_tcp)?.run(1)?;
+        let single = Trial::start(system, fast, over_tcp)?.run(1)?;
         let many = Trial::start(system, fast, over_tcp)?.run(DEPTH)?;
         let ns = |latency: &LatencyHistogram, percentile| latency.percentile_ns(percentile);
-        let round_trip = one.round_trips.min_ns().unwrap_or(0);
+        let round_trip = single.round_trips.min_ns().unwrap_or(0);
         let latency = needs.latency.as_seconds() * scale.factor();
         let timed = match latency <= LATENCY_MAX.as_secs_f64() {
             true => Trial::start(system, scale, over_tcp)?.run(1)?,
-            false => one,
+            false => single,
         };
         let (trip, delivered) = (
             ns(&timed.round_trips, 50.0).unwrap_or(0),

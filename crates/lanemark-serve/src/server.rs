@@ -103,8 +103,8 @@ fn behind_tls(
     shared: &Arc<Shared>,
 ) -> io::Result<()> {
     let address = client.peer_addr().ok().map(|address| address.ip());
-    let own = client.try_clone()?;
-    let close = Box::new(move || drop(own.shutdown(std::net::Shutdown::Both)));
+    let stream = client.try_clone()?;
+    let close = Box::new(move || drop(stream.shutdown(std::net::Shutdown::Both)));
     let arriving = clients.arrive(address, close);
     let (shares, all) = (Arc::clone(shared), Arc::clone(clients));
     let relaying = tls.front(client, move |socket| {
@@ -123,8 +123,8 @@ pub(crate) fn arrived(
 ) -> io::Result<()> {
     let address = socket.peer();
     let outbox = Arc::new(Outbox::new(socket, Arc::clone(&shared.delivered)));
-    let own = Arc::clone(&outbox);
-    let arriving = clients.arrive(address, Box::new(move || own.close()));
+    let sender = Arc::clone(&outbox);
+    let arriving = clients.arrive(address, Box::new(move || sender.close()));
     begin(outbox, arriving, clients, shared)
 }
 
@@ -146,8 +146,8 @@ fn begin(
 fn serve(shared: &Shared, outbox: &Arc<Outbox>, client: &Client) {
     let number = client.number();
     let sending = shared.engine.as_ref().map(|_| {
-        let own = Arc::clone(outbox);
-        thread::Builder::new().name(format!("sender {number}")).spawn(move || own.run())
+        let sender = Arc::clone(outbox);
+        thread::Builder::new().name(format!("sender {number}")).spawn(move || sender.run())
     });
     if !matches!(sending, Some(Err(_))) {
         // The outcome concerns only the client.

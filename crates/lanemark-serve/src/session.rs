@@ -82,7 +82,7 @@ pub struct Figures {
     /// Lines about the losses in power cuts.
     pub lost: Vec<String>,
     /// Lines about problems at the end of the session.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
     /// Number of outstanding requests.
     pub outstanding: u64,
     /// Number of open connections.
@@ -256,8 +256,8 @@ impl Session {
 
     /// Returns the figures of the session so far.
     pub fn figures(&self) -> Figures {
-        let asked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
-        self.complete(asked)
+        let answer = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
+        self.complete(answer)
     }
 
     fn complete(&self, looked: Option<EngineFigures>) -> Figures {
@@ -277,13 +277,13 @@ impl Session {
         let EngineFigures { sample, test, lost, outstanding, .. } = looked;
         let connections = self.server.as_ref().map_or(0, Server::connections);
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
-        Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
+        Figures { sample, test, lost, notes: Vec::new(), outstanding, connections }
     }
 
     /// Returns the counters of the session until now, and its faults; `None` without a model.
     pub fn reading(&self) -> Option<(Counters, Vec<String>)> {
         let looked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look))?;
-        let faults = looked.sample.faults.iter().map(|one| one.fault.clone()).collect();
+        let faults = looked.sample.faults.iter().map(|fault| fault.fault.clone()).collect();
         Some((self.counters(&looked), faults))
     }
 
@@ -293,7 +293,9 @@ impl Session {
         let sample = &looked.sample;
         let elapsed_ns = sample.elapsed.nanoseconds() as f64;
         let directions = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
-        let total_ns = |one: &DirectionResult| one.latency.mean_ns() * one.latency.count() as f64;
+        let total_ns = |direction: &DirectionResult| {
+            direction.latency.mean_ns() * direction.latency.count() as f64
+        };
         let hops = sample.path.iter().flat_map(|path| &path.hops);
         Counters {
             time_scale: self.scale.factor(),
@@ -326,7 +328,7 @@ impl Session {
     /// # Errors
     /// Returns an error if the data could not be stored.
     pub fn end(mut self) -> (Figures, io::Result<()>) {
-        let told = self.mounts.end();
+        let notes = self.mounts.end();
         drop(self.machines.take());
         if let Some(server) = &mut self.server {
             server.end();
@@ -341,7 +343,7 @@ impl Session {
             let _ = thread.join();
         }
         let mut figures = self.complete(looked);
-        figures.told = told;
+        figures.notes = notes;
         let closed = self.data.close();
         (figures, closed)
     }

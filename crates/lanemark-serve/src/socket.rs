@@ -64,10 +64,10 @@ impl Listener {
                 let bound = UnixListener::bind(path);
                 rustix::process::umask(before);
                 let listener = bound?;
-                let own = fs::canonicalize(path)?;
-                fs::set_permissions(&own, fs::Permissions::from_mode(0o600))?;
-                let address = format!("nbd+unix:///?socket={}", own.display());
-                Ok(Self { kind: SocketKind::Unix(listener, own), address })
+                let full_path = fs::canonicalize(path)?;
+                fs::set_permissions(&full_path, fs::Permissions::from_mode(0o600))?;
+                let address = format!("nbd+unix:///?socket={}", full_path.display());
+                Ok(Self { kind: SocketKind::Unix(listener, full_path), address })
             }
             Endpoint::Loopback(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_server_left_is_replaced_and_nothing_else() {
+    fn only_the_remains_of_a_killed_server_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         drop(UnixListener::bind(&path).unwrap());
@@ -267,18 +267,18 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_knows_what_is_there_and_what_is_unread() {
+    fn a_socket_knows_its_available_and_unread_bytes() {
         let (own, other) = UnixStream::pair().unwrap();
         let (own, other) = (Socket::Unix(own), Socket::Unix(other));
         let mut bytes = [0; 64];
         assert_eq!(other.receive_now(&mut bytes).unwrap(), None);
         assert_eq!(own.unread(), Some(0));
         own.send_all(&[7; 40]).unwrap();
-        let one = own.unread().unwrap();
+        let length = own.unread().unwrap();
         own.send_all(&[7; 40]).unwrap();
-        assert_eq!((one > 0, own.unread()), (true, Some(2 * one)));
+        assert_eq!((length > 0, own.unread()), (true, Some(2 * length)));
         assert_eq!(other.receive_now(&mut bytes[..40]).unwrap(), Some(40));
-        assert_eq!(own.unread(), Some(one));
+        assert_eq!(own.unread(), Some(length));
         own.close();
         assert_eq!(other.receive_now(&mut bytes).unwrap(), Some(40));
         assert_eq!(other.receive_now(&mut bytes).unwrap(), Some(0));

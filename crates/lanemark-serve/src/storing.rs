@@ -59,11 +59,11 @@ pub(crate) struct StoringThread {
 impl StoringThread {
     /// Starts the thread.
     pub(crate) fn start(data: Arc<Data>) -> std::io::Result<(Arc<Self>, JoinHandle<()>)> {
-        let (queue, asked) = channel::<(FlushCoverage, Arc<FlushEnds>)>();
-        let own = Arc::clone(&data);
+        let (queue, receiver) = channel::<(FlushCoverage, Arc<FlushEnds>)>();
+        let shared = Arc::clone(&data);
         let thread = std::thread::Builder::new().name("storing".to_owned()).spawn(move || {
-            for (mark, both) in asked {
-                both.real(synced(&own, mark));
+            for (mark, both) in receiver {
+                both.real(synced(&shared, mark));
             }
         })?;
         let (queue, is_at_once) = (Mutex::new(Some(queue)), false);
@@ -88,8 +88,8 @@ impl StoringThread {
             return both.real(synced(&self.data, mark));
         }
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = queue.as_ref().map(|queue| queue.send((mark, Arc::clone(both))));
-        if !matches!(asked, Some(Ok(()))) {
+        let sent = queue.as_ref().map(|queue| queue.send((mark, Arc::clone(both))));
+        if !matches!(sent, Some(Ok(()))) {
             both.real(Err(NbdError::Shutdown));
         }
     }

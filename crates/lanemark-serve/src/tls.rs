@@ -78,8 +78,10 @@ impl Tls {
             Clients::Any => builder.with_no_client_auth(),
             Clients::Of(authorities) => {
                 let mut roots = RootCertStore::empty();
-                for one in read_certificates(authorities).map_err(TlsError::Authorities)? {
-                    roots.add(one).map_err(|error| TlsError::Authorities(error.to_string()))?;
+                for certificate in read_certificates(authorities).map_err(TlsError::Authorities)? {
+                    roots
+                        .add(certificate)
+                        .map_err(|error| TlsError::Authorities(error.to_string()))?;
                 }
                 let verifier =
                     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
@@ -193,7 +195,7 @@ fn start_tls(stream: &mut DeadlineStream<'_>) -> io::Result<Option<[u8; 4]>> {
     for _ in 0..OPTIONS_MAX {
         let mut header = [0; HEADER];
         stream.read_exact(&mut header)?;
-        let Some(header) = OptionHeader::read(&header).filter(|one| one.length <= OPTION_MAX)
+        let Some(header) = OptionHeader::read(&header).filter(|parsed| parsed.length <= OPTION_MAX)
         else {
             return Ok(None);
         };
@@ -276,7 +278,7 @@ impl Relay<'_> {
             Err(rustix::io::Errno::INTR) => Ok((PollFlags::empty(), PollFlags::empty())),
             polled => {
                 polled?;
-                let [client, inner] = both.map(|one| one.revents());
+                let [client, inner] = both.map(|entry| entry.revents());
                 // A closed side is detected even without a pending operation on it; otherwise the wait would not end.
                 let gone = PollFlags::HUP | PollFlags::ERR;
                 let stuck = client.intersects(gone) && !self.takes_from_client()

@@ -133,7 +133,7 @@ impl Certificates {
             CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect::<Vec<_>>()
         };
         let mut roots = RootCertStore::empty();
-        certificates("ca-cert").into_iter().for_each(|one| roots.add(one).unwrap());
+        certificates("ca-cert").into_iter().for_each(|certificate| roots.add(certificate).unwrap());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -230,8 +230,8 @@ fn libnbd_and_qemu_read_and_write_over_tls() {
     let Some(certificates) = Certificates::new() else { return };
     let (session, own) = (certificates.for_its_clients(), certificates.client("client"));
     let uri = uri(&session, own.path());
-    let Some(told) = tool_or_skip("nbdinfo", &[&uri]) else { return };
-    assert!(told.contains("with TLS") && told.contains("the example"), "{told}");
+    let Some(output) = tool_or_skip("nbdinfo", &[&uri]) else { return };
+    assert!(output.contains("with TLS") && output.contains("the example"), "{output}");
     let image = own.path().join("image");
     let content: Vec<u8> = (0..SIZE).map(|at| (at / 4096 * 31 + at % 251) as u8).collect();
     fs::write(&image, &content).unwrap();
@@ -247,8 +247,8 @@ fn libnbd_and_qemu_read_and_write_over_tls() {
     let words = ["compare", "--object", &credentials, "--image-opts", &export, "--image-opts"];
     let file = format!("driver=raw,file.driver=file,file.filename={image}");
     let words: Vec<&str> = words.into_iter().take(5).chain([file.as_str()]).collect();
-    let told = tool_or_skip("qemu-img", &words).unwrap();
-    assert!(told.contains("identical"), "{told}");
+    let output = tool_or_skip("qemu-img", &words).unwrap();
+    assert!(output.contains("identical"), "{output}");
     let (figures, closed) = session.end();
     closed.unwrap();
     let live = figures.sample.live.unwrap();
@@ -261,16 +261,16 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     let session = certificates.for_its_clients();
     for name in ["stranger", "expired"] {
         let own = certificates.client(name);
-        let told = tool("nbdinfo", &[&uri(&session, own.path())]);
-        assert!(told.is_err(), "{name}: {told:?}");
+        let output = tool("nbdinfo", &[&uri(&session, own.path())]);
+        assert!(output.is_err(), "{name}: {output:?}");
     }
     let none = tempfile::tempdir().unwrap();
     fs::copy(certificates.path("ca-cert"), none.path().join("ca-cert.pem")).unwrap();
     assert!(tool("nbdinfo", &[&uri(&session, none.path())]).is_err());
     // The same client is accepted by a server that accepts any client.
     let open = serve(certificates.tls(&Clients::Any));
-    let told = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
-    assert!(told.contains("with TLS"), "{told}");
+    let output = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
+    assert!(output.contains("with TLS"), "{output}");
     // Likewise, a client does not accept a server that another authority has certified.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
@@ -282,7 +282,7 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
 }
 
 #[test]
-fn nothing_is_told_in_the_clear() {
+fn nothing_is_sent_unencrypted() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let mut client = in_the_clear(&session);
@@ -301,7 +301,7 @@ fn nothing_is_told_in_the_clear() {
 }
 
 #[test]
-fn what_comes_behind_starttls_in_the_clear_is_no_option() {
+fn unencrypted_bytes_after_starttls_are_not_an_option() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let mut client = in_the_clear(&session);
@@ -340,8 +340,8 @@ fn hostile_clients_end_and_others_are_served() {
     long.write_all(&header).unwrap();
     assert_eq!(long.read(&mut [0; 1]).unwrap_or(0), 0, "an option of 4 GiB ends it");
     let began = Instant::now();
-    if let Some(told) = tool_or_skip("nbdinfo", &[&uri(&session, own.path())]) {
-        assert!(told.contains("with TLS"), "{told}");
+    if let Some(output) = tool_or_skip("nbdinfo", &[&uri(&session, own.path())]) {
+        assert!(output.contains("with TLS"), "{output}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "other clients do not wait");
     // All connections end when the time limit of their handshake is over, and the server ends despite open connections.
@@ -379,7 +379,7 @@ fn half_open_connections_keep_no_certified_client_out() {
 }
 
 #[test]
-fn certificates_that_are_none_are_named() {
+fn invalid_certificates_are_named() {
     let Some(certificates) = Certificates::new() else { return };
     let (own, key) = (certificates.read("server-cert"), certificates.read("server-key"));
     let says = |certificates: &[u8], key: &[u8], clients: Clients, what: &str| {

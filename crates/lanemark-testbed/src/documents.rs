@@ -22,7 +22,7 @@ const OMITTED: &str = "…";
 
 /// A command of a document, and the lines of its output that the document shows. `…` represents omitted lines.
 #[derive(Debug)]
-pub struct Shown {
+pub struct QuotedCommand {
     /// The words after `lanemark`.
     pub arguments: Vec<String>,
     /// The shown lines.
@@ -39,8 +39,8 @@ pub fn is_writing() -> bool {
 
 /// Returns the commands of a document in order: of its tables, of its `console` blocks with the lines below each, and
 /// of its `sh` blocks.
-pub fn commands(text: &str) -> Vec<Shown> {
-    let mut commands: Vec<Shown> = Vec::new();
+pub fn commands(text: &str) -> Vec<QuotedCommand> {
+    let mut commands: Vec<QuotedCommand> = Vec::new();
     let mut block: Option<&str> = None;
     let mut lines = text.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -52,12 +52,12 @@ pub fn commands(text: &str) -> Vec<Shown> {
             None if line.starts_with("| ") => {
                 let spans = line.split('`').skip(1).step_by(2);
                 let spans = spans.filter_map(|span| span.strip_prefix("lanemark "));
-                commands.extend(spans.map(Shown::of));
+                commands.extend(spans.map(QuotedCommand::of));
             }
             Some("console") => match line.strip_prefix("$ lanemark ") {
                 Some(command) => {
                     let shown_at = (number + 1, number + 1);
-                    commands.push(Shown { shown_at, ..Shown::of(command) });
+                    commands.push(QuotedCommand { shown_at, ..QuotedCommand::of(command) });
                 }
                 None => {
                     let command = commands.last_mut().expect("output has a command");
@@ -71,7 +71,7 @@ pub fn commands(text: &str) -> Vec<Shown> {
                     let (_, next) = lines.next().unwrap_or_default();
                     command = format!("{begin} {}", next.trim());
                 }
-                commands.push(Shown::of(command.split(" #").next().unwrap_or_default()));
+                commands.push(QuotedCommand::of(command.split(" #").next().unwrap_or_default()));
             }
             _ => {}
         }
@@ -79,7 +79,7 @@ pub fn commands(text: &str) -> Vec<Shown> {
     commands
 }
 
-impl Shown {
+impl QuotedCommand {
     fn of(command: &str) -> Self {
         Self { arguments: words(command), lines: Vec::new(), shown_at: (0, 0) }
     }
@@ -133,9 +133,9 @@ impl EmptyFolder {
 
     /// Runs the commands of a document, and returns a line for each difference: a command that fails, and a shown line
     /// that is not printed.
-    pub fn differences(&self, commands: &[Shown]) -> Vec<String> {
+    pub fn differences(&self, commands: &[QuotedCommand]) -> Vec<String> {
         let mut wrong = Vec::new();
-        for Shown { arguments, lines, .. } in commands {
+        for QuotedCommand { arguments, lines, .. } in commands {
             let output = self.run(arguments);
             let command = format!("lanemark {}", arguments.join(" "));
             if !output.status.success() {
@@ -155,18 +155,18 @@ impl EmptyFolder {
     /// Runs the commands of the document `text`, and returns the document with their outputs in place of the shown
     /// lines. Omitted parts stay omitted: lines before the first `…` are the output's first, lines after the last are
     /// its last, and lines between begin at the line with the same first word.
-    pub fn rewritten(&self, text: &str, commands: &[Shown]) -> String {
+    pub fn rewritten(&self, text: &str, commands: &[QuotedCommand]) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let (mut rewritten, mut at) = (String::new(), 0);
-        for Shown { arguments, shown_at: (from, to), .. } in commands {
+        for QuotedCommand { arguments, shown_at: (from, to), .. } in commands {
             let printed = String::from_utf8_lossy(&self.run(arguments).stdout).into_owned();
             if from == to {
                 continue;
             }
             let printed: Vec<&str> = printed.trim_end().lines().collect();
             let kept = lines[at..*from].iter().copied();
-            let shown = shown_again(&lines[*from..*to], &printed);
-            kept.chain(shown).for_each(|line| rewritten += &format!("{line}\n"));
+            let replacement = shown_again(&lines[*from..*to], &printed);
+            kept.chain(replacement).for_each(|line| rewritten += &format!("{line}\n"));
             at = *to;
         }
         lines[at..].iter().for_each(|line| rewritten += &format!("{line}\n"));
@@ -190,7 +190,7 @@ fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
     if parts.len() == 1 {
         return printed.to_vec();
     }
-    let (mut shown, mut at) = (Vec::new(), 0);
+    let (mut lines, mut at) = (Vec::new(), 0);
     for (number, part) in parts.iter().enumerate() {
         let first = part.iter().find(|line| !line.trim().is_empty());
         let word = first.and_then(|line| line.split_whitespace().next());
@@ -200,17 +200,17 @@ fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
             _ if number + 1 == parts.len() => {
                 Some(printed.len().saturating_sub(part.len()).max(at))
             }
-            _ => printed[at..].iter().position(same).map(|place| at + place),
+            _ => printed[at..].iter().position(same).map(|offset| at + offset),
         };
         if let Some(from) = from {
             at = (from + part.len()).min(printed.len());
-            shown.extend(&printed[from.min(at)..at]);
+            lines.extend(&printed[from.min(at)..at]);
         }
         if number + 1 < parts.len() {
-            shown.push(OMITTED);
+            lines.push(OMITTED);
         }
     }
-    shown
+    lines
 }
 
 /// Splits a command line at spaces outside double quotes.
@@ -260,7 +260,7 @@ mod tests {
         let text = "`lanemark no`\n| a | `lanemark a \"b c\"`, `lanemark d` |\n```console\n$ lanemark e\n1  2\n…\n```\n\
                     ```sh\nmake x\nlanemark f \\\n  g  # note\n```\n```toml\nlanemark h\n```\n";
         let found = commands(text);
-        let words: Vec<String> = found.iter().map(|one| one.arguments.join("|")).collect();
+        let words: Vec<String> = found.iter().map(|command| command.arguments.join("|")).collect();
         assert_eq!(words, ["a|b c", "d", "e", "f|g"]);
         assert_eq!(found[2].lines, ["1  2"]);
     }

@@ -46,8 +46,8 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     match done.status.success() {
         true => Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned()),
         false => {
-            let said = String::from_utf8_lossy(&done.stderr);
-            Err(format!("{name} {}: {}", arguments.join(" "), said.trim()))
+            let errors = String::from_utf8_lossy(&done.stderr);
+            Err(format!("{name} {}: {}", arguments.join(" "), errors.trim()))
         }
     }
 }

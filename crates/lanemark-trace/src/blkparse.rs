@@ -117,7 +117,7 @@ impl Blkparse {
             b'D' => Some(Operation::Trim),
             _ => None,
         };
-        let place = match operation {
+        let range = match operation {
             Some(_) => extent(&mut fields)?,
             None => None,
         };
@@ -133,8 +133,8 @@ impl Blkparse {
                 flush_first,
             })
         };
-        Ok(match (operation, place) {
-            (Some(operation), Some(place)) => request(operation, place, flush_first),
+        Ok(match (operation, range) {
+            (Some(operation), Some(range)) => request(operation, range, flush_first),
             _ if flush_first => request(Operation::Flush, (0, 0), false),
             _ => Parsed::Nothing,
         })

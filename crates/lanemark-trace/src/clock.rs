@@ -44,10 +44,10 @@ mod tests {
     #[test]
     fn the_first_time_is_zero_and_none_goes_back() {
         let mut clock = Clock::default();
-        let seen: Vec<u64> = [1_000, 1_500, 1_400, 900, 1_600]
+        let times: Vec<u64> = [1_000, 1_500, 1_400, 900, 1_600]
             .map(|time| clock.instant(time).unwrap().picoseconds())
             .to_vec();
-        assert_eq!(seen, [0, 500, 500, 500, 600]);
+        assert_eq!(times, [0, 500, 500, 500, 600]);
         assert_eq!((clock.backward, clock.backward_most.picoseconds()), (2, 600));
         assert_eq!(clock.instant(1 << 70), None);
     }

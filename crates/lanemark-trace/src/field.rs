@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_tells_field_value_and_column() {
+    fn a_fault_states_field_value_and_column() {
         let fault = field("12a").integer().unwrap_err();
         assert_eq!(fault.column, Some(5));
         assert_eq!(fault.message, "time is `12a`; expected a whole number");
@@ -222,10 +222,10 @@ mod tests {
     #[test]
     fn cells_and_words_know_their_places() {
         let mut cells = Fields::new(b"a, b ,,c");
-        let places: Vec<(usize, &[u8])> =
+        let positions: Vec<(usize, &[u8])> =
             std::iter::from_fn(|| cells.optional_cell("x")).map(|f| (f.start, f.text)).collect();
         let expected: [(usize, &[u8]); 4] = [(0, b"a"), (3, b"b"), (6, b""), (7, b"c")];
-        assert_eq!(places, expected);
+        assert_eq!(positions, expected);
         let mut words = Fields::new(b"  8,0  1 ");
         assert_eq!(words.word("x").unwrap().start, 2);
         assert_eq!(words.word("x").unwrap().text, b"1");

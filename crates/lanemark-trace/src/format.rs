@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_tells_the_format() {
+    fn the_first_line_determines_the_format() {
         let cases: [(&[u8], FirstLine); 13] = [
             (b"fio version 3 iolog", FirstLine::Of(Format::Iolog)),
             (b"128166372003061629,hm,1,Read,383496192,32768,113736", FirstLine::Of(Format::Msr)),

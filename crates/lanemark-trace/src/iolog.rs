@@ -98,8 +98,8 @@ fn version(line: &[u8]) -> Result<Version, Fault> {
         b"fio version 2 iolog" => Ok(Version::Two),
         b"fio version 3 iolog" => Ok(Version::Three),
         other => {
-            let shown = crate::field::shown(other);
-            let message = format!("the first line is `{shown}`; expected `fio version 2 iolog`");
+            let cleaned = crate::field::shown(other);
+            let message = format!("the first line is `{cleaned}`; expected `fio version 2 iolog`");
             Err(Fault::line(message).hint("versions 2 and 3 are read, version 1 is not"))
         }
     }

@@ -28,15 +28,15 @@ struct Slow<'b>(&'b [u8]);
 
 impl Read for Slow<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (Some(first), Some(place)) = (self.0.first(), buffer.first_mut()) else { return Ok(0) };
-        *place = *first;
+        let (Some(first), Some(slot)) = (self.0.first(), buffer.first_mut()) else { return Ok(0) };
+        *slot = *first;
         self.0 = &self.0[1..];
         Ok(1)
     }
 }
 
 #[test]
-fn what_was_packed_is_what_is_read() {
+fn packed_content_is_read_unchanged() {
     assert_eq!(text(MSR_GZIP).unwrap(), MSR);
     assert_eq!(text(COLUMNS_ZSTD).unwrap(), COLUMNS);
     assert_eq!(text(MSR.as_bytes()).unwrap(), MSR);
@@ -66,7 +66,7 @@ fn a_slow_pipe_is_read_as_a_file_is() {
 }
 
 #[test]
-fn what_is_cut_short_or_spoilt_is_an_error() {
+fn truncated_or_damaged_input_is_an_error() {
     for (packed, format) in [(MSR_GZIP, "gzip"), (COLUMNS_ZSTD, "Zstandard")] {
         for end in [5, packed.len() / 2, packed.len() - 1] {
             let error = text(&packed[..end]).unwrap_err().to_string();

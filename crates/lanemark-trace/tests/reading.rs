@@ -30,28 +30,28 @@ fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
 }
 
 /// A request: its line, its time in ns, its device and its kind.
-type Told = (u64, Option<u64>, u32, Operation, u64, u64);
+type ArrivalFields = (u64, Option<u64>, u32, Operation, u64, u64);
 
-fn told(arrivals: &[Arrival]) -> Vec<Told> {
-    let tell = |one: &Arrival| {
-        let Access { operation, offset, length } = one.access;
-        let at = one.at.map(|at| at.picoseconds() / 1_000);
-        (one.line, at, one.device, operation, offset.get(), length.get())
+fn fields_of(arrivals: &[Arrival]) -> Vec<ArrivalFields> {
+    let tell = |arrival: &Arrival| {
+        let Access { operation, offset, length } = arrival.access;
+        let at = arrival.at.map(|at| at.picoseconds() / 1_000);
+        (arrival.line, at, arrival.device, operation, offset.get(), length.get())
     };
     arrivals.iter().map(tell).collect()
 }
 
 #[track_caller]
-fn expect(text: &str, format: Format, expected: &[Told]) {
+fn expect(text: &str, format: Format, expected: &[ArrivalFields]) {
     let reader = open(text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(reader.format(), format);
     let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();
-    assert_eq!(told(&arrivals), expected);
+    assert_eq!(fields_of(&arrivals), expected);
     // With different line ends, an empty line and no line end at the end of the text, the result is the same.
     let windows = format!("{}\r\n", text.trim_end().replace('\n', "\r\n"));
-    assert_eq!(told(&read(&windows).unwrap()), expected);
-    assert_eq!(told(&read(&format!("{text}\n  \n")).unwrap()), expected);
-    assert_eq!(told(&read(text.trim_end()).unwrap()), expected);
+    assert_eq!(fields_of(&read(&windows).unwrap()), expected);
+    assert_eq!(fields_of(&read(&format!("{text}\n  \n")).unwrap()), expected);
+    assert_eq!(fields_of(&read(text.trim_end()).unwrap()), expected);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn disksim_is_in_blocks_and_milliseconds() {
 }
 
 #[test]
-fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
+fn five_whole_numbers_are_never_taken_for_another_format() {
     let whole = "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n";
     let lone = "0 0 29320 8 1\n";
     // Requests 5 µs apart if the times are ns, and 5 s apart if they are ms.
@@ -113,7 +113,7 @@ fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
 }
 
 #[test]
-fn several_devices_are_one_where_asked() {
+fn several_devices_are_one_on_request() {
     let options = Options { as_one: true, ..Options::default() };
     let mut reader = open(MQSIM.as_bytes(), &options).unwrap();
     let devices: Vec<u32> = reader.by_ref().map(|one| one.unwrap().device).collect();
@@ -121,7 +121,7 @@ fn several_devices_are_one_where_asked() {
 }
 
 #[test]
-fn events_that_were_not_asked_for_are_named() {
+fn other_events_of_a_trace_are_named() {
     let completions: String = BLKPARSE
         .lines()
         .filter(|line| line.contains(" C ") && line.contains('['))
@@ -151,12 +151,12 @@ fn blkparse_gives_the_requests_that_were_queued() {
 }
 
 #[test]
-fn blkparse_gives_another_step_where_asked() {
+fn blkparse_gives_another_step_on_request() {
     for (letter, line) in [("D", 7), ("C", 14)] {
         let options = Options { action: letter.parse().unwrap(), ..Options::default() };
         let arrivals: Vec<Arrival> =
             open(BLKPARSE.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
-        assert_eq!(told(&arrivals), [(line, Some(0), 0, Write, 223_490 * 512, 4096)]);
+        assert_eq!(fields_of(&arrivals), [(line, Some(0), 0, Write, 223_490 * 512, 4096)]);
     }
     assert!("X".parse::<lanemark_trace::Action>().is_err());
 }
@@ -193,9 +193,9 @@ fn columns_are_found_by_their_names() {
         (6, Some(1_500), 0, Trim, 8192, 8192),
     ];
     expect(&text, Format::Csv, &expected);
-    assert_eq!(told(&read(COLUMNS).unwrap()), expected, "a flush needs no place");
+    assert_eq!(fields_of(&read(COLUMNS).unwrap()), expected, "a flush needs no place");
     let quoted = "\"op\",\"offset\",\"size\"\n\"r\",\"1\",\"2\"\n";
-    assert_eq!(told(&read(quoted).unwrap()), [(2, None, 0, Read, 1, 2)]);
+    assert_eq!(fields_of(&read(quoted).unwrap()), [(2, None, 0, Read, 1, 2)]);
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn chosen_devices_are_numbered_as_they_were_chosen() {
     let options = Options { devices: vec!["8,16".to_owned()], ..Options::default() };
     let mut reader = open(BLKPARSE.as_bytes(), &options).unwrap();
     let arrivals: Vec<Arrival> = reader.by_ref().map(Result::unwrap).collect();
-    assert_eq!(told(&arrivals), [(13, Some(0), 0, Write, 4096, 4096)]);
+    assert_eq!(fields_of(&arrivals), [(13, Some(0), 0, Write, 4096, 4096)]);
     assert_eq!((reader.notes().skipped, reader.other_devices()), (5, vec!["8,0".to_owned()]));
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_column_value_and_hint() {
+fn errors_are_reported_with_line_column_value_and_hint() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n";
     let event = "  8,0    3        2     0.000000100   697  Q   W 223490 + 8 [x]\n";
     let iolog = "fio version 3 iolog\n";
@@ -258,7 +258,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
 }
 
 #[test]
-fn a_last_line_that_was_cut_short_is_told() {
+fn a_truncated_last_line_is_an_error() {
     for (text, cut) in [(MSR, 12), (MQSIM, 5), (DISKSIM, 7), (IOLOG_2, 20), (COLUMNS, 12)] {
         let text = text.trim_end().replace("\n/dev/sda close", "");
         let short = &text[..text.len() - cut];
@@ -269,7 +269,7 @@ fn a_last_line_that_was_cut_short_is_told() {
 }
 
 #[test]
-fn a_time_that_cannot_be_told_is_an_error() {
+fn an_unreadable_time_is_an_error() {
     let error = read("1 0 8 8 1\n18446744073709551615 0 8 8 1\n").unwrap_err();
     assert!(error.to_string().contains("213 days"), "{error}");
 }
@@ -295,10 +295,10 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
 
 /// The requests as a reader returns them: in order of time, the first at zero.
 fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
-    arrivals.sort_by_key(|one| one.at);
+    arrivals.sort_by_key(|arrival| arrival.at);
     let first = arrivals[0].at.unwrap();
-    for one in &mut arrivals {
-        one.at = one.at.map(|at| Instant::ZERO + at.since(first));
+    for arrival in &mut arrivals {
+        arrival.at = arrival.at.map(|at| Instant::ZERO + at.since(first));
     }
     arrivals
 }
@@ -339,7 +339,7 @@ fn line_of(format: Format, one: &Arrival) -> String {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(arrivals in prop::collection::vec(any_arrival(), 1..40)) {
+    fn written_rows_are_read_again(arrivals in prop::collection::vec(any_arrival(), 1..40)) {
         let arrivals = in_order(arrivals);
         let devices = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let cases = [
@@ -360,18 +360,18 @@ proptest! {
             let lines: Vec<String> = kept.iter().map(|one| line_of(format, one)).collect();
             let text = format!("{head}{}\n", lines.join("\n"));
             let options = Options { format: Some(format), devices, ..Options::default() };
-            let seen: Vec<Arrival> =
+            let parsed: Vec<Arrival> =
                 open(text.as_bytes(), &options).unwrap().map(Result::unwrap).collect();
             let expected: Vec<Arrival> = kept
                 .iter()
-                .zip(&seen)
-                .map(|(one, seen)| Arrival {
+                .zip(&parsed)
+                .map(|(one, parsed)| Arrival {
                     at: one.at.map(|at| Instant::ZERO + at.since(first)),
-                    line: seen.line,
+                    line: parsed.line,
                     ..**one
                 })
                 .collect();
-            prop_assert_eq!(seen, expected);
+            prop_assert_eq!(parsed, expected);
         }
     }
 
@@ -381,16 +381,16 @@ proptest! {
         for version in [IologVersion::Two, IologVersion::Three] {
             let files = ["/dev/a", "/dev/b", "/dev/c"].map(str::to_owned).to_vec();
             let mut writer = IologWriter::new(Vec::new(), version, files).unwrap();
-            for one in &arrivals {
-                writer.write(one).unwrap();
+            for arrival in &arrivals {
+                writer.write(arrival).unwrap();
             }
             let text = String::from_utf8(writer.finish().unwrap()).unwrap();
-            let seen = read(&text).unwrap();
-            for (seen, one) in seen.iter().zip(&arrivals) {
-                let at = one.at.filter(|_| version == IologVersion::Three);
-                prop_assert_eq!(*seen, Arrival { at, line: seen.line, ..*one });
+            let parsed = read(&text).unwrap();
+            for (parsed, arrival) in parsed.iter().zip(&arrivals) {
+                let at = arrival.at.filter(|_| version == IologVersion::Three);
+                prop_assert_eq!(*parsed, Arrival { at, line: parsed.line, ..*arrival });
             }
-            prop_assert_eq!(seen.len(), arrivals.len());
+            prop_assert_eq!(parsed.len(), arrivals.len());
         }
     }
 
@@ -409,12 +409,12 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), 0u8..3, any::<u8>()), 1..8),
     ) {
         let mut bytes = SAMPLES[sample].as_bytes().to_vec();
-        for (place, kind, byte) in damage {
-            let place = place.index(bytes.len());
+        for (position, kind, byte) in damage {
+            let position = position.index(bytes.len());
             match kind {
-                0 => bytes[place] = byte,
-                1 => bytes.insert(place, byte),
-                _ => { bytes.remove(place); }
+                0 => bytes[position] = byte,
+                1 => bytes.insert(position, byte),
+                _ => { bytes.remove(position); }
             }
         }
         for format in Format::ALL.map(Some).into_iter().chain([None]) {

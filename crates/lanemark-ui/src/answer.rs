@@ -20,7 +20,7 @@ const NAME_MAX: usize = 200;
 /// A request for the sentence: the systems of a page with their figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AnswerAsked {
+pub struct AnswerRequest {
     /// The systems in the order of the page.
     pub systems: Vec<Named>,
 }
@@ -45,14 +45,14 @@ pub struct Answer {
 }
 
 /// Returns the answer, or `None` if no system has figures.
-pub fn answer(asked: &AnswerAsked) -> Option<Answer> {
-    let mut systems: Vec<(String, &Figures)> = asked
+pub fn answer(request: &AnswerRequest) -> Option<Answer> {
+    let mut systems: Vec<(String, &Figures)> = request
         .systems
         .iter()
-        .filter(|one| one.figures.iops.is_finite() && one.figures.iops > 0.0)
-        .map(|one| (one.name.chars().take(NAME_MAX).collect(), &one.figures))
+        .filter(|named| named.figures.iops.is_finite() && named.figures.iops > 0.0)
+        .map(|named| (named.name.chars().take(NAME_MAX).collect(), &named.figures))
         .collect();
-    systems.sort_by(|one, other| rate(other.1).total_cmp(&rate(one.1)));
+    systems.sort_by(|named, other| rate(other.1).total_cmp(&rate(named.1)));
     let sentence = match systems.as_slice() {
         [] => return None,
         [(name, figures)] => alone(name, figures),
@@ -99,8 +99,9 @@ fn alone(name: &str, figures: &Figures) -> String {
 /// drive is the limit.
 fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
     let hop = busy(figures).filter(|hop| !hop.is_of_drive)?;
-    let of_drive = figures.hops.iter().filter(|one| one.is_of_drive && one.id != hop.id);
-    let carried = of_drive.filter_map(|one| one.ceiling_megabytes_per_second);
+    let of_drive =
+        figures.hops.iter().filter(|other_hop| other_hop.is_of_drive && other_hop.id != hop.id);
+    let carried = of_drive.filter_map(|other_hop| other_hop.ceiling_megabytes_per_second);
     let carried = carried.fold(f64::INFINITY, f64::min);
     (carried.is_finite() && carried > 0.0)
         .then(|| (format!("{} MB/s", significant(carried)), figures.megabytes_per_second / carried))

@@ -2,17 +2,17 @@
 
 use lanemark_schema::workload::Test;
 
-use crate::asked::{Places, SystemAsked, TestAsked};
 use crate::machine;
+use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 
 /// The file to which the command writes the test.
 const FILE: &str = "lanemark-test.toml";
 
 /// Returns a workload file with the one test.
-pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
-    let pattern = match asked.pattern {
-        Places::Sequential => "sequential",
-        Places::Random => "random",
+pub fn workload_file(request: &TestRequest, test: &Test) -> String {
+    let pattern = match request.pattern {
+        OffsetOrder::Sequential => "sequential",
+        OffsetOrder::Random => "random",
     };
     format!(
         "[workload]\nname    = \"{name}\"\nrepeats = 5\naverage = \"mean\"\n\n[[test]]\nname        = \"{name}\"\n\
@@ -20,30 +20,30 @@ pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
          threads     = {threads}\nspan        = \"{span}\"\nduration    = \"1 s\"\n",
         name = test.name,
         block = test.block,
-        read = asked.read_percent,
-        depth = asked.queue_depth,
-        threads = asked.threads,
+        read = request.read_percent,
+        depth = request.queue_depth,
+        threads = request.threads,
         span = test.span,
     )
 }
 
 /// Returns shell lines that write the test to a file and simulate it.
-pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
-    let file = workload_file(asked, test);
+pub fn shell(system: &SystemRequest, request: &TestRequest, test: &Test) -> String {
+    let file = workload_file(request, test);
     let options = options(system);
     let (before, name) = named(system);
     format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
 }
 
 /// Returns the command that simulates a workload of the library.
-pub fn shell_workload(system: &SystemAsked, workload: &str) -> String {
+pub fn shell_workload(system: &SystemRequest, workload: &str) -> String {
     let (before, name) = named(system);
     format!("{before}lanemark sim {name} {}{}\n", quoted(workload), options(system))
 }
 
 /// Returns a system's name for a shell and, before it, the line that writes this machine to a file if the system uses
 /// it.
-fn named(system: &SystemAsked) -> (String, String) {
+fn named(system: &SystemRequest) -> (String, String) {
     match machine::by_file(&system.system) {
         Some(name) => (
             format!("lanemark inspect --as-platform {} >/dev/null\n", machine::FILE),
@@ -53,7 +53,7 @@ fn named(system: &SystemAsked) -> (String, String) {
     }
 }
 
-fn options(system: &SystemAsked) -> String {
+fn options(system: &SystemRequest) -> String {
     let set = system.set.iter().map(|(parameter, value)| ("--set", format!("{parameter}={value}")));
     let faults = system.faults.iter().map(|fault| ("--fault", fault.clone()));
     set.chain(faults).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
@@ -76,9 +76,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workload_file_reads_as_the_test_that_was_asked() {
-        for (pattern, read_percent) in [(Places::Random, 70.0), (Places::Sequential, 33.5)] {
-            let asked = TestAsked {
+    fn the_workload_file_reads_as_the_requested_test() {
+        for (pattern, read_percent) in
+            [(OffsetOrder::Random, 70.0), (OffsetOrder::Sequential, 33.5)]
+        {
+            let request = TestRequest {
                 block: "16 KiB".to_owned(),
                 pattern,
                 read_percent,
@@ -86,10 +88,10 @@ mod tests {
                 threads: 2,
                 span: "512 MiB".to_owned(),
             };
-            let test = asked.read().unwrap();
+            let test = request.read().unwrap();
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(FILE);
-            std::fs::write(&path, workload_file(&asked, &test)).unwrap();
+            std::fs::write(&path, workload_file(&request, &test)).unwrap();
             let read = workload::open(&Library::built_in(), path.to_str().unwrap()).unwrap();
             let ended = Test { duration: Some(Duration::from_seconds(1)), ..test };
             assert_eq!(read.tests, [ended]);
@@ -102,7 +104,7 @@ mod tests {
         assert_eq!(quoted("a|b c"), "'a|b c'");
         assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
         assert_eq!(quoted("-x"), "'-x'");
-        let system = SystemAsked {
+        let system = SystemRequest {
             system: "a@b:c|d".to_owned(),
             set: vec![("drive.flash.read".to_owned(), "60 us".to_owned())],
             faults: vec!["power-cut at=2s".to_owned()],
@@ -111,7 +113,7 @@ mod tests {
             shell_workload(&system, "quick"),
             "lanemark sim 'a@b:c|d' quick --set 'drive.flash.read=60 us' --fault 'power-cut at=2s'\n"
         );
-        let here = SystemAsked {
+        let here = SystemRequest {
             system: "a@this-machine:sda".to_owned(),
             set: Vec::new(),
             faults: Vec::new(),

@@ -5,8 +5,8 @@ use std::time::Instant;
 use lanemark_lab::{Cancel, LabError};
 use lanemark_schema::workload::Test;
 
-use crate::asked::{AssembledSystem, is_quick};
 use crate::figures::Point;
+use crate::request::{AssembledSystem, is_quick};
 use crate::simulation::StepReport;
 use crate::suite::settled;
 
@@ -20,7 +20,7 @@ const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 /// A curve in progress.
 #[derive(Debug)]
 pub struct Curve {
-    asked: AssembledSystem,
+    assembled: AssembledSystem,
     test: Test,
     cancel: Cancel,
     began: Instant,
@@ -29,8 +29,8 @@ pub struct Curve {
 
 impl Curve {
     /// Creates the curve of `test` on a system, which `cancel` ends.
-    pub fn new(asked: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
-        Self { asked, test, cancel, began, next: 0 }
+    pub fn new(assembled: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
+        Self { assembled, test, cancel, began, next: 0 }
     }
 
     /// Simulates the next depth. Depths whose requests or data exceed the bounds of a page end the curve. Returns
@@ -46,7 +46,7 @@ impl Curve {
             let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
             return Ok(Some(StepReport::Done { elapsed_ms }));
         };
-        let Some(sample) = settled(&self.asked, &test, &self.cancel)? else { return Ok(None) };
+        let Some(sample) = settled(&self.assembled, &test, &self.cancel)? else { return Ok(None) };
         self.next += 1;
         Ok(Some(StepReport::Point { point: Point::of(&test, &sample) }))
     }

@@ -18,17 +18,17 @@ pub struct FaultReport {
     pub sentences: Vec<String>,
 }
 
-/// Returns the outcome of each fault of `asked`, in the order of time.
-pub fn reports(asked: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
+/// Returns the outcome of each fault of `faults`, in the order of time.
+pub fn reports(faults: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
     let simulated = samples.iter().map(|sample| sample.elapsed).max().unwrap_or_default();
-    let mut asked: Vec<&Fault> = asked.iter().collect();
-    asked.sort_by_key(|fault| fault.at);
+    let mut faults: Vec<&Fault> = faults.iter().collect();
+    faults.sort_by_key(|fault| fault.at);
     let report = |fault: &&Fault| {
         let text = fault.to_string();
         let uses: Vec<&FaultUse> = samples
             .iter()
             .flat_map(|sample| &sample.faults)
-            .filter(|one| one.fault == text)
+            .filter(|usage| usage.fault == text)
             .collect();
         match uses.is_empty() {
             true => FaultReport {
@@ -41,36 +41,38 @@ pub fn reports(asked: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
             false => happened(&text, &uses),
         }
     };
-    asked.iter().map(report).collect()
+    faults.iter().map(report).collect()
 }
 
 fn happened(text: &str, uses: &[&FaultUse]) -> FaultReport {
-    let all = |of: fn(&FaultUse) -> u64| uses.iter().map(move |one| of(one));
-    let failed = all(|one| one.failed).max().unwrap_or(0);
-    let held = all(|one| one.held).max().unwrap_or(0);
-    let lost = uses.iter().map(|one| one.lost).max().unwrap_or_default();
-    let recovery: Option<Vec<Duration>> = uses.iter().map(|one| one.recovery).collect();
+    let all = |of: fn(&FaultUse) -> u64| uses.iter().map(move |usage| of(usage));
+    let failed = all(|usage| usage.failed).max().unwrap_or(0);
+    let held = all(|usage| usage.held).max().unwrap_or(0);
+    let lost = uses.iter().map(|usage| usage.lost).max().unwrap_or_default();
+    let recovery: Option<Vec<Duration>> = uses.iter().map(|usage| usage.recovery).collect();
     let mut sentences = vec![match failed {
         0 => "No request failed.".to_owned(),
         1 => "1 request failed.".to_owned(),
-        _ => format!("{} requests failed.", range(all(|one| one.failed))),
+        _ => format!("{} requests failed.", range(all(|usage| usage.failed))),
     }];
     if held > 0 {
         sentences.push(match held {
             1 => "1 command was delayed or sent again.".to_owned(),
-            _ => format!("{} commands were delayed or sent again.", range(all(|one| one.held))),
+            _ => format!("{} commands were delayed or sent again.", range(all(|usage| usage.held))),
         });
     }
-    let silent = all(|one| one.silent).max().unwrap_or(0);
+    let silent = all(|usage| usage.silent).max().unwrap_or(0);
     if silent > 0 {
         sentences.push(match silent {
             1 => "1 request failed silently.".to_owned(),
-            _ => format!("{} requests failed silently.", range(all(|one| one.silent))),
+            _ => format!("{} requests failed silently.", range(all(|usage| usage.silent))),
         });
     }
     sentences.push(match lost {
         Bytes::ZERO => "No acknowledged data was lost.".to_owned(),
-        _ => format!("{} of acknowledged data was lost.", range(uses.iter().map(|one| one.lost))),
+        _ => {
+            format!("{} of acknowledged data was lost.", range(uses.iter().map(|usage| usage.lost)))
+        }
     });
     let is_dead = recovery.is_none();
     sentences.push(match recovery {
@@ -131,7 +133,7 @@ mod tests {
     #[test]
     fn a_fault_is_reported_with_failures_losses_and_recovery() {
         let cut = fault("power-cut at=20ms boot=10ms");
-        let mut one = FaultUse {
+        let mut usage = FaultUse {
             fault: cut.to_string(),
             at: Duration::from_seconds(1),
             failed: 32,
@@ -140,7 +142,7 @@ mod tests {
             lost: Bytes::kibi(64),
             recovery: Some(Duration::from_seconds(5)),
         };
-        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()])])[0];
+        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![usage.clone()])])[0];
         assert!(report.title.starts_with("Power cut (boot 10"), "{}", report.title);
         assert!(report.title.ends_with("at 20ms") || report.title.ends_with("at 20 ms"));
         assert!(report.is_severe);
@@ -153,16 +155,18 @@ mod tests {
             ]
         );
         let other =
-            FaultUse { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..one.clone() };
-        let both =
-            reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()]), sample(vec![other])]);
+            FaultUse { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..usage.clone() };
+        let both = reports(
+            std::slice::from_ref(&cut),
+            &[sample(vec![usage.clone()]), sample(vec![other])],
+        );
         assert_eq!(both[0].sentences[0], "1 to 32 requests failed.");
         assert_eq!(both[0].sentences[3], "No later request succeeded before the test ended.");
-        (one.failed, one.lost, one.silent) = (0, Bytes::ZERO, 2);
-        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()])])[0];
+        (usage.failed, usage.lost, usage.silent) = (0, Bytes::ZERO, 2);
+        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![usage.clone()])])[0];
         assert!(report.is_severe && report.sentences[1] == "2 requests failed silently.");
-        one.silent = 0;
-        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one])])[0];
+        usage.silent = 0;
+        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![usage])])[0];
         assert!(!report.is_severe && report.sentences[0] == "No request failed.");
     }
 

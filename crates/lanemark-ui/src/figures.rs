@@ -10,8 +10,8 @@ use lanemark_schema::workload::{Average, Test};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
-use crate::asked::AssembledSystem;
 use crate::fault_report::{FaultReport, reports};
+use crate::request::AssembledSystem;
 
 /// Utilisation at or above which a hop is the limit.
 const BUSY: f64 = 0.9;
@@ -99,10 +99,10 @@ pub struct HopFigures {
 fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<Limit> {
     let sample = samples.first()?;
     let hop = sample.path.as_ref()?.busiest_hop().filter(|hop| hop.utilisation >= BUSY)?;
-    let assumed = system.assumed_limit(test, sample).filter(|one| one.hop == hop.name);
-    let value = |one: &AssumedLimit| {
-        let (low, high) = &one.range;
-        format!("{} = {}, {low} to {high}", one.parameter, one.value)
+    let assumed = system.assumed_limit(test, sample).filter(|limit| limit.hop == hop.name);
+    let value = |limit: &AssumedLimit| {
+        let (low, high) = &limit.range;
+        format!("{} = {}, {low} to {high}", limit.parameter, limit.value)
     };
     Some(Limit { id: hop.id, is_assumed: assumed.is_some(), value: assumed.as_ref().map(value) })
 }
@@ -125,12 +125,12 @@ impl Figures {
     /// # Errors
     /// Returns an error if there is no sample.
     pub fn of(
-        asked: &AssembledSystem,
+        assembled: &AssembledSystem,
         test: &Test,
         samples: &[Sample],
         is_first: bool,
     ) -> Result<Self, LabError> {
-        let system = &asked.system;
+        let system = &assembled.system;
         let over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().map(value).collect();
             Statistic::of(&values, Average::Mean)
@@ -143,7 +143,7 @@ impl Figures {
         let least = view.hops.iter().filter_map(|hop| Some(hop.ceiling?.0)).min();
         let used = last.path.iter().flat_map(|path| &path.hops);
         let hops = used.map(|hop| {
-            let law = view.hops.iter().find(|own| own.id == hop.id);
+            let law = view.hops.iter().find(|hop_view| hop_view.id == hop.id);
             let ceiling = law.and_then(|law| law.ceiling).or(hop.ceiling);
             HopFigures {
                 id: hop.id,
@@ -181,7 +181,7 @@ impl Figures {
             limit: limit(system, test, samples),
             warnings: warnings(system, test, samples),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
-            faults: reports(&asked.faults, samples),
+            faults: reports(&assembled.faults, samples),
         })
     }
 }
@@ -221,28 +221,34 @@ mod tests {
     use lanemark_study::Library;
 
     use super::*;
-    use crate::asked::SystemAsked;
+    use crate::request::SystemRequest;
 
     #[test]
     fn every_hop_has_the_formula_of_its_own_identity() {
         let library = Library::built_in();
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
-        let asked = SystemAsked { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
-        let asked = asked.assemble(&library).unwrap();
-        let system = &asked.system;
+        let request =
+            SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
+        let request = request.assemble(&library).unwrap();
+        let system = &request.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
-        let sample = lanemark_sim::run_test(&asked.spec, &test, key).unwrap();
-        let figures = Figures::of(&asked, &test, std::slice::from_ref(&sample), false).unwrap();
+        let sample = lanemark_sim::run_test(&request.spec, &test, key).unwrap();
+        let figures = Figures::of(&request, &test, std::slice::from_ref(&sample), false).unwrap();
         let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
         let mut laws = std::collections::BTreeSet::new();
         for (hop, used) in figures.hops.iter().zip(used) {
-            let own = view.hops.iter().find(|own| own.id == hop.id);
+            let hop_view = view.hops.iter().find(|hop_view| hop_view.id == hop.id);
             assert_eq!((hop.id, &hop.name), (used.id, &used.name));
-            assert_eq!(hop.law, own.map_or(String::new(), |own| own.law.clone()), "{}", hop.name);
-            let ceiling = own.and_then(|own| own.ceiling).or(used.ceiling);
+            assert_eq!(
+                hop.law,
+                hop_view.map_or(String::new(), |hop_view| hop_view.law.clone()),
+                "{}",
+                hop.name
+            );
+            let ceiling = hop_view.and_then(|hop_view| hop_view.ceiling).or(used.ceiling);
             assert_eq!(hop.ceiling_megabytes_per_second, ceiling.map(|rate| rate.as_megabytes()));
             assert_eq!((hop.wait_us, hop.service_us), (used.wait_ns / 1e3, used.service_ns / 1e3));
             laws.insert(hop.law.clone());

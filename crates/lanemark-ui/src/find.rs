@@ -16,7 +16,7 @@ const WORD_MAX: usize = 24;
 /// A request from a search box.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FindAsked {
+pub struct FindRequest {
     /// The text, such as `980 pro in the second slot of a B550`.
     pub text: String,
     /// The system that the text changes.
@@ -26,7 +26,7 @@ pub struct FindAsked {
 
 /// The systems that a text may mean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FindTold {
+pub struct FindResponse {
     /// The systems, the most likely first.
     found: Vec<FoundSystemJson>,
     /// Advice if the text has unknown words, or names parts that do not fit together.
@@ -58,12 +58,12 @@ pub fn add_machine(index: &mut Index, file: &Document) -> Result<(), LabError> {
 }
 
 /// Answers a search box.
-pub fn find(index: &Index, library: &Library, asked: &FindAsked) -> FindTold {
-    let result = index.find(library, &asked.text, asked.present.as_deref(), FOUND_MAX);
-    FindTold { advice: advice(&result), found: result.found.into_iter().map(told).collect() }
+pub fn find(index: &Index, library: &Library, request: &FindRequest) -> FindResponse {
+    let result = index.find(library, &request.text, request.present.as_deref(), FOUND_MAX);
+    FindResponse { advice: advice(&result), found: result.found.into_iter().map(to_json).collect() }
 }
 
-fn told(found: FoundSystem) -> FoundSystemJson {
+fn to_json(found: FoundSystem) -> FoundSystemJson {
     let behind = match found.behind.as_slice() {
         [] => "at the processor".to_owned(),
         links => format!("behind {}", links.join(", ")),
@@ -100,10 +100,10 @@ fn advice(result: &SearchResult) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn ask(text: &str) -> FindTold {
+    fn ask(text: &str) -> FindResponse {
         let library = Library::built_in();
         let present = Some("samsung-950-pro-512gb@workstation-z170:m2".to_owned());
-        find(&Index::new(&library), &library, &FindAsked { text: text.to_owned(), present })
+        find(&Index::new(&library), &library, &FindRequest { text: text.to_owned(), present })
     }
 
     #[test]

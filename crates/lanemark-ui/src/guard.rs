@@ -106,7 +106,7 @@ impl Guard {
     }
 
     fn is_in_query(&self, query: &str) -> bool {
-        query.split('&').filter_map(|pair| pair.strip_prefix("token=")).any(|own| self.is(own))
+        query.split('&').filter_map(|pair| pair.strip_prefix("token=")).any(|token| self.is(token))
     }
 
     fn is_in_headers(&self, headers: &HeaderMap) -> bool {
@@ -117,13 +117,14 @@ impl Guard {
             (key == name).then_some(value)
         });
         let header = headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok());
-        pairs.any(|own| self.is(own)) || header.is_some_and(|own| self.is(own))
+        pairs.any(|token| self.is(token)) || header.is_some_and(|token| self.is(token))
     }
 
     /// Compares in a time that does not depend on the position of the first difference.
     fn is(&self, text: &str) -> bool {
         let pairs = text.bytes().zip(self.token.bytes());
-        text.len() == self.token.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+        text.len() == self.token.len()
+            && pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
     }
 }
 

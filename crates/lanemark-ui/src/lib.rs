@@ -7,7 +7,7 @@
 //! | [`visitor`] | permits few connections without the token, each for a short time |
 //! | [`routes`] | answers: the page, the library, systems, simulations |
 //! | [`machine`] | this machine as one of the platforms |
-//! | [`asked`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
+//! | [`request`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
 //! | [`find`] | systems that the text of a search box may mean |
 //! | [`answer`], [`fault_report`] | figures as sentences |
 //! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
@@ -17,7 +17,6 @@
 //! disk and accepts no file name from a page.
 
 pub mod answer;
-pub mod asked;
 pub mod command;
 pub mod curve;
 pub mod fault_report;
@@ -27,6 +26,7 @@ pub mod guard;
 pub mod jobs;
 pub mod listing;
 pub mod machine;
+pub mod request;
 pub mod result_file;
 pub mod routes;
 pub mod saved;

@@ -169,8 +169,8 @@ fn platform_listed(id: String, platform: Platform) -> PlatformListed {
 /// Returns the values of a system that a page can set, each once.
 pub fn values(system: &System) -> Vec<ValueListed> {
     let mut seen = std::collections::BTreeSet::new();
-    let own = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
-    own.map(|record| value_listed(system, record)).collect()
+    let records = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
+    records.map(|record| value_listed(system, record)).collect()
 }
 
 fn value_listed(system: &System, record: &Record) -> ValueListed {
@@ -180,14 +180,14 @@ fn value_listed(system: &System, record: &Record) -> ValueListed {
         Origin::Assumed(text) => ("assumed", text.as_deref().unwrap_or_default()),
         Origin::Overridden => ("set", ""),
     };
-    let uncertain = system.uncertain.iter().find(|one| one.parameter == record.parameter);
+    let uncertain = system.uncertain.iter().find(|value| value.parameter == record.parameter);
     ValueListed {
         parameter: record.parameter.clone(),
         text: record.text.clone(),
         quantity: quantity(&record.text),
         origin,
         note: note.to_owned(),
-        range: uncertain.map(|one| [one.range.low, one.range.high]),
+        range: uncertain.map(|value| [value.range.low, value.range.high]),
         choices: choices(&record.parameter),
     }
 }
@@ -226,9 +226,9 @@ mod tests {
         assert_eq!(listing.unread, Vec::<String>::new());
         assert_eq!(listing.drives.len(), library.names(LibraryKind::Drive).len());
         assert_eq!(listing.platforms.len(), library.names(LibraryKind::Platform).len());
-        let eight = listing.workloads.iter().find(|one| one.id == "crystaldiskmark-8").unwrap();
+        let eight = listing.workloads.iter().find(|entry| entry.id == "crystaldiskmark-8").unwrap();
         assert_eq!(eight.tests.len(), 8);
-        let board = listing.platforms.iter().find(|one| one.id == "workstation-z170").unwrap();
+        let board = listing.platforms.iter().find(|entry| entry.id == "workstation-z170").unwrap();
         let m2 = board.ports.iter().find(|port| port.name == "m2").unwrap();
         assert_eq!((m2.connector.as_str(), m2.behind.len()), ("PCIe 3.0 x4", 1));
     }
@@ -238,10 +238,10 @@ mod tests {
         let name = "samsung-950-pro-512gb@workstation-z170:m2";
         let system = lanemark_lab::assemble(&Library::built_in(), name, &[]).unwrap();
         let values = values(&system);
-        let find = |parameter: &str| values.iter().find(|one| one.parameter == parameter);
+        let find = |parameter: &str| values.iter().find(|value| value.parameter == parameter);
         let read = find("drive.flash.read").unwrap();
         assert_eq!((read.text.as_str(), read.quantity, read.origin), ("50 us", "time", "sourced"));
-        assert!(find("platform.link.dmi.pcie.lanes").is_some_and(|one| one.choices.len() == 5));
+        assert!(find("platform.link.dmi.pcie.lanes").is_some_and(|value| value.choices.len() == 5));
         let assumed = find("platform.cpu.request_submit").unwrap();
         assert!(assumed.origin == "assumed" && assumed.range.is_some_and(|[low, high]| low < high));
     }

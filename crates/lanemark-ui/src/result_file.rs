@@ -24,18 +24,18 @@ const NAME: &str = "the file";
 
 /// The tests of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FileTold {
+pub struct FileJson {
     /// The study's title, or the workload's name.
     title: String,
     /// The tests, grouped by system.
-    tests: Vec<TestTold>,
+    tests: Vec<TestJson>,
     /// Number of tests that are omitted because there are too many.
     left_out: usize,
 }
 
 /// One test with its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TestTold {
+pub struct TestJson {
     /// The test's name.
     test: String,
     /// The target of the test.
@@ -53,29 +53,29 @@ pub struct TestTold {
     /// Whether the run was cut short.
     is_cut_short: bool,
     /// Throughput in MB/s, 10^6 bytes a second.
-    megabytes_per_second: Option<FigureTold>,
+    megabytes_per_second: Option<FigureJson>,
     /// Requests a second.
-    iops: Option<FigureTold>,
+    iops: Option<FigureJson>,
     /// Transactions a minute, if a database submitted the requests.
-    transactions_per_minute: Option<FigureTold>,
+    transactions_per_minute: Option<FigureJson>,
     /// Mean latency of the requests, or of the transactions if there are any.
-    latency_mean_us: Option<FigureTold>,
+    latency_mean_us: Option<FigureJson>,
     /// Percentiles for which there are enough requests, each with its latency.
     latency_us: Vec<(f64, f64)>,
 }
 
 /// A figure with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct FigureTold {
+pub struct FigureJson {
     /// The figure.
     value: f64,
     /// The interval, if there is one.
-    interval: Option<IntervalTold>,
+    interval: Option<IntervalJson>,
 }
 
 /// An interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct IntervalTold {
+pub struct IntervalJson {
     /// Lower end.
     low: f64,
     /// Upper end.
@@ -88,7 +88,7 @@ pub struct IntervalTold {
 ///
 /// # Errors
 /// Returns an error if the bytes are not text, or not a result that this program can read.
-pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
+pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     let text = input::decoded(bytes).map_err(|message| {
         LabError::input(format!("{NAME}: {message}"))
             .hint("drop a result of Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer")
@@ -97,27 +97,33 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let (title, runs) = match results::read_any(NAME, &text)? {
         Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
         Saved::Study(study) => {
-            let runs = study.systems.into_iter().map(|one| (Some(one.label), one.run));
+            let runs = study.systems.into_iter().map(|system| (Some(system.label), system.run));
             (study.title, runs.collect())
         }
     };
     let all: usize = runs.iter().map(|(_, run)| run.tests.len()).sum();
-    let tests: Vec<TestTold> =
-        runs.iter().flat_map(|(label, run)| told(label.as_deref(), run)).take(TESTS_MAX).collect();
+    let tests: Vec<TestJson> = runs
+        .iter()
+        .flat_map(|(label, run)| test_rows(label.as_deref(), run))
+        .take(TESTS_MAX)
+        .collect();
     if tests.is_empty() {
         return Err(LabError::input(format!("{NAME}: contains no test that ended")));
     }
-    Ok(FileTold { title, left_out: all - tests.len(), tests })
+    Ok(FileJson { title, left_out: all - tests.len(), tests })
 }
 
-fn told<'r>(label: Option<&'r str>, run: &'r RunResult) -> impl Iterator<Item = TestTold> + 'r {
-    let (own, how) = match &run.target {
+fn test_rows<'r>(
+    label: Option<&'r str>,
+    run: &'r RunResult,
+) -> impl Iterator<Item = TestJson> + 'r {
+    let (name_of_target, how) = match &run.target {
         Target::Simulated(target) => (&target.system, "simulated"),
         Target::Measured(target) => (&target.path, "measured"),
         Target::Database(target) => (&target.name, "measured"),
     };
-    let target = label.unwrap_or(own);
-    let row = move |name: String, test: &TestResult| TestTold {
+    let target = label.unwrap_or(name_of_target);
+    let row = move |name: String, test: &TestResult| TestJson {
         test: name,
         target: target.to_owned(),
         how,
@@ -148,7 +154,7 @@ fn told<'r>(label: Option<&'r str>, run: &'r RunResult) -> impl Iterator<Item = 
 }
 
 /// Returns the figures of a test, without its name and target.
-fn figures(result: &TestResult) -> TestTold {
+fn figures(result: &TestResult) -> TestJson {
     let transactions = result.transactions_per_minute();
     // Only the device counts the requests of a real database.
     let are_counted = transactions.is_none() || result.iops.value > 0.0;
@@ -166,7 +172,7 @@ fn figures(result: &TestResult) -> TestTold {
         true => result.of_transactions(|all| Some(all.response.mean_ns())),
         false => Some(result.latency_mean_ns),
     };
-    TestTold {
+    TestJson {
         test: String::new(),
         target: String::new(),
         how: "",
@@ -189,7 +195,7 @@ fn figures(result: &TestResult) -> TestTold {
 fn response(result: &TestResult) -> LatencyHistogram {
     let mut all = LatencyHistogram::new();
     let transactions = result.samples.iter().filter_map(|sample| sample.transactions.as_ref());
-    transactions.for_each(|one| all.merge(&one.response));
+    transactions.for_each(|transaction| all.merge(&transaction.response));
     all
 }
 
@@ -203,21 +209,21 @@ enum Sense {
 }
 
 /// Converts a statistic to a unit, with the interval of the prediction or else of the repeats.
-fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureTold {
+fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureJson {
     let value = statistic.value / unit;
     let of_repeats = || {
         let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
-        let told = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
-        told.map(|(low, high, of)| IntervalTold { low: low / unit, high: high / unit, of })
+        let interval = statistic.interval_95.map(|(low, high)| (low, high, "95%")).or(all);
+        interval.map(|(low, high, of)| IntervalJson { low: low / unit, high: high / unit, of })
     };
     let predicted = result.interval.as_ref().map(|one| {
         let (low, high) = match sense {
             Sense::Rate => (value * one.low_ratio, value * one.high_ratio),
             Sense::Time => (value / one.high_ratio, value / one.low_ratio),
         };
-        IntervalTold { low, high, of: "80%" }
+        IntervalJson { low, high, of: "80%" }
     });
-    FigureTold { value, interval: predicted.or_else(of_repeats) }
+    FigureJson { value, interval: predicted.or_else(of_repeats) }
 }
 
 #[cfg(test)]
@@ -240,48 +246,48 @@ mod tests {
         lab.run(&system, &workload, &Default::default(), &mut |_| {}).unwrap()
     }
 
-    fn told_of(run: &RunResult) -> TestTold {
-        let told = read(serde_json::to_vec(run).unwrap()).unwrap();
-        assert_eq!((told.tests.len(), told.left_out), (1, 0));
-        told.tests.into_iter().next().unwrap()
+    fn summary_of(run: &RunResult) -> TestJson {
+        let summary = read(serde_json::to_vec(run).unwrap()).unwrap();
+        assert_eq!((summary.tests.len(), summary.left_out), (1, 0));
+        summary.tests.into_iter().next().unwrap()
     }
 
     #[test]
-    fn a_run_is_told_with_its_figures_and_their_intervals() {
+    fn a_run_is_summarised_with_its_figures_and_their_intervals() {
         let mut run = run(5);
         let test = &mut run.tests[0];
         test.iops = Statistic::of(&[100.0, 110.0, 120.0, 130.0, 140.0], Average::Mean);
         test.interval = None;
-        let told = told_of(&run);
-        assert_eq!((told.how, told.repeats, told.is_cut_short), ("simulated", 5, false));
-        assert_eq!(told.target, "samsung-950-pro-512gb@workstation-z170:m2");
-        let iops = told.iops.unwrap();
+        let summary = summary_of(&run);
+        assert_eq!((summary.how, summary.repeats, summary.is_cut_short), ("simulated", 5, false));
+        assert_eq!(summary.target, "samsung-950-pro-512gb@workstation-z170:m2");
+        let iops = summary.iops.unwrap();
         let of = iops.interval.unwrap();
         assert_eq!((iops.value, of.of), (120.0, "95%"));
         assert!(100.0 < of.low && of.low < 120.0 && 120.0 < of.high && of.high < 140.0);
-        let own = run.tests[0].latency();
-        let expected = own.percentile_ns(99.0).unwrap() as f64 / 1e3;
-        assert!(told.latency_us.contains(&(99.0, expected)), "{:?}", told.latency_us);
-        assert!(told.transactions_per_minute.is_none());
+        let latency = run.tests[0].latency();
+        let expected = latency.percentile_ns(99.0).unwrap() as f64 / 1e3;
+        assert!(summary.latency_us.contains(&(99.0, expected)), "{:?}", summary.latency_us);
+        assert!(summary.transactions_per_minute.is_none());
 
         run.tests[0].iops = Statistic::of(&[100.0, 110.0], Average::Mean);
-        let interval = told_of(&run).iops.unwrap().interval.unwrap();
-        assert_eq!(interval, IntervalTold { low: 100.0, high: 110.0, of: "all" });
+        let interval = summary_of(&run).iops.unwrap().interval.unwrap();
+        assert_eq!(interval, IntervalJson { low: 100.0, high: 110.0, of: "all" });
         run.tests[0].iops = Statistic::of(&[100.0], Average::Mean);
-        assert_eq!(told_of(&run).iops.unwrap().interval, None);
+        assert_eq!(summary_of(&run).iops.unwrap().interval, None);
     }
 
     #[test]
-    fn a_run_on_a_real_target_is_told_as_measured() {
+    fn a_run_on_a_real_target_is_shown_as_measured() {
         let mut value = serde_json::to_value(run(1)).unwrap();
         value["target"] = serde_json::json!({"kind": "measured", "path": "/mnt/x", "device": false,
             "size_bytes": 1_000_000, "file_system": null, "block_device": null,
             "engine": "io_uring", "direct": true});
         value["complete"] = false.into();
-        let told = read(serde_json::to_vec(&value).unwrap()).unwrap();
-        let told = &told.tests[0];
+        let summary = read(serde_json::to_vec(&value).unwrap()).unwrap();
+        let summary = &summary.tests[0];
         let expected = ("measured", "/mnt/x", true);
-        assert_eq!((told.how, told.target.as_str(), told.is_cut_short), expected);
+        assert_eq!((summary.how, summary.target.as_str(), summary.is_cut_short), expected);
     }
 
     #[test]
@@ -289,9 +295,9 @@ mod tests {
         let mut run = run(1);
         let interval = r#"{"low_ratio": 0.8, "high_ratio": 1.25}"#;
         run.tests[0].interval = Some(serde_json::from_str(interval).unwrap());
-        let told = told_of(&run);
+        let summary = summary_of(&run);
         for (figure, at_least) in
-            [(told.iops.unwrap(), 0.8), (told.latency_mean_us.unwrap(), 1.0 / 1.25)]
+            [(summary.iops.unwrap(), 0.8), (summary.latency_mean_us.unwrap(), 1.0 / 1.25)]
         {
             let interval = figure.interval.unwrap();
             assert_eq!(interval.of, "80%");
@@ -312,17 +318,17 @@ mod tests {
     #[test]
     fn a_text_of_another_program_is_shown_as_a_measurement() {
         let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
-        let told = read(text.as_bytes().to_vec()).unwrap();
-        let (first, target) = (&told.tests[0], "D:");
+        let summary = read(text.as_bytes().to_vec()).unwrap();
+        let (first, target) = (&summary.tests[0], "D:");
         assert_eq!((first.test.as_str(), first.target.as_str()), ("SEQ1M Q8T1 read", target));
         assert_eq!((first.how, first.latency_us.len()), ("measured", 0));
         assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));
         let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(read([&[0xff, 0xfe][..], &wide].concat()).unwrap(), told);
+        assert_eq!(read([&[0xff, 0xfe][..], &wide].concat()).unwrap(), summary);
     }
 
     #[test]
-    fn what_is_no_result_is_told_so() {
+    fn a_file_without_a_result_is_an_error() {
         let mut empty = run(1);
         empty.tests.clear();
         let mut newer = serde_json::to_value(&empty).unwrap();

@@ -22,13 +22,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use crate::answer::{self, AnswerAsked};
-use crate::asked::{SLOTS, SystemAsked, TestAsked};
+use crate::answer::{self, AnswerRequest};
 use crate::curve::Curve;
-use crate::find::{self, FindAsked};
+use crate::find::{self, FindRequest};
 use crate::guard::Guard;
 use crate::jobs::Jobs;
 use crate::machine::{self, Machine};
+use crate::request::{SLOTS, SystemRequest, TestRequest};
 use crate::simulation::Simulation;
 use crate::suite::Suite;
 use crate::visitor::Visitor;
@@ -64,8 +64,8 @@ pub struct Server {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AboutSystem {
-    system: SystemAsked,
-    test: TestAsked,
+    system: SystemRequest,
+    test: TestRequest,
 }
 
 /// A request for a simulation.
@@ -74,8 +74,8 @@ struct AboutSystem {
 struct Simulate {
     page: String,
     slot: u8,
-    system: SystemAsked,
-    test: TestAsked,
+    system: SystemRequest,
+    test: TestRequest,
 }
 
 /// A request for the tests of a workload.
@@ -84,7 +84,7 @@ struct Simulate {
 struct SimulateAll {
     page: String,
     slot: u8,
-    system: SystemAsked,
+    system: SystemRequest,
     /// A workload of the library.
     #[serde(default)]
     workload: Option<String>,
@@ -97,19 +97,19 @@ struct SimulateAll {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SaveStudy {
-    systems: Vec<SystemAsked>,
-    test: TestAsked,
+    systems: Vec<SystemRequest>,
+    test: TestRequest,
 }
 
 /// A study file in an answer.
 #[derive(Serialize)]
-struct StudyTold {
+struct StudyJson {
     text: String,
 }
 
 /// A system in an answer.
 #[derive(Serialize)]
-struct SystemTold {
+struct SystemJson {
     system: String,
     drive: String,
     platform: String,
@@ -124,7 +124,7 @@ struct SystemTold {
 
 /// An error in an answer.
 #[derive(Serialize)]
-struct ErrorTold<'e> {
+struct ErrorJson<'e> {
     message: &'e str,
     hint: Option<&'e str>,
 }
@@ -142,8 +142,8 @@ impl From<LabError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self(status, error) = self;
-        let told = ErrorTold { message: &error.message, hint: error.hint.as_deref() };
-        let json = serde_json::to_vec(&told).unwrap_or_default();
+        let body = ErrorJson { message: &error.message, hint: error.hint.as_deref() };
+        let json = serde_json::to_vec(&body).unwrap_or_default();
         (status, [(header::CONTENT_TYPE, "application/json")], json).into_response()
     }
 }
@@ -328,9 +328,9 @@ async fn result(
     let broke = || Problem::from(LabError::run("the file could not be read"));
     let permit = server.files.acquire().await.map_err(|_| broke())?;
     let bytes = whole(&headers, body, result_file::FILE_MAX).await?;
-    let told = tokio::task::spawn_blocking(move || result_file::read(bytes.into())).await;
+    let summary = tokio::task::spawn_blocking(move || result_file::read(bytes.into())).await;
     drop(permit);
-    Ok(json(&told.map_err(|_| broke())??))
+    Ok(json(&summary.map_err(|_| broke())??))
 }
 
 async fn study(
@@ -338,21 +338,21 @@ async fn study(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: SaveStudy = question(&headers, body).await?;
-    if !(1..=usize::from(SLOTS)).contains(&asked.systems.len()) {
+    let request: SaveStudy = question(&headers, body).await?;
+    if !(1..=usize::from(SLOTS)).contains(&request.systems.len()) {
         let text = format!("a study from the page has 1 to {SLOTS} systems");
         return Err(wrong(StatusCode::BAD_REQUEST, &text));
     }
     let library = server.library();
     let permit = server.jobs.permit().await;
     let made = tokio::task::spawn_blocking(move || {
-        let test = asked.test.read()?;
-        saved::study(&library, &asked.systems, &asked.test, &test)
+        let test = request.test.read()?;
+        saved::study(&library, &request.systems, &request.test, &test)
     });
     let made = made.await;
     drop(permit);
     let broke = |_| Problem::from(LabError::run("the study could not be created"));
-    Ok(json(&StudyTold { text: made.map_err(broke)?? }))
+    Ok(json(&StudyJson { text: made.map_err(broke)?? }))
 }
 
 /// Answers a search box. The running machine is read if the text names it and it was not read before.
@@ -361,27 +361,27 @@ async fn find_systems(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: FindAsked = question(&headers, body).await?;
+    let request: FindRequest = question(&headers, body).await?;
     let has_machine =
-        server.library().names(LibraryKind::Platform).iter().any(|one| one == machine::NAME);
-    if find::names_machine(&asked.text) && !has_machine {
+        server.library().names(LibraryKind::Platform).iter().any(|name| name == machine::NAME);
+    if find::names_machine(&request.text) && !has_machine {
         machine(State(Arc::clone(&server))).await?;
     }
     let broke = |_| Problem::from(LabError::run("the library could not be searched"));
-    let told = tokio::task::spawn_blocking(move || {
+    let found = tokio::task::spawn_blocking(move || {
         let library = server.library();
-        server.with_index(|index| find::find(index, &library, &asked))
+        server.with_index(|index| find::find(index, &library, &request))
     });
-    Ok(json(&told.await.map_err(broke)?))
+    Ok(json(&found.await.map_err(broke)?))
 }
 
 async fn answer(headers: HeaderMap, body: Body) -> Result<Response, Problem> {
-    let asked: AnswerAsked = question(&headers, body).await?;
-    if asked.systems.len() > usize::from(SLOTS) {
+    let request: AnswerRequest = question(&headers, body).await?;
+    if request.systems.len() > usize::from(SLOTS) {
         let text = format!("an answer has up to {SLOTS} systems");
         return Err(wrong(StatusCode::BAD_REQUEST, &text));
     }
-    Ok(json(&answer::answer(&asked)))
+    Ok(json(&answer::answer(&request)))
 }
 
 async fn simulate_curve(
@@ -389,13 +389,13 @@ async fn simulate_curve(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: Simulate = question(&headers, body).await?;
-    let job = server.jobs.begin(asker(asked.page, asked.slot)?);
+    let request: Simulate = question(&headers, body).await?;
+    let job = server.jobs.begin(asker(request.page, request.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
-        let test = asked.test.read()?;
-        let own = asked.system.assemble(library)?;
-        Ok(stream::Steps::Curve(Box::new(Curve::new(own, test, cancel, began))))
+        let test = request.test.read()?;
+        let assembled = request.system.assemble(library)?;
+        Ok(stream::Steps::Curve(Box::new(Curve::new(assembled, test, cancel, began))))
     })))
 }
 
@@ -408,29 +408,29 @@ async fn system(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: AboutSystem = question(&headers, body).await?;
+    let request: AboutSystem = question(&headers, body).await?;
     let library = server.library();
     let permit = server.jobs.permit().await;
-    let told = tokio::task::spawn_blocking(move || {
-        let test = asked.test.read()?;
-        let own = asked.system.assemble(&library)?;
-        let view = path::view(&own.system, &test, None);
-        let target = &own.system.target;
-        Ok::<_, LabError>(SystemTold {
+    let answer = tokio::task::spawn_blocking(move || {
+        let test = request.test.read()?;
+        let assembled = request.system.assemble(&library)?;
+        let view = path::view(&assembled.system, &test, None);
+        let target = &assembled.system.target;
+        Ok::<_, LabError>(SystemJson {
             system: target.system.clone(),
             drive: target.drive.clone(),
             platform: target.platform.clone(),
             port: target.port.clone(),
-            capacity: own.system.capacity().to_string(),
-            values: listing::values(&own.system),
+            capacity: assembled.system.capacity().to_string(),
+            values: listing::values(&assembled.system),
             drawing: path_svg(&view),
-            command: command::shell(&asked.system, &asked.test, &test),
+            command: command::shell(&request.system, &request.test, &test),
         })
     });
-    let told = told.await;
+    let answer = answer.await;
     drop(permit);
     let broke = |_| Problem::from(LabError::run("the system could not be assembled"));
-    Ok(json(&told.map_err(broke)??))
+    Ok(json(&answer.map_err(broke)??))
 }
 
 /// Checks the origin of a request for a simulation.
@@ -455,13 +455,13 @@ async fn simulate(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: Simulate = question(&headers, body).await?;
-    let job = server.jobs.begin(asker(asked.page, asked.slot)?);
+    let request: Simulate = question(&headers, body).await?;
+    let job = server.jobs.begin(asker(request.page, request.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
-        let test = asked.test.read()?;
-        let own = asked.system.assemble(library)?;
-        let simulation = Simulation::new(own, test, cancel, began);
+        let test = request.test.read()?;
+        let assembled = request.system.assemble(library)?;
+        let simulation = Simulation::new(assembled, test, cancel, began);
         Ok(stream::Steps::One(Box::new(simulation)))
     })))
 }
@@ -471,15 +471,15 @@ async fn simulate_all(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked: SimulateAll = question(&headers, body).await?;
-    let job = server.jobs.begin(asker(asked.page, asked.slot)?);
+    let request: SimulateAll = question(&headers, body).await?;
+    let job = server.jobs.begin(asker(request.page, request.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
-        let tests = match &asked.workload {
+        let tests = match &request.workload {
             Some(name) => suite::open(library, name)?.tests,
-            None => suite::checked(asked.tests)?,
+            None => suite::checked(request.tests)?,
         };
-        let own = asked.system.assemble(library)?;
-        Ok(stream::Steps::Suite(Box::new(Suite::new(own, tests, cancel, began))))
+        let assembled = request.system.assemble(library)?;
+        Ok(stream::Steps::Suite(Box::new(Suite::new(assembled, tests, cancel, began))))
     })))
 }

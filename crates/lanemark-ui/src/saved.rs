@@ -8,7 +8,7 @@ use lanemark_study::rated::FileValue;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, catalogue};
 
-use crate::asked::{SystemAsked, TestAsked};
+use crate::request::{SystemRequest, TestRequest};
 use crate::{command, machine};
 
 /// Returns the study of `systems` with one test.
@@ -17,11 +17,11 @@ use crate::{command, machine};
 /// Returns an error if a system does not assemble.
 pub fn study(
     library: &Library,
-    systems: &[SystemAsked],
-    asked: &TestAsked,
+    systems: &[SystemRequest],
+    request: &TestRequest,
     test: &Test,
 ) -> Result<String, LabError> {
-    let named = |system: &SystemAsked| {
+    let named = |system: &SystemRequest| {
         system.assemble(library)?;
         let file = machine::by_file(&system.system);
         Ok((SystemName::parse(file.as_ref().unwrap_or(&system.system))?, file.is_some()))
@@ -39,9 +39,9 @@ pub fn study(
         },
         quoted(&test.name),
     );
-    text += &command::workload_file(asked, test);
-    for (place, (system, (name, _))) in systems.iter().zip(&names).enumerate() {
-        write_system(&mut text, library, place + 1, system, name);
+    text += &command::workload_file(request, test);
+    for (index, (system, (name, _))) in systems.iter().zip(&names).enumerate() {
+        write_system(&mut text, library, index + 1, system, name);
     }
     Ok(text)
 }
@@ -50,7 +50,7 @@ fn write_system(
     text: &mut String,
     library: &Library,
     number: usize,
-    system: &SystemAsked,
+    system: &SystemRequest,
     name: &SystemName,
 ) {
     let drive = catalogue::drive(library, &name.drive).map(|entry| entry.name);
@@ -103,13 +103,13 @@ mod tests {
     use lanemark_study::Study;
 
     use super::*;
-    use crate::asked::Places;
+    use crate::request::OffsetOrder;
     use crate::simulation::{Simulation, StepReport};
 
-    fn test() -> TestAsked {
-        TestAsked {
+    fn test() -> TestRequest {
+        TestRequest {
             block: "4 KiB".to_owned(),
-            pattern: Places::Random,
+            pattern: OffsetOrder::Random,
             read_percent: 100.0,
             queue_depth: 4,
             threads: 1,
@@ -117,8 +117,8 @@ mod tests {
         }
     }
 
-    fn system(name: &str, set: &[(&str, &str)], faults: &[&str]) -> SystemAsked {
-        SystemAsked {
+    fn system(name: &str, set: &[(&str, &str)], faults: &[&str]) -> SystemRequest {
+        SystemRequest {
             system: name.to_owned(),
             set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             faults: faults.iter().map(|&fault| fault.to_owned()).collect(),
@@ -126,11 +126,11 @@ mod tests {
     }
 
     /// Saves the study of `systems` and opens the file again.
-    fn opened(library: &Library, systems: &[SystemAsked]) -> Study {
+    fn opened(library: &Library, systems: &[SystemRequest]) -> Study {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.toml");
-        let asked = test();
-        let text = study(library, systems, &asked, &asked.read().unwrap()).unwrap();
+        let request = test();
+        let text = study(library, systems, &request, &request.read().unwrap()).unwrap();
         std::fs::write(&path, &text).unwrap();
         Study::open(library, &path).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
@@ -140,7 +140,7 @@ mod tests {
         let library = Library::built_in();
         let slow = [("drive.flash.read", "90 us"), ("platform.port.m2.pcie.lanes", "1")];
         let fault = "latency extra=1ms at=1ms for=2ms";
-        let asked = [
+        let requests = [
             system(
                 "samsung-950-pro-512gb@workstation-z170:m2",
                 &slow,
@@ -150,12 +150,12 @@ mod tests {
             system("stripe-64KiB:samsung-850-pro-1tb@workstation-z170:sata+sata-2", &[], &[]),
             system("samsung-850-pro-1tb@workstation-z170:sata+intel-520-240gb:sata-2", &[], &[]),
         ];
-        let study = opened(&library, &asked);
+        let study = opened(&library, &requests);
         let systems: Vec<_> = study.systems().collect();
-        assert_eq!(systems.len(), asked.len());
-        for ((_, system, workload), own) in systems.iter().zip(&asked) {
-            let page = own.assemble(&library).unwrap();
-            assert_eq!(system.spec, page.system.spec, "{}", own.system);
+        assert_eq!(systems.len(), requests.len());
+        for ((_, system, workload), request) in systems.iter().zip(&requests) {
+            let page = request.assemble(&library).unwrap();
+            assert_eq!(system.spec, page.system.spec, "{}", request.system);
             assert_eq!(workload.faults, page.faults);
             assert_eq!((workload.tests.len(), workload.repeats), (1, 5));
         }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_run_of_the_study_has_the_figures_of_the_page() {
         let library = Library::built_in();
-        let asked = [
+        let requests = [
             system(
                 "samsung-950-pro-512gb@workstation-z170:m2",
                 &[("drive.flash.read", "90 us")],
@@ -172,23 +172,23 @@ mod tests {
             ),
             system("samsung-850-pro-1tb@workstation-z170:sata", &[], &[]),
         ];
-        let study = opened(&library, &asked);
+        let study = opened(&library, &requests);
         let watch = &mut |_: lanemark_lab::Event<'_>| {};
         let extras = Extras { bottleneck: false, intervals: None };
         let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
-        for (own, run) in asked.iter().zip(&outcome.systems) {
-            let page = own.assemble(&library).unwrap();
+        for (request, run) in requests.iter().zip(&outcome.systems) {
+            let page = request.assemble(&library).unwrap();
             let cancel = lanemark_lab::Cancel::default();
             let began = std::time::Instant::now();
             let mut simulation = Simulation::new(page, test().read().unwrap(), cancel, began);
-            let mut told = 0.0;
+            let mut simulated_iops = 0.0;
             while !simulation.is_at_interval() {
                 let step = simulation.step(&library, Default::default()).unwrap();
                 let Some(StepReport::Figures { figures, .. }) = step else { panic!("{step:?}") };
-                told = figures.iops;
+                simulated_iops = figures.iops;
             }
-            let ratio = run.run.tests[0].iops.value / told;
-            assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", own.system);
+            let ratio = run.run.tests[0].iops.value / simulated_iops;
+            assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", request.system);
         }
     }
 }

@@ -16,8 +16,8 @@ use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watch
 use lanemark_study::Library;
 use serde::Serialize;
 
-use crate::asked::{AssembledSystem, End, ending};
 use crate::figures::{Figures, Point};
+use crate::request::{AssembledSystem, End, ending};
 
 /// The seed of all simulations, the same as on the command line.
 const SEED: u64 = 1;
@@ -80,7 +80,7 @@ impl From<LabError> for StepReport {
 /// A simulation in progress: a test on a system.
 #[derive(Debug)]
 pub struct Simulation {
-    asked: AssembledSystem,
+    assembled: AssembledSystem,
     test: Test,
     cancel: Cancel,
     began: Instant,
@@ -94,9 +94,18 @@ pub struct Simulation {
 
 impl Simulation {
     /// Creates a simulation of `test` on a system, which `cancel` ends.
-    pub fn new(asked: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
-        let repeats = if converges(&asked, &test) { 1 } else { REPEATS };
-        Self { asked, test, cancel, began, time: None, repeats, samples: Vec::new(), figures: None }
+    pub fn new(assembled: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
+        let repeats = if converges(&assembled, &test) { 1 } else { REPEATS };
+        Self {
+            assembled,
+            test,
+            cancel,
+            began,
+            time: None,
+            repeats,
+            samples: Vec::new(),
+            figures: None,
+        }
     }
 
     /// Returns whether the next step is the interval, which uses all free cores.
@@ -124,9 +133,9 @@ impl Simulation {
                 return Ok(None);
             };
             let time = if self.repeats == 1 { whole_time } else { repeat_time };
-            self.time = Some(time(&self.test, sample.iops()).max(self.asked.faults_end()));
-            let figures = Figures::of(&self.asked, &self.test, &[sample], true)?;
-            return Ok(Some(self.told(figures)));
+            self.time = Some(time(&self.test, sample.iops()).max(self.assembled.faults_end()));
+            let figures = Figures::of(&self.assembled, &self.test, &[sample], true)?;
+            return Ok(Some(self.figures_step(figures)));
         };
         if self.is_over() {
             return Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) }));
@@ -139,18 +148,18 @@ impl Simulation {
             };
             let longer = longer(&sample, time, began.elapsed());
             self.samples.push(sample);
-            let figures = Figures::of(&self.asked, &self.test, &self.samples, false)?;
+            let figures = Figures::of(&self.assembled, &self.test, &self.samples, false)?;
             if longer.is_some() {
                 self.time = longer;
                 self.samples.clear();
             }
-            return Ok(Some(self.told(figures)));
+            return Ok(Some(self.figures_step(figures)));
         }
         let interval = self.interval(library, pool)?;
         match (interval, self.figures.clone()) {
             _ if self.cancel.is_cancelled() => Ok(None),
             (Some(interval), Some(figures)) => {
-                Ok(Some(self.told(Figures { interval: Some(interval), ..figures })))
+                Ok(Some(self.figures_step(Figures { interval: Some(interval), ..figures })))
             }
             _ => Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) })),
         }
@@ -158,10 +167,10 @@ impl Simulation {
 
     /// Simulates the test up to an end. Returns `None` if it was cancelled.
     fn run(&self, end: End, repeat: u32) -> Result<Option<Sample>, LabError> {
-        run(&self.asked, &self.test, end, repeat, &self.cancel)
+        run(&self.assembled, &self.test, end, repeat, &self.cancel)
     }
 
-    fn told(&mut self, figures: Figures) -> StepReport {
+    fn figures_step(&mut self, figures: Figures) -> StepReport {
         self.figures = Some(figures.clone());
         let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
         StepReport::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
@@ -174,12 +183,13 @@ impl Simulation {
         pool: Pool,
     ) -> Result<Option<lanemark_schema::result::PredictionInterval>, LabError> {
         let rate = self.figures.as_ref().map_or(0.0, |figures| figures.iops);
-        if !self.asked.faults.is_empty() || rate <= 0.0 {
+        if !self.assembled.faults.is_empty() || rate <= 0.0 {
             return Ok(None);
         }
         let lab = Lab { pool, cancel: self.cancel.clone(), ..Lab::default() };
-        let name = self.asked.system.target.system.as_str();
-        let subject = DrawnSystem { library, name, settings: &self.asked.settings, ranges: &[] };
+        let name = self.assembled.system.target.system.as_str();
+        let subject =
+            DrawnSystem { library, name, settings: &self.assembled.settings, ranges: &[] };
         let test = Test { duration: Some(repeat_time(&self.test, rate)), ..self.test.clone() };
         let intervals = lab.intervals(&subject, &[(test, rate)], SEED)?;
         Ok(intervals.into_iter().next().flatten())
@@ -191,7 +201,7 @@ impl Simulation {
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
 pub fn run(
-    asked: &AssembledSystem,
+    assembled: &AssembledSystem,
     test: &Test,
     end: End,
     repeat: u32,
@@ -206,7 +216,7 @@ pub fn run(
         !is_late && !cancel.is_cancelled()
     };
     let length = RunLength::Converged;
-    match run_length_watched(&asked.spec, &checked, key, length, &mut watch) {
+    match run_length_watched(&assembled.spec, &checked, key, length, &mut watch) {
         Ok(sample) => Ok(Some(sample)),
         Err(SimError::Cancelled) if is_late => Err(LabError::run(format!(
             "test `{}`: takes more than {} s to simulate",
@@ -220,8 +230,8 @@ pub fn run(
 }
 
 /// Returns whether `test` may end when its figures have converged.
-pub fn converges(asked: &AssembledSystem, test: &Test) -> bool {
-    may_converge(&asked.spec, &Test { duration: Some(WHOLE), rounds: None, ..test.clone() })
+pub fn converges(assembled: &AssembledSystem, test: &Test) -> bool {
+    may_converge(&assembled.spec, &Test { duration: Some(WHOLE), rounds: None, ..test.clone() })
 }
 
 /// Returns the length of a test that may end when its figures have converged, from the requests a second.
@@ -231,9 +241,9 @@ pub fn whole_time(test: &Test, rate: f64) -> Duration {
 }
 
 /// Returns a longer time for a test that mostly filled a write buffer, if its wall-clock time was short enough.
-pub fn longer(sample: &Sample, time: Duration, took: WallTime) -> Option<Duration> {
+pub fn longer(sample: &Sample, time: Duration, wall_time: WallTime) -> Option<Duration> {
     let filling = sample.drive.map_or(0.0, |drive| drive.filling());
-    let is_quick = took < LONGER_BELOW && time < LONGEST;
+    let is_quick = wall_time < LONGER_BELOW && time < LONGEST;
     (filling > FILLING_MAX && is_quick)
         .then(|| Duration::from_picoseconds(time.picoseconds().saturating_mul(4)).min(LONGEST))
 }
@@ -256,16 +266,16 @@ mod tests {
     use lanemark_schema::units::Bytes;
 
     use super::*;
-    use crate::asked::{Places, SystemAsked, TestAsked};
+    use crate::request::{OffsetOrder, SystemRequest, TestRequest};
 
     #[test]
     fn a_repeat_that_fills_a_buffer_is_made_longer_where_that_is_no_trouble() {
         let name = "samsung-950-pro-512gb@workstation-z170:m2".to_owned();
-        let system = SystemAsked { system: name, set: Vec::new(), faults: Vec::new() };
-        let asked = system.assemble(&Library::built_in()).unwrap();
-        let test = TestAsked {
+        let system = SystemRequest { system: name, set: Vec::new(), faults: Vec::new() };
+        let assembled = system.assemble(&Library::built_in()).unwrap();
+        let test = TestRequest {
             block: "4 KiB".to_owned(),
-            pattern: Places::Random,
+            pattern: OffsetOrder::Random,
             read_percent: 0.0,
             queue_depth: 1,
             threads: 1,
@@ -273,7 +283,7 @@ mod tests {
         };
         let end = End::Requests(100);
         let test = test.read().unwrap();
-        let mut sample = run(&asked, &test, end, 0, &Cancel::default()).unwrap().unwrap();
+        let mut sample = run(&assembled, &test, end, 0, &Cancel::default()).unwrap().unwrap();
         let drive = sample.drive.as_mut().unwrap();
         (drive.host_written, drive.buffered) = (Bytes(1000), Bytes(500));
         let (time, quick, slow) = (Duration::from_seconds(1), WallTime::ZERO, LONGER_BELOW);

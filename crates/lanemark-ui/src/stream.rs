@@ -110,16 +110,16 @@ pub fn begin(
                     }
                     _ => return Ok(None),
                 };
-                let told = steps.step(&library, pool)?;
-                Ok(told.map(|told| (told, (steps, library))))
+                let report = steps.step(&library, pool)?;
+                Ok(report.map(|report| (report, (steps, library))))
             });
             let outcome = step.await;
             drop((permit, more));
-            let (told, is_over) = match outcome {
-                Ok(Ok(Some((told, next)))) => {
+            let (report, is_over) = match outcome {
+                Ok(Ok(Some((report, next)))) => {
                     state = Some(next);
-                    let is_over = matches!(told, StepReport::Done { .. });
-                    (told, is_over)
+                    let is_over = matches!(report, StepReport::Done { .. });
+                    (report, is_over)
                 }
                 Ok(Ok(None)) => return,
                 Ok(Err(error)) => (StepReport::from(error), true),
@@ -127,7 +127,7 @@ pub fn begin(
                     (StepReport::from(LabError::run("the simulation stopped unexpectedly")), true)
                 }
             };
-            let mut line = serde_json::to_vec(&told).unwrap_or_default();
+            let mut line = serde_json::to_vec(&report).unwrap_or_default();
             line.push(b'\n');
             if sender.send(Bytes::from(line)).await.is_err() {
                 return;

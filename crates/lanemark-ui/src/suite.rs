@@ -9,8 +9,8 @@ use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
-use crate::asked::{AssembledSystem, End, ending, is_quick};
 use crate::figures::Figures;
+use crate::request::{AssembledSystem, End, ending, is_quick};
 use crate::simulation::{
     StepReport, converges, first_requests, longer, repeat_time, run, whole_time,
 };
@@ -21,7 +21,7 @@ const TESTS_MAX: usize = 32;
 /// A workload in progress on a system.
 #[derive(Debug)]
 pub struct Suite {
-    asked: AssembledSystem,
+    assembled: AssembledSystem,
     tests: Vec<Test>,
     cancel: Cancel,
     began: Instant,
@@ -40,8 +40,8 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
         return Err(StudyError::unknown(location, "workload", &name, known).into());
     }
     let workload = workload::open(library, name)?;
-    let is_plain = |(place, test): (usize, &Test)| {
-        test.requests().is_some() && workload.is_alone(place) && is_quick(test)
+    let is_plain = |(index, test): (usize, &Test)| {
+        test.requests().is_some() && workload.is_alone(index) && is_quick(test)
     };
     match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
         true => Ok(workload),
@@ -89,19 +89,19 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
 pub fn settled(
-    asked: &AssembledSystem,
+    assembled: &AssembledSystem,
     test: &Test,
     cancel: &Cancel,
 ) -> Result<Option<Sample>, LabError> {
-    let one = |end| run(asked, test, end, 0, cancel);
-    let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
-    let converges = converges(asked, test);
+    let sample_until = |end| run(assembled, test, end, 0, cancel);
+    let Some(first) = sample_until(End::Requests(first_requests(test)))? else { return Ok(None) };
+    let converges = converges(assembled, test);
     let time = if converges { whole_time } else { repeat_time };
     let mut time = time(test, first.iops());
     loop {
         let began = Instant::now();
         let end = if converges { End::Whole(time) } else { End::Time(time) };
-        let Some(sample) = one(end)? else { return Ok(None) };
+        let Some(sample) = sample_until(end)? else { return Ok(None) };
         match longer(&sample, time, began.elapsed()) {
             Some(more) => time = more,
             None => return Ok(Some(sample)),
@@ -111,8 +111,13 @@ pub fn settled(
 
 impl Suite {
     /// Creates the run of tests on a system, which `cancel` ends.
-    pub fn new(asked: AssembledSystem, tests: Vec<Test>, cancel: Cancel, began: Instant) -> Self {
-        Self { asked, tests, cancel, began, next: 0 }
+    pub fn new(
+        assembled: AssembledSystem,
+        tests: Vec<Test>,
+        cancel: Cancel,
+        began: Instant,
+    ) -> Self {
+        Self { assembled, tests, cancel, began, next: 0 }
     }
 
     /// Runs the next test. Returns `None` if it was cancelled.
@@ -124,8 +129,8 @@ impl Suite {
         let Some(test) = self.tests.get(self.next) else {
             return Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) }));
         };
-        let Some(sample) = settled(&self.asked, test, &self.cancel)? else { return Ok(None) };
-        let figures = Figures::of(&self.asked, test, &[sample], false)?;
+        let Some(sample) = settled(&self.assembled, test, &self.cancel)? else { return Ok(None) };
+        let figures = Figures::of(&self.assembled, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;
         let elapsed_ms = elapsed_ms(self.began);

@@ -21,8 +21,8 @@ pub const STRANGER_TIME: Duration = Duration::from_secs(5);
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Visitor {
-    places: Arc<Semaphore>,
-    place: Mutex<Option<OwnedSemaphorePermit>>,
+    slots: Arc<Semaphore>,
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
     known: AtomicBool,
     /// Notified when another connection without the token needs the slot.
     leave: Notify,
@@ -32,24 +32,24 @@ pub(crate) struct Visitor {
 #[derive(Debug)]
 pub(crate) struct Visitors {
     strangers: Vec<Arc<Visitor>>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl Visitors {
     pub(crate) fn new() -> Self {
-        Self { strangers: Vec::new(), places: Arc::new(Semaphore::new(KNOWN_MAX)) }
+        Self { strangers: Vec::new(), slots: Arc::new(Semaphore::new(KNOWN_MAX)) }
     }
 
     /// Adds a new connection, which may close the oldest one without the token.
     pub(crate) fn take(&mut self) -> Arc<Visitor> {
         // After the end of a connection only this list owns its visitor.
-        self.strangers.retain(|one| !one.is_known() && Arc::strong_count(one) > 1);
+        self.strangers.retain(|stranger| !stranger.is_known() && Arc::strong_count(stranger) > 1);
         while self.strangers.len() >= STRANGERS_MAX {
             self.strangers.remove(0).leave.notify_one();
         }
         let visitor = Arc::new(Visitor {
-            places: Arc::clone(&self.places),
-            place: Mutex::new(None),
+            slots: Arc::clone(&self.slots),
+            slot: Mutex::new(None),
             known: AtomicBool::new(false),
             leave: Notify::new(),
         });
@@ -61,10 +61,10 @@ impl Visitors {
 impl Visitor {
     /// Records that the connection has shown the token. It remains limited if all slots are taken.
     pub(crate) fn let_in(&self) {
-        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        if place.is_none() {
-            *place = Arc::clone(&self.places).try_acquire_owned().ok();
-            self.known.store(place.is_some(), Ordering::Release);
+        let mut permit = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if permit.is_none() {
+            *permit = Arc::clone(&self.slots).try_acquire_owned().ok();
+            self.known.store(permit.is_some(), Ordering::Release);
         }
     }
 
@@ -93,27 +93,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_stranger_goes_and_nobody_who_is_known() {
+    fn the_oldest_stranger_leaves_and_no_known_visitor() {
         let mut visitors = Visitors::new();
         let known = visitors.take();
         known.let_in();
         let strangers: Vec<_> = (0..=STRANGERS_MAX).map(|_| visitors.take()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let is_told = async |one: &Visitor| {
-            tokio::time::timeout(Duration::from_millis(1), one.leave.notified()).await.is_ok()
+        let is_notified = async |stranger: &Visitor| {
+            tokio::time::timeout(Duration::from_millis(1), stranger.leave.notified()).await.is_ok()
         };
-        let told: Vec<bool> = strangers.iter().map(|one| runtime.block_on(is_told(one))).collect();
-        assert_eq!(told.iter().filter(|told| **told).count(), 1);
-        assert!(told[0] && known.is_known());
+        let notified: Vec<bool> =
+            strangers.iter().map(|stranger| runtime.block_on(is_notified(stranger))).collect();
+        assert_eq!(notified.iter().filter(|notified| **notified).count(), 1);
+        assert!(notified[0] && known.is_known());
     }
 
     #[test]
-    fn those_who_have_gone_take_no_place_and_no_more_are_known_than_there_are_places() {
+    fn closed_connections_take_no_slot_and_no_more_are_known_than_there_are_slots() {
         let mut visitors = Visitors::new();
         (0..3 * STRANGERS_MAX).for_each(|_| drop(visitors.take()));
         assert_eq!(visitors.strangers.len(), 1);
         let all: Vec<_> = (0..=KNOWN_MAX).map(|_| visitors.take()).collect();
-        all.iter().for_each(|one| one.let_in());
-        assert_eq!(all.iter().filter(|one| one.is_known()).count(), KNOWN_MAX);
+        all.iter().for_each(|visitor| visitor.let_in());
+        assert_eq!(all.iter().filter(|visitor| visitor.is_known()).count(), KNOWN_MAX);
     }
 }

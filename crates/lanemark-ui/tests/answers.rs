@@ -14,7 +14,7 @@ fn answer(client: &Client, path: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn a_search_box_finds_systems_and_bad_texts_find_none() {
+fn a_search_box_finds_systems_and_bad_texts_find_nothing() {
     let client = Client::start();
     let find = |text: &str| answer(&client, "/api/find", &json!({"text": text, "present": SYSTEM}));
     let found = find("980 pro in the second slot of a B550");
@@ -71,8 +71,8 @@ fn the_sentence_names_the_faster_system_and_where_the_other_loses() {
     let named = |name: &str, system: &str| json!({"name": name, "figures": figures(system)});
     let (fast, slow) = ("samsung-980-pro-1tb@amd-b550:m2", "samsung-980-pro-1tb@amd-b550:m2-2");
     let systems = json!([named("Port m2-2", slow), named("Port m2", fast)]);
-    let told = answer(&client, "/api/answer", &json!({"systems": systems}));
-    let sentence = told["sentence"].as_str().unwrap();
+    let reply = answer(&client, "/api/answer", &json!({"systems": systems}));
+    let sentence = reply["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("Port m2 is ") && sentence.contains(" Port m2-2: "), "{sentence}");
     assert!(
         sentence.contains("Port m2-2 loses the difference at ") && sentence.contains("busy"),
@@ -131,8 +131,8 @@ fn tests_of_a_result_file_are_simulated_as_they_are() {
         client.lines("/api/workload", &body)
     };
     let lines = ask(&json!(tests));
-    for (place, own) in file["tests"].as_array().unwrap().iter().enumerate() {
-        let figures = &lines[place]["figures"];
+    for (index, own) in file["tests"].as_array().unwrap().iter().enumerate() {
+        let figures = &lines[index]["figures"];
         assert_eq!(figures["test"], own["test"]);
         // The same test on the same system has about the same rate; the file's run is short.
         let ratio = figures["iops"].as_f64().unwrap() / own["iops"]["value"].as_f64().unwrap();

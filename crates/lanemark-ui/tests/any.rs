@@ -8,7 +8,7 @@ use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Study};
-use lanemark_ui::asked::{AssembledSystem, Places, SystemAsked, TestAsked};
+use lanemark_ui::request::{AssembledSystem, OffsetOrder, SystemRequest, TestRequest};
 use lanemark_ui::simulation::Simulation;
 use lanemark_ui::{listing, saved, suite};
 
@@ -58,7 +58,7 @@ fn any_question_has_an_answer() {
     };
     let plain = |name: &str| {
         let (set, faults) = (Vec::new(), Vec::new());
-        SystemAsked { system: name.to_owned(), set, faults }
+        SystemRequest { system: name.to_owned(), set, faults }
     };
     let mut rng = Rng::new(StreamKey { seed: 17, test: 0, repeat: 0, thread: 0 });
     let (mut figures, mut errors) = (0, 0);
@@ -81,26 +81,26 @@ fn any_question_has_an_answer() {
             name += *pick(&mut rng, &["+", "|", ":", "@", "+x", "stripe:", "\u{0}"]);
         }
         let mut set = Vec::new();
-        if let Ok(asked) = plain(&name).assemble(&library)
+        if let Ok(assembled) = plain(&name).assemble(&library)
             && rng.unit() < 0.6
         {
             for _ in 0..3 {
-                let record = pick(&mut rng, &asked.system.values);
+                let record = pick(&mut rng, &assembled.system.values);
                 set.push((record.parameter.clone(), (*pick(&mut rng, &VALUES)).to_owned()));
             }
         }
         let some_fault = rng.unit() < 0.2;
         let faults =
             some_fault.then(|| (*pick(&mut rng, &FAULTS)).to_owned()).into_iter().collect();
-        let system = SystemAsked { system: name, set, faults };
+        let system = SystemRequest { system: name, set, faults };
         let is_odd = rng.unit() < 0.3;
         let mut of = |usual: usize, all: usize| {
             let end = if is_odd { all } else { usual };
             (rng.unit() * end as f64) as usize % end
         };
-        let test = TestAsked {
+        let test = TestRequest {
             block: BLOCKS[of(5, 8)].to_owned(),
-            pattern: [Places::Sequential, Places::Random][of(2, 2)],
+            pattern: [OffsetOrder::Sequential, OffsetOrder::Random][of(2, 2)],
             read_percent: [0.0, 33.3, 100.0, -1.0, f64::NAN][of(3, 5)],
             queue_depth: [1, 2, 32, 1024, 0, u32::MAX][of(3, 6)],
             threads: [1, 4, 0, 4096][of(2, 4)],
@@ -115,7 +115,12 @@ fn any_question_has_an_answer() {
 }
 
 /// Saves a question as a study with the same system.
-fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &AssembledSystem, library: &Library) {
+fn can_be_saved(
+    system: &SystemRequest,
+    test: &TestRequest,
+    own: &AssembledSystem,
+    library: &Library,
+) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
     let (file, text) =
         (tempfile::Builder::new().suffix(".toml").tempfile().unwrap(), text.unwrap());
@@ -127,7 +132,7 @@ fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &AssembledSystem, l
 }
 
 /// Whether a question has figures, and no error.
-fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
+fn answer(system: &SystemRequest, test: &TestRequest, library: &Library) -> bool {
     let (Ok(read), Ok(own)) = (test.read(), system.assemble(library)) else { return false };
     can_be_saved(system, test, &own, library);
     let test = read;
@@ -139,15 +144,15 @@ fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
         timer.cancel();
     });
     let mut simulation = Simulation::new(own, test, cancel, Instant::now());
-    let mut told = false;
+    let mut has_figures = false;
     loop {
         match simulation.step(library, Pool::default()) {
             Ok(Some(lanemark_ui::simulation::StepReport::Figures { figures, .. })) => {
                 assert!(figures.iops.is_finite() && figures.megabytes_per_second.is_finite());
                 assert!(figures.hops.iter().all(|hop| hop.utilisation <= 1.0 + 1e-9));
-                told = true;
+                has_figures = true;
             }
-            Ok(_) => return told,
+            Ok(_) => return has_figures,
             Err(_) => return false,
         }
     }
@@ -186,17 +191,17 @@ fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn any_file_is_told_in_numbers_or_refused() {
+fn any_file_is_summarised_or_refused() {
     let good = client::run_file().into_bytes();
     let mut rng = Rng::new(StreamKey { seed: 18, test: 0, repeat: 0, thread: 0 });
-    let (mut told, mut refused) = (0, 0);
+    let (mut answered, mut refused) = (0, 0);
     for _ in 0..3000 {
         match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
             Ok(file) => {
                 let text = serde_json::to_string(&file).unwrap();
                 // The page would receive a value that is not finite as `null`.
                 assert!(!text.contains("\"value\":null") && !text.contains("[null"), "{text}");
-                told += 1;
+                answered += 1;
             }
             Err(error) => {
                 assert!(error.message.starts_with("the file"), "{}", error.message);
@@ -204,7 +209,7 @@ fn any_file_is_told_in_numbers_or_refused() {
             }
         }
     }
-    assert!(told > 50 && refused > 300, "{told} answered and {refused} refused");
+    assert!(answered > 50 && refused > 300, "{answered} answered and {refused} refused");
 }
 
 #[test]

@@ -50,12 +50,12 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     assert_eq!(browser.value(ROWS)[0], json!(format!("{} (run.json)", client::SYSTEM)));
     let run: Value = serde_json::from_str(&text).unwrap();
     let table = browser.value(TABLE).as_str().unwrap().to_owned();
-    for (place, test) in run["tests"].as_array().unwrap().iter().enumerate() {
-        assert_eq!(browser.value(TESTS)[place], test["test"]["name"]);
+    for (index, test) in run["tests"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(browser.value(TESTS)[index], test["test"]["name"]);
         let value = test["iops"]["value"].as_f64().unwrap();
-        let shown = browser.value(&format!("import('/draw.js').then((it) => it.number({value}))"));
-        let shown = shown.as_str().unwrap();
-        assert!(table.contains(shown), "{shown} in {table}");
+        let number = browser.value(&format!("import('/draw.js').then((it) => it.number({value}))"));
+        let number = number.as_str().unwrap();
+        assert!(table.contains(number), "{number} in {table}");
     }
     // Three repeats are too few for an interval of the median, so the page shows their range.
     assert!(table.contains("repeats ") && !table.contains("simulated here"), "{table}");
@@ -83,7 +83,7 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
 }
 
 #[test]
-fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
+fn a_result_is_chosen_by_the_keyboard_and_an_invalid_file_is_reported() {
     let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
     let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
@@ -107,9 +107,9 @@ fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
     let files = json!({"files": [bad, good], "backendNodeId": chooser});
     browser.ask("DOM.setFileInputFiles", files);
     browser.wait(&format!("{ROWS}.length === 2"));
-    let told = browser.value("document.getElementById('results-error').textContent");
-    let told = told.as_str().unwrap();
-    assert!(told.starts_with("photo.json: is a picture") && told.contains("Hint: "), "{told}");
+    let error = browser.value("document.getElementById('results-error').textContent");
+    let error = error.as_str().unwrap();
+    assert!(error.starts_with("photo.json: is a picture") && error.contains("Hint: "), "{error}");
     // No data of the file outlives the page.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));

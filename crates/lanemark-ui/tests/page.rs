@@ -60,8 +60,12 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     browser.wait("document.querySelectorAll('.curve .point, .curve .now').length === 36");
     // Each system has the same colour in its row, its column and both curves.
     for colour in 0..SYSTEMS.len() {
-        for place in [".system .name", "#parts h3"] {
-            assert_eq!(count(&mut browser, &format!("{place} .s{colour}")), 1, "{place} {colour}");
+        for selector in [".system .name", "#parts h3"] {
+            assert_eq!(
+                count(&mut browser, &format!("{selector} .s{colour}")),
+                1,
+                "{selector} {colour}"
+            );
         }
         assert_eq!(count(&mut browser, &format!(".curve path.c{colour}")), 3, "{colour}");
     }

@@ -50,7 +50,7 @@ fn nothing_but_loopback_is_listened_on() {
 }
 
 #[test]
-fn what_is_too_long_or_no_json_is_refused() {
+fn a_body_that_is_too_long_or_not_json_is_refused() {
     let client = Client::start();
     let ask = |body: &str| client.post_text("/api/simulate", body);
     assert_eq!(ask("{").0, 400);
@@ -72,7 +72,7 @@ fn what_is_too_long_or_no_json_is_refused() {
 }
 
 #[test]
-fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
+fn a_simulation_is_streamed_in_lines_and_ends_with_an_interval() {
     let client = Client::start();
     let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": *TEST});
     let lines = client.lines("/api/simulate", &body);
@@ -129,18 +129,18 @@ fn a_value_that_is_set_changes_the_figures() {
 }
 
 #[test]
-fn random_writes_of_a_disk_are_told_behind_its_cache() {
+fn random_writes_of_a_disk_are_reported_behind_its_cache() {
     let client = Client::start();
     let system = json!({"system": "seagate-constellation-2-1tb@workstation-z170:sata"});
     let mut test = TEST.clone();
     test["read_percent"] = json!(0.0);
     let body = json!({"page": "p", "slot": 0, "system": system, "test": test});
     let lines = client.lines("/api/simulate", &body);
-    let told: Vec<&Value> = lines.iter().map(|line| &line["figures"]).collect();
+    let answers: Vec<&Value> = lines.iter().map(|line| &line["figures"]).collect();
     // The first answer fills the cache at the link's rate; a 7,200 rpm disk writes a few MB/s in random order.
     let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
-    let last = told[told.len() - 2];
-    assert!(of(told[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(told[0]), of(last));
+    let last = answers[answers.len() - 2];
+    assert!(of(answers[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(answers[0]), of(last));
     // A warning states the small share that still fills the cache after a minute.
     let warnings = last["warnings"].as_array().unwrap();
     let is_of_cache =
@@ -162,9 +162,9 @@ fn two_hundred_questions_at_once_are_answered() {
                 client.first_line("/api/simulate", &body)
             })
         };
-        let asked: Vec<_> = (0..200).map(ask).collect();
-        for one in asked {
-            let line = one.join().unwrap();
+        let requests: Vec<_> = (0..200).map(ask).collect();
+        for request in requests {
+            let line = request.join().unwrap();
             assert!(line["figures"]["iops"].as_f64().unwrap() > 0.0, "{line}");
         }
     });
@@ -191,7 +191,7 @@ fn a_question_that_would_take_minutes_is_refused() {
 }
 
 #[test]
-fn connections_without_the_token_keep_nobody_out() {
+fn connections_without_the_token_exclude_no_other() {
     let client = Client::start();
     let idle: Vec<_> = (0..520).map(|_| client.connect()).collect();
     let began = Instant::now();
@@ -201,7 +201,7 @@ fn connections_without_the_token_keep_nobody_out() {
 }
 
 #[test]
-fn a_simulation_that_nobody_waits_for_is_cancelled() {
+fn a_simulation_without_a_waiting_client_is_cancelled() {
     let client = Client::start();
     // There is half a minute of work, with the maximum number of requests in progress.
     let test = json!({"block": "256 KiB", "pattern": "random", "read_percent": 0.0,
@@ -246,18 +246,18 @@ fn names_of_files_are_not_opened() {
 }
 
 #[test]
-fn a_system_is_told_with_its_values_its_drawing_and_the_command() {
+fn a_system_is_returned_with_its_values_its_drawing_and_the_command() {
     let client = Client::start();
     let set = json!([["drive.flash.read", "60 us"]]);
     let body = json!({"system": {"system": SYSTEM, "set": set}, "test": *TEST});
     let (status, text) = client.post("/api/system", &body);
     assert_eq!(status, 200, "{text}");
-    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
-    let values = told["values"].as_array().unwrap();
+    let system: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    let values = system["values"].as_array().unwrap();
     let read = values.iter().find(|value| value["parameter"] == json!("drive.flash.read")).unwrap();
     assert_eq!((&read["text"], &read["origin"]), (&json!("60 us"), &json!("set")));
-    assert!(told["drawing"].as_str().unwrap().starts_with("<svg"));
-    let command = told["command"].as_str().unwrap();
+    assert!(system["drawing"].as_str().unwrap().starts_with("<svg"));
+    let command = system["command"].as_str().unwrap();
     assert!(command.contains("--set 'drive.flash.read=60 us'"), "{command}");
 }
 
@@ -271,11 +271,11 @@ fn this_machine_is_a_platform_once_it_was_read() {
     let (status, text) = client.post("/api/system", &body);
     assert!(status == 422 && text.contains("unknown platform `this-machine`"), "{text}");
 
-    let told = client.get_json("/api/machine");
-    let port = &told["platform"]["ports"][0];
+    let machine = client.get_json("/api/machine");
+    let port = &machine["platform"]["ports"][0];
     assert_eq!((&port["name"], &port["connector"]), (&json!("nvme0n1"), &json!("PCIe 3.0 x2")));
-    assert_eq!(told["platform"]["ports"].as_array().unwrap().len(), 1);
-    assert!(told["left_out"][0].as_str().unwrap().starts_with("vda: "), "{told}");
+    assert_eq!(machine["platform"]["ports"].as_array().unwrap().len(), 1);
+    assert!(machine["left_out"][0].as_str().unwrap().starts_with("vda: "), "{machine}");
 
     // The same file as the command writes, except for its name.
     let file = lanemark_lab::machine::platform(folder.path(), "own").unwrap().text;
@@ -285,9 +285,9 @@ fn this_machine_is_a_platform_once_it_was_read() {
     let own = lanemark_lab::assemble(&lanemark_study::Library::built_in(), &name, &[]).unwrap();
     let (status, text) = client.post("/api/system", &body);
     assert_eq!(status, 200, "{text}");
-    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
-    assert_eq!(told["values"].as_array().unwrap().len(), own.values.len());
-    assert!(told["command"].as_str().unwrap().starts_with("lanemark inspect --as-platform "));
+    let machine: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    assert_eq!(machine["values"].as_array().unwrap().len(), own.values.len());
+    assert!(machine["command"].as_str().unwrap().starts_with("lanemark inspect --as-platform "));
 
     let test = json!({"block": "1 MiB", "pattern": "sequential", "read_percent": 100.0,
         "queue_depth": 8, "threads": 1, "span": "1 GiB"});
@@ -301,38 +301,44 @@ fn this_machine_is_a_platform_once_it_was_read() {
 }
 
 #[test]
-fn a_machine_that_cannot_be_read_is_told_in_words() {
+fn an_unreadable_machine_is_an_error_in_words() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("block")).unwrap();
-    let told = |path: &std::path::Path| {
+    let error_of = |path: &std::path::Path| {
         let (status, text) = Client::on_machine(path).get("/api/machine");
         assert_eq!(status, 422, "{text}");
         serde_json::from_str::<Value>(client::body_of(&text)).unwrap()
     };
     for path in [folder.path(), std::path::Path::new("/nowhere")] {
-        let told = told(path);
-        assert!(told["message"].as_str().unwrap().contains(&*path.display().to_string()), "{told}");
-        assert!(!told["hint"].is_null(), "{told}");
+        let error = error_of(path);
+        assert!(
+            error["message"].as_str().unwrap().contains(&*path.display().to_string()),
+            "{error}"
+        );
+        assert!(!error["hint"].is_null(), "{error}");
     }
     client::laptop::laptop(folder.path());
     std::fs::remove_file(folder.path().join("block/nvme0n1")).unwrap();
-    let told = told(folder.path());
-    assert!(told["message"].as_str().unwrap().contains("vda: "), "{told}");
+    let error = error_of(folder.path());
+    assert!(error["message"].as_str().unwrap().contains("vda: "), "{error}");
 }
 
 #[test]
-fn a_result_file_is_told_and_what_is_too_long_or_none_is_refused() {
+fn a_result_file_is_summarised_and_one_that_is_too_long_or_invalid_is_refused() {
     let client = Client::start();
     let run = client::run_file();
     let (status, text) = client.post_text("/api/result", &run);
     assert_eq!(status, 200, "{text}");
-    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    let summary: Value = serde_json::from_str(client::body_of(&text)).unwrap();
     let run: Value = serde_json::from_str(&run).unwrap();
-    let tests = told["tests"].as_array().unwrap();
+    let tests = summary["tests"].as_array().unwrap();
     assert_eq!(tests.len(), run["tests"].as_array().unwrap().len());
-    for (told, own) in tests.iter().zip(run["tests"].as_array().unwrap()) {
-        assert_eq!((&told["test"], &told["how"]), (&own["test"]["name"], &json!("simulated")));
-        assert_eq!(told["iops"]["value"], own["iops"]["value"]);
+    for (summary, own) in tests.iter().zip(run["tests"].as_array().unwrap()) {
+        assert_eq!(
+            (&summary["test"], &summary["how"]),
+            (&own["test"]["name"], &json!("simulated"))
+        );
+        assert_eq!(summary["iops"]["value"], own["iops"]["value"]);
     }
     let (status, text) = client.post_text("/api/result", "nothing of that kind");
     assert!(
@@ -356,10 +362,10 @@ fn result_files_at_once_are_all_read() {
     let run = client::run_file();
     let padded = format!("{}{run}", " ".repeat(1 << 20));
     std::thread::scope(|scope| {
-        let asked: Vec<_> =
+        let requests: Vec<_> =
             (0..16).map(|_| scope.spawn(|| client.post_text("/api/result", &padded).0)).collect();
-        for one in asked {
-            assert_eq!(one.join().unwrap(), 200);
+        for request in requests {
+            assert_eq!(request.join().unwrap(), 200);
         }
     });
 }
@@ -372,10 +378,10 @@ fn a_page_is_saved_as_a_study() {
         |systems: Value| client.post("/api/study", &json!({"systems": systems, "test": *TEST}));
     let (status, text) = ask(json!([system, {"system": SYSTEM}]));
     assert_eq!(status, 200, "{text}");
-    let told: Value = serde_json::from_str(client::body_of(&text)).unwrap();
+    let reply: Value = serde_json::from_str(client::body_of(&text)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.toml");
-    std::fs::write(&path, told["text"].as_str().unwrap()).unwrap();
+    std::fs::write(&path, reply["text"].as_str().unwrap()).unwrap();
     let study = lanemark_study::Study::open(&lanemark_study::Library::built_in(), &path).unwrap();
     assert_eq!(study.systems().count(), 2);
     assert_eq!(ask(json!([])).0, 400);

@@ -202,7 +202,8 @@ fn read(
     };
     let names = reader.headers().map_err(|error| broken(&error))?.clone();
     let needed = texts.iter().copied().chain(numbers.iter().map(|(name, ..)| *name));
-    let missing: Vec<&str> = needed.filter(|name| !names.iter().any(|own| own == *name)).collect();
+    let missing: Vec<&str> =
+        needed.filter(|name| !names.iter().any(|present| present == *name)).collect();
     if !missing.is_empty() {
         let reason = format!("columns are missing: {}", missing.join(", "));
         return Err(ValidationError::data(file, 1, reason));

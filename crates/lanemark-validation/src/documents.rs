@@ -238,7 +238,8 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
     };
     let parts: Vec<&str> = name.split('.').collect();
     let [half, grades, class, figure] = parts.as_slice() else { return None };
-    let grades = [Grades::All, Grades::AAndB].into_iter().find(|one| one.name() == *grades)?;
+    let grades =
+        [Grades::All, Grades::AAndB].into_iter().find(|candidate| candidate.name() == *grades)?;
     let score: &Score = figures.score(CorpusHalf::named(half)?, grades, class)?;
     let (number, usual) = match *figure {
         "median" => (score.model.median_percent, 1),

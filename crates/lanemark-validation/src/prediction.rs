@@ -300,13 +300,13 @@ impl<'c> Case<'c> {
         let subject = DrawnSystem { library: self.library, name, settings, ranges: &[] };
         let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
         let all = lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
-        Ok(all.into_iter().next().flatten().map(|one| {
+        Ok(all.into_iter().next().flatten().map(|interval| {
             // A higher rate means a lower latency.
             let (low, high) = match self.row.text("figure").starts_with("latency") {
-                true => (1.0 / one.high_ratio, 1.0 / one.low_ratio),
-                false => (one.low_ratio, one.high_ratio),
+                true => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
+                false => (interval.low_ratio, interval.high_ratio),
             };
-            let widest = one.widest.map_or(String::new(), |widest| widest.parameter);
+            let widest = interval.widest.map_or(String::new(), |widest| widest.parameter);
             Interval { low, high, widest }
         }))
     }
@@ -335,8 +335,8 @@ fn line(row: &Row, comparison: &Comparison) -> String {
         predicted,
         100.0 * (predicted / published - 1.0),
         100.0 * (rule / published - 1.0),
-        interval.map_or(String::new(), |one| format!("{:.2}..{:.2}", one.low, one.high)),
-        interval.map_or("", |one| one.widest.as_str()),
+        interval.map_or(String::new(), |range| format!("{:.2}..{:.2}", range.low, range.high)),
+        interval.map_or("", |range| range.widest.as_str()),
     )
 }
 
@@ -454,7 +454,7 @@ mod tests {
 
     /// Only writes change the drive, so only they need more than one round of requests before counting begins.
     #[test]
-    fn the_ramp_is_a_round_of_reads_two_of_writes_and_what_fills_a_cache() {
+    fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
         let library = Library::built_in();
         let system = assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
         // The kind of the drive, the share of reads, depth and threads, the class, and the requests of the ramp.

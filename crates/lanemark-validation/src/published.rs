@@ -63,13 +63,15 @@ impl Predictions {
         let mut rows = Vec::new();
         for half in [CorpusHalf::Development, CorpusHalf::Validation] {
             for grades in [Grades::All, Grades::AAndB] {
-                let own: Vec<&Comparison> = self
+                let comparisons: Vec<&Comparison> = self
                     .comparisons
                     .iter()
-                    .filter(|one| one.half == half)
-                    .filter(|one| grades == Grades::All || one.is_of_a_known_machine())
+                    .filter(|comparison| comparison.half == half)
+                    .filter(|comparison| {
+                        grades == Grades::All || comparison.is_of_a_known_machine()
+                    })
                     .collect();
-                rows.extend(scores(half, grades, &own));
+                rows.extend(scores(half, grades, &comparisons));
             }
         }
         PublishedFigures { rows }
@@ -81,8 +83,12 @@ impl Predictions {
     /// Returns the error of `out`.
     pub fn write(&self, out: &mut dyn Write, lines: bool) -> Result<(), ValidationError> {
         if lines {
-            for one in self.comparisons.iter().filter(|one| one.half == CorpusHalf::Development) {
-                writeln!(out, "{}", one.line)?;
+            for comparison in self
+                .comparisons
+                .iter()
+                .filter(|comparison| comparison.half == CorpusHalf::Development)
+            {
+                writeln!(out, "{}", comparison.line)?;
             }
         }
         writeln!(out, "{} rows compared, {} skipped", self.comparisons.len(), self.skipped.len())?;
@@ -97,17 +103,18 @@ impl Predictions {
 }
 
 /// Returns the scores of each class in alphabetical order, then the scores of the classes together.
-fn scores(half: CorpusHalf, grades: Grades, own: &[&Comparison]) -> Vec<PublishedRow> {
-    let mut classes: Vec<&str> = own.iter().map(|one| one.class.as_str()).collect();
+fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<PublishedRow> {
+    let mut classes: Vec<&str> =
+        comparisons.iter().map(|comparison| comparison.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();
     let scored = |class: &str| {
-        let belongs = |one: &&&Comparison| match class {
+        let belongs = |comparison: &&&Comparison| match class {
             ALL => true,
-            WITHOUT_RESCTL_BENCH => !one.is_of_resctl_bench,
-            class => one.class == class,
+            WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
+            class => comparison.class == class,
         };
-        let rows: Vec<&Comparison> = own.iter().filter(belongs).copied().collect();
+        let rows: Vec<&Comparison> = comparisons.iter().filter(belongs).copied().collect();
         PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
     };
     classes.into_iter().chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()

@@ -17,8 +17,8 @@ pub fn published_text(figures: &PublishedFigures) -> String {
     let mut text = String::new();
     for half in [CorpusHalf::Development, CorpusHalf::Validation] {
         for (grades, name) in [(Grades::All, ""), (Grades::AAndB, ", settings and machine known")] {
-            let own = |row: &&PublishedRow| row.half == half && row.grades == grades;
-            let rows: Vec<&PublishedRow> = figures.rows.iter().filter(own).collect();
+            let is_of_half = |row: &&PublishedRow| row.half == half && row.grades == grades;
+            let rows: Vec<&PublishedRow> = figures.rows.iter().filter(is_of_half).collect();
             let count = rows.iter().find(|row| row.class == ALL).map_or(0, |row| row.score.rows);
             let _ = writeln!(text, "\n{} set{name}: {count} rows", set(half));
             let _ = writeln!(
@@ -145,10 +145,10 @@ pub fn grids_table(figures: &GridFigures) -> String {
     let mut runs: Vec<&str> = figures.rows.iter().map(|row| row.run.as_str()).collect();
     runs.dedup();
     for run in runs {
-        let own: Vec<&GridRow> = figures.rows.iter().filter(|row| row.run == run).collect();
+        let rows: Vec<&GridRow> = figures.rows.iter().filter(|row| row.run == run).collect();
         for kind in KINDS {
-            let Some(row) = own.iter().find(|row| row.kind == kind) else { continue };
-            let name = match (kind, own.len()) {
+            let Some(row) = rows.iter().find(|row| row.kind == kind) else { continue };
+            let name = match (kind, rows.len()) {
                 (ALL, 1) => format!("{run}, {} drives", row.drives),
                 (ALL, _) => format!("**{run}**, {} drives", row.drives),
                 (kind, _) => format!("{run}, {kind}"),

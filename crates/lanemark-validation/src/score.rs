@@ -72,10 +72,10 @@ impl Errors {
 
 impl Standing {
     /// Returns the standing of a row.
-    pub fn of(one: &Comparison) -> Self {
-        let off = |value: f64| (value.max(1e-9) / one.published).ln().abs();
-        let apart = (one.predicted.max(1e-9) / one.rule).ln().abs();
-        match off(one.predicted).total_cmp(&off(one.rule)) {
+    pub fn of(comparison: &Comparison) -> Self {
+        let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
+        let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();
+        match off(comparison.predicted).total_cmp(&off(comparison.rule)) {
             _ if apart < TIE => Self::Tied,
             Ordering::Less => Self::Nearer,
             _ => Self::RuleNearer,
@@ -87,22 +87,29 @@ impl Score {
     /// Returns the score of some rows.
     pub fn of(rows: &[&Comparison]) -> Self {
         let errors = |of: fn(&Comparison) -> f64| {
-            let pairs: Vec<(f64, f64)> = rows.iter().map(|one| (of(one), one.published)).collect();
+            let pairs: Vec<(f64, f64)> =
+                rows.iter().map(|comparison| (of(comparison), comparison.published)).collect();
             Errors::of(&pairs)
         };
         let standing = |wanted: Standing| {
-            percent(rows.iter().filter(|one| Standing::of(one) == wanted).count(), rows.len())
+            percent(
+                rows.iter().filter(|comparison| Standing::of(comparison) == wanted).count(),
+                rows.len(),
+            )
         };
-        let covered: Vec<bool> = rows.iter().filter_map(|one| one.is_covered()).collect();
+        let covered: Vec<bool> =
+            rows.iter().filter_map(|comparison| comparison.is_covered()).collect();
         let inside = covered.iter().filter(|inside| **inside).count();
-        let ends = rows.iter().filter_map(|one| one.interval.as_ref());
+        let ends = rows.iter().filter_map(|comparison| comparison.interval.as_ref());
         let widths: Vec<f64> = ends.map(|ends| ends.high / ends.low).collect();
-        let logs = rows.iter().map(|one| (one.predicted.max(1e-9) / one.published).ln());
+        let logs = rows
+            .iter()
+            .map(|comparison| (comparison.predicted.max(1e-9) / comparison.published).ln());
         Self {
             rows: rows.len(),
-            model: errors(|one| one.predicted),
-            rule: errors(|one| one.rule),
-            limits: errors(|one| one.limits),
+            model: errors(|comparison| comparison.predicted),
+            rule: errors(|comparison| comparison.rule),
+            limits: errors(|comparison| comparison.limits),
             nearer_percent: standing(Standing::Nearer),
             tied_percent: standing(Standing::Tied),
             rule_nearer_percent: standing(Standing::RuleNearer),

@@ -45,13 +45,13 @@ fn an_empty_corpus_is_an_error() {
 
 #[test]
 fn a_missing_column_is_named() {
-    let said = error(&with("queue_depth,threads", "depth,jobs"));
-    assert_eq!(said, "measurements.csv:1: columns are missing: queue_depth, threads");
+    let message = error(&with("queue_depth,threads", "depth,jobs"));
+    assert_eq!(message, "measurements.csv:1: columns are missing: queue_depth, threads");
 }
 
 #[test]
 fn numbers_that_are_not_finite_or_out_of_bounds_are_errors() {
-    for (value, place) in [
+    for (value, location) in [
         ("NaN", "throughput,500"),
         ("inf", "throughput,500"),
         ("-5", "throughput,500"),
@@ -59,9 +59,9 @@ fn numbers_that_are_not_finite_or_out_of_bounds_are_errors() {
         ("1e300", "throughput,500"),
         ("fast", "throughput,500"),
     ] {
-        let said = error(&with(place, &format!("throughput,{value}")));
+        let message = error(&with(location, &format!("throughput,{value}")));
         let wanted = format!("measurements.csv:2: `value` is `{value}`, not a number from ");
-        assert!(said.starts_with(&wanted), "{said}");
+        assert!(message.starts_with(&wanted), "{message}");
     }
     let empty = error(&with("throughput,500", "throughput,"));
     assert_eq!(empty, "measurements.csv:2: the column `value` is empty");
@@ -85,13 +85,13 @@ fn rows_of_other_shapes_are_errors_with_their_line() {
 #[test]
 fn files_that_cannot_be_read_are_errors() {
     let folder = tempfile::tempdir().unwrap();
-    let said = || Corpus::open(folder.path()).unwrap_err().to_string();
-    assert!(said().contains(MEASUREMENTS), "{}", said());
+    let message = || Corpus::open(folder.path()).unwrap_err().to_string();
+    assert!(message().contains(MEASUREMENTS), "{}", message());
     fs::write(folder.path().join(MEASUREMENTS), [0xff, 0xfe, b'\n']).unwrap();
-    assert!(said().contains(MEASUREMENTS), "{}", said());
+    assert!(message().contains(MEASUREMENTS), "{}", message());
     // The file is sparse: it is longer than a corpus may be, but occupies no disk space.
     File::create(folder.path().join(MEASUREMENTS)).unwrap().set_len(65 << 20).unwrap();
-    assert!(said().contains(MEASUREMENTS), "{}", said());
+    assert!(message().contains(MEASUREMENTS), "{}", message());
     fs::write(folder.path().join(MEASUREMENTS), measurements()).unwrap();
     fs::write(folder.path().join(RATINGS), ten_rows::RATINGS).unwrap();
     assert_eq!(Corpus::open(folder.path()).unwrap().rows.len(), 10);

@@ -64,14 +64,14 @@ fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
     let changed = row.replacen(" | training", ", a little | training", 1);
     assert_ne!(row, changed);
     replace(root, PUBLISHED_PAGE, row, &changed);
-    let said = error(root);
+    let message = error(root);
     for part in [
         RENDER,
         &format!("{PUBLISHED_PAGE}, table `published`: "),
         &format!("line {line} is `{changed}`"),
         &format!("by {PUBLISHED} it should be `{row}`"),
     ] {
-        assert!(said.contains(part), "no \"{part}\" in \"{said}\"");
+        assert!(message.contains(part), "no \"{part}\" in \"{message}\"");
     }
     assert_eq!(render(root).unwrap(), [PUBLISHED_PAGE]);
     assert_eq!(read(root, PUBLISHED_PAGE), original);
@@ -136,9 +136,9 @@ fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
         let root = folder.path();
         replace(root, file, from, to);
         let before: Vec<String> = FILES.map(|file| read(root, file)).to_vec();
-        let said = error(root);
-        assert!(said.contains(part), "no \"{part}\" in \"{said}\"");
-        assert_eq!(render(root).unwrap_err().to_string(), said);
+        let message = error(root);
+        assert!(message.contains(part), "no \"{part}\" in \"{message}\"");
+        assert_eq!(render(root).unwrap_err().to_string(), message);
         assert_eq!(FILES.map(|file| read(root, file)).to_vec(), before);
     }
 }

@@ -85,22 +85,22 @@ impl<'a> VerdictCounts<'a> {
             let kind = if late && there { DamageKind::Torn } else { range.wrong.kind };
             Range { wrong: UnitDamage { kind, ..range.wrong }, ..range }
         };
-        let told = |range: Range| {
+        let converted = |range: Range| {
             let unit = u64::from(history.header.unit);
             Damage {
                 kind: range.wrong.kind,
                 offset_bytes: Bytes(history.header.from + u64::from(range.first) * unit),
                 length_bytes: Bytes(u64::from(range.count) * unit),
-                expected: range.wrong.expected.map(|change| history.told(change)),
+                expected: range.wrong.expected.map(|change| history.acknowledged(change)),
                 found: range.wrong.found,
             }
         };
         Sum {
             units,
             requests: history.counts(&held),
-            damage: wrong.kept.into_iter().map(|range| told(torn(range))).collect(),
+            damage: wrong.kept.into_iter().map(|range| converted(torn(range))).collect(),
             damage_more: wrong.more,
-            unflushed: unflushed.kept.into_iter().map(told).collect(),
+            unflushed: unflushed.kept.into_iter().map(converted).collect(),
         }
     }
 }

@@ -206,31 +206,31 @@ impl Check<'_> {
         let pieces = held.div_ceil(FILL_UNITS);
         let slot_of = |piece: u64| (piece % u64::from(depth)) as u32;
         let mut slots = vec![UnitRead::default(); depth as usize];
-        let (mut asked, mut taken, mut told) = (0, 0, Instant::now());
+        let (mut submitted, mut taken, mut reported_at) = (0, 0, Instant::now());
         while taken < pieces {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
-            while asked < pieces && asked - taken < u64::from(depth) {
-                let first = asked * FILL_UNITS;
+            while submitted < pieces && submitted - taken < u64::from(depth) {
+                let first = submitted * FILL_UNITS;
                 let units = FILL_UNITS.min(held - first);
                 let offset = header.from + first * unit as u64;
                 let piece =
                     UnitRead { offset, length: units as u32 * header.unit, done: 0, failed: false };
-                slots[slot_of(asked) as usize] = piece;
-                engine.push(slot_of(asked), piece.left());
-                asked += 1;
+                slots[slot_of(submitted) as usize] = piece;
+                engine.push(slot_of(submitted), piece.left());
+                submitted += 1;
             }
             let waited = engine.submit_and_wait(Some(POLL_NS));
             waited.map_err(|source| self.error("read", source))?;
             self.reap(&mut engine, &mut slots)?;
-            while taken < asked && slots[slot_of(taken) as usize].is_over() {
+            while taken < submitted && slots[slot_of(taken) as usize].is_over() {
                 let slot = slot_of(taken);
                 let whole = slots[slot as usize];
                 let first = (taken * FILL_UNITS) as u32;
                 if whole.failed {
-                    for (number, place) in (first..).zip((0..whole.length).step_by(unit)) {
-                        let (done, length) = (place, place + unit as u32);
+                    for (number, start) in (first..).zip((0..whole.length).step_by(unit)) {
+                        let (done, length) = (start, start + unit as u32);
                         slots[slot as usize] = UnitRead { done, length, failed: false, ..whole };
                         engine.push(slot, slots[slot as usize].left());
                         while !slots[slot as usize].is_over() {
@@ -238,7 +238,7 @@ impl Check<'_> {
                             waited.map_err(|source| self.error("read", source))?;
                             self.reap(&mut engine, &mut slots)?;
                         }
-                        let bytes = &engine.buffer_mut(slot)[place as usize..][..unit];
+                        let bytes = &engine.buffer_mut(slot)[start as usize..][..unit];
                         take(number, (!slots[slot as usize].failed).then_some(bytes));
                     }
                 } else {
@@ -248,8 +248,8 @@ impl Check<'_> {
                 }
                 taken += 1;
             }
-            if told.elapsed() >= PROGRESS_INTERVAL {
-                told = Instant::now();
+            if reported_at.elapsed() >= PROGRESS_INTERVAL {
+                reported_at = Instant::now();
                 let done = Bytes((taken * FILL_UNITS).min(held) * unit as u64);
                 let total = Some(Bytes(held * unit as u64));
                 on(VerifyProgress { filling: false, done, total });
@@ -330,9 +330,9 @@ fn reading(history: &History, held: u64) -> Workload {
         offset: Bytes(header.from),
         ..Test::of_blocks(unit)
     }
-    .with(|asked| {
-        asked.pattern = Pattern::Sequential;
-        asked.queue_depth = FILL_DEPTH;
+    .with(|requests| {
+        requests.pattern = Pattern::Sequential;
+        requests.queue_depth = FILL_DEPTH;
     });
     Workload {
         faults: Vec::new(),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_cannot_be_read_are_told_apart_from_their_neighbours() {
+    fn unreadable_units_are_distinguished_from_their_neighbours() {
         let (unit, units) = (512, 3 * FILL_UNITS + 7);
         let header = Header {
             run: 1,

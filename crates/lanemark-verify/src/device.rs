@@ -78,17 +78,17 @@ impl Device {
         if change.left.is_empty() {
             return false;
         }
-        let place = change.left.swap_remove(rng.below(change.left.len() as u64) as usize);
-        let data = change.data[place * SECTOR..(place + 1) * SECTOR].to_vec();
+        let sector = change.left.swap_remove(rng.below(change.left.len() as u64) as usize);
+        let data = change.data[sector * SECTOR..(sector + 1) * SECTOR].to_vec();
         let version = Version { generation: change.generation, data };
-        self.sectors[change.offset / SECTOR + place].push(version);
+        self.sectors[change.offset / SECTOR + sector].push(version);
         true
     }
 
     /// Moves every version up to the last version of a `settled` change to the media.
     pub(super) fn keep(&mut self, settled: &dyn Fn(u64) -> bool) {
         for (kept, versions) in self.kept.iter_mut().zip(&self.sectors) {
-            let last = versions.iter().rposition(|one| settled(one.generation));
+            let last = versions.iter().rposition(|version| settled(version.generation));
             *kept = (*kept).max(last.map_or(0, |last| last + 1));
         }
     }

@@ -26,7 +26,7 @@ pub(super) struct Change {
     pub(super) trim: bool,
     /// Whether the acknowledgement states that the change is on the media.
     durable: bool,
-    asked: u64,
+    submitted: u64,
     answered: u64,
     answered_ns: u64,
 }
@@ -38,7 +38,7 @@ impl Change {
 
     /// Returns whether `later` was requested after this change had been acknowledged.
     pub(super) fn is_before(&self, later: &Self) -> bool {
-        self.answered < later.asked
+        self.answered < later.submitted
     }
 }
 
@@ -106,7 +106,7 @@ impl<'a> Reading<'a> {
                     length: record.length,
                     trim: record.kind == RecordKind::Trim,
                     durable: record.kind == RecordKind::DurableWrite,
-                    asked: position,
+                    submitted: position,
                     answered: NEVER,
                     answered_ns: 0,
                 });
@@ -118,7 +118,7 @@ impl<'a> Reading<'a> {
             }
             RecordKind::Acknowledged => {
                 match self.open.remove(&record.generation).ok_or_else(damaged)? {
-                    Open::Flush(asked) => history.flushed = history.flushed.max(Some(asked)),
+                    Open::Flush(at) => history.flushed = history.flushed.max(Some(at)),
                     Open::Change(number) => {
                         let change = &mut history.changes[number as usize];
                         (change.answered, change.answered_ns) = (position, record.at_ns);
@@ -193,7 +193,7 @@ impl History {
     }
 
     /// Returns the change in the form of a result.
-    pub(super) fn told(&self, number: u32) -> Acknowledged {
+    pub(super) fn acknowledged(&self, number: u32) -> Acknowledged {
         let change = self.change(number);
         Acknowledged {
             generation: change.generation,

@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_comes_back_and_only_at_its_own_place(
+        fn a_record_is_read_back_only_at_its_own_position(
             kind in 0..KINDS.len(), generation: u64, offset: u64, length: u32, thread: u32, at_ns: u64,
             run: u64, number: u64, synced: u64, flipped in 0..RECORD * 8,
         ) {

@@ -197,13 +197,13 @@ impl Verification<'_> {
         let depth = self.depth(FILL_DEPTH);
         let mut at = header.from;
         on(VerifyProgress { filling: true, done: Bytes::ZERO, total: None });
-        let mut told = Instant::now();
+        let mut reported_at = Instant::now();
         self.on_engine(target.as_fd(), shared, 0, depth, step, &mut || {
             if at == header.to || self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            if told.elapsed() >= PROGRESS_INTERVAL {
-                told = Instant::now();
+            if reported_at.elapsed() >= PROGRESS_INTERVAL {
+                reported_at = Instant::now();
                 let total = Some(Bytes(header.to - header.from));
                 on(VerifyProgress { filling: true, done: Bytes(at - header.from), total });
             }
@@ -306,8 +306,8 @@ impl Verification<'_> {
         })
     }
 
-    fn depth(&self, asked: u32) -> u32 {
-        if self.engine == EngineKind::Synchronous { 1 } else { asked }
+    fn depth(&self, requested: u32) -> u32 {
+        if self.engine == EngineKind::Synchronous { 1 } else { requested }
     }
 
     /// Submits the requests of `source` through the run's engine, as thread `number` with `depth` buffers of `block`.
@@ -374,10 +374,10 @@ fn is_write_through(target: &Target) -> bool {
     let Some(device) = &target.block_device else { return false };
     let folder = Path::new("/sys/class/block").join(device);
     // A partition uses the attribute of its disk.
-    let told = ["queue/write_cache", "../queue/write_cache"]
+    let setting = ["queue/write_cache", "../queue/write_cache"]
         .iter()
         .find_map(|file| fs::read_to_string(folder.join(file)).ok());
-    told.is_some_and(|told| told.trim() == "write through")
+    setting.is_some_and(|setting| setting.trim() == "write through")
 }
 
 #[cfg(test)]
@@ -395,10 +395,10 @@ mod tests {
             volume: Some(Bytes::mebi(1)),
             ..Test::of_blocks(Bytes(block))
         }
-        .with(|asked| {
-            asked.read_share = Ratio::ZERO;
-            asked.alignment = Bytes(alignment);
-            asked.mix = Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() };
+        .with(|requests| {
+            requests.read_share = Ratio::ZERO;
+            requests.alignment = Bytes(alignment);
+            requests.mix = Mix { sizes: sizes.iter().map(share).collect(), ..Mix::default() };
         })
     }
 
@@ -432,7 +432,7 @@ mod tests {
             verification.changing().map(count)
         };
         let write = test(4096, 4096, 0, &[]);
-        let mut read = write.clone().with(|asked| asked.read_share = Ratio::ONE);
+        let mut read = write.clone().with(|requests| requests.read_share = Ratio::ONE);
         read.name = "only reads".to_owned();
         let skipped = vec!["only reads".to_owned()];
         assert_eq!(changing(vec![read.clone(), write.clone()], 1).unwrap(), (1, skipped));

@@ -64,8 +64,8 @@ impl ChartArg {
 }
 
 impl From<ChartArg> for Chart {
-    fn from(asked: ChartArg) -> Self {
-        match asked {
+    fn from(argument: ChartArg) -> Self {
+        match argument {
             ChartArg::Throughput => Self::Throughput,
             ChartArg::Percentiles => Self::Percentiles,
             ChartArg::Cumulative => Self::Cumulative,

@@ -91,12 +91,12 @@ fn block(found: &MatchedDrive<'_>) -> String {
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     let mut lines = vec![format!("{name}: {}", facts.join(", "))];
     if !drive.pci.is_empty() {
-        let place = |(place, rate): &(String, Option<f64>)| match rate {
-            Some(rate) => format!("{place} ({rate:.2} GB/s)"),
-            None => place.clone(),
+        let address = |(address, rate): &(String, Option<f64>)| match rate {
+            Some(rate) => format!("{address} ({rate:.2} GB/s)"),
+            None => address.clone(),
         };
-        let places: Vec<String> = drive.pci.iter().map(place).collect();
-        lines.push(format!("  path: {}", places.join(", ")));
+        let addresses: Vec<String> = drive.pci.iter().map(address).collect();
+        lines.push(format!("  path: {}", addresses.join(", ")));
     }
     lines.push(match (found.library.as_slice(), found.library_other_capacity.as_slice()) {
         ([], []) => {

@@ -104,25 +104,25 @@ impl PlatformEntry {
 
     /// Returns the links for display.
     pub(crate) fn shown_links(&self) -> Vec<PlatformLink> {
-        let shown = |link: &Link| PlatformLink {
+        let link_json = |link: &Link| PlatformLink {
             name: link.name.clone(),
             to: link.to.clone(),
             law: link.law.clone(),
             megabytes_per_second: link.rate_bytes_per_second as f64 / 1e6,
             latency_us: link.latency_ns / 1e3,
         };
-        self.links.iter().map(shown).collect()
+        self.links.iter().map(link_json).collect()
     }
 
     /// Returns the ports for display.
     pub(crate) fn shown_ports(&self) -> Vec<PlatformPort> {
-        let shown = |port: &Port| PlatformPort {
+        let port_json = |port: &Port| PlatformPort {
             name: port.name.clone(),
             law: port.connector.clone(),
             controller: port.controller.to_owned(),
             megabytes_per_second: port.rate_bytes_per_second as f64 / 1e6,
             behind: port.behind.join(", "),
         };
-        self.ports.iter().map(shown).collect()
+        self.ports.iter().map(port_json).collect()
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use lanemark_schema::result::StudyOutcome;
 
-use super::asked::StudyParts;
+use super::study_parts::StudyParts;
 use super::turn::{Bench, Cost, LoadedContents, Turn, TurnOutcome, TurnTimes, processor_us};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -51,7 +51,7 @@ pub(super) struct Setting<'s> {
     /// The requested time scale.
     pub(super) time_scale: Option<f64>,
     pub(super) is_short: bool,
-    pub(super) asked: &'s StudyParts,
+    pub(super) parts: &'s StudyParts,
     /// Ramp and duration of a turn.
     pub(super) times: TurnTimes,
     pub(super) bench: &'s Bench,
@@ -73,9 +73,9 @@ impl Setting<'_> {
                 break;
             }
             let before = set;
-            let Some(took) = self.trial(number, &set, progress)? else { return Ok(None) };
-            cost = Cost::of(&took, cores()).ok_or_else(unknown)?;
-            self.adjust(&mut set, &took, cost);
+            let Some(outcome) = self.trial(number, &set, progress)? else { return Ok(None) };
+            cost = Cost::of(&outcome, cores()).ok_or_else(unknown)?;
+            self.adjust(&mut set, &outcome, cost);
             progress.note(&format!(
                 "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
                  without latency), and {:.1} µs in the disk's server; users now pause {:.1} ms instead of {:.1} ms",
@@ -90,7 +90,7 @@ impl Setting<'_> {
                 break;
             }
         }
-        if let Some((rate, busy)) = self.asked.published(self.simulated) {
+        if let Some((rate, busy)) = self.parts.published(self.simulated) {
             progress.note(&format!(
                 "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
                  {:.1} us for each; here a transaction takes {:.1} us, and {:.1} us in the disk's server, so {} \
@@ -98,8 +98,8 @@ impl Setting<'_> {
                 set.scale,
                 rate / 1e6,
                 100.0 * busy,
-                self.asked.cores,
-                f64::from(self.asked.cores) * 60e6 * busy / rate,
+                self.parts.cores,
+                f64::from(self.parts.cores) * 60e6 * busy / rate,
                 cost.database_us,
                 cost.disk_us,
                 cores(),
@@ -126,9 +126,9 @@ impl Setting<'_> {
                 Duration::ZERO,
                 if self.is_short { self.times } else { PROBE },
             );
-            let Some(took) = self.bench.turn(&turn, loaded, progress)? else { return Ok(None) };
-            let time = time_of(&took)?;
-            let reads = took.sample.transactions.as_ref().and_then(|all| all.page_reads);
+            let Some(outcome) = self.bench.turn(&turn, loaded, progress)? else { return Ok(None) };
+            let time = time_of(&outcome)?;
+            let reads = outcome.sample.transactions.as_ref().and_then(|all| all.page_reads);
             let (Some(wanted), Some(reads)) = (wanted, reads) else {
                 return Ok(Some((loaded, time)));
             };
@@ -151,7 +151,7 @@ impl Setting<'_> {
 
     /// Returns the values before any trial; they follow from the study and a transaction's processor time.
     fn first(&self, loaded: LoadedContents, processor_us: f64) -> Result<TurnValues, Failure> {
-        let scale = match (self.time_scale, self.asked.published(self.simulated)) {
+        let scale = match (self.time_scale, self.parts.published(self.simulated)) {
             (Some(given), _) => given,
             (None, Some((rate, busy))) => {
                 let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
@@ -161,7 +161,7 @@ impl Setting<'_> {
                 return Err(Failure::input("the study has no figures for a time scale"));
             }
         };
-        let pause = Duration::from_secs_f64(self.asked.elsewhere.as_seconds() * scale);
+        let pause = Duration::from_secs_f64(self.parts.elsewhere.as_seconds() * scale);
         Ok(TurnValues { scale, pause, loaded, processor_us })
     }
 
@@ -178,15 +178,15 @@ impl Setting<'_> {
     }
 
     /// Sets the time scale from the cost of a trial, and the time elsewhere from the remaining time.
-    fn adjust(&self, set: &mut TurnValues, took: &TurnOutcome, cost: Cost) {
+    fn adjust(&self, set: &mut TurnValues, outcome: &TurnOutcome, cost: Cost) {
         let tried = *set;
-        let Some((published, busy)) = self.asked.published(self.simulated) else { return };
+        let Some((published, busy)) = self.parts.published(self.simulated) else { return };
         if self.time_scale.is_none() {
             set.scale = rounded(published / cost.rate(cores(), busy));
         }
-        let rate = took.sample.transactions.as_ref().map_or(0.0, |all| all.per_minute);
+        let rate = outcome.sample.transactions.as_ref().map_or(0.0, |all| all.per_minute);
         if rate > 0.0 {
-            let users = f64::from(self.asked.users);
+            let users = f64::from(self.parts.users);
             let inside = users * 60.0 / rate - tried.pause.as_secs_f64();
             // The part that is not processor time scales with the drives.
             let worked = (cost.database_us * 1e-6).min(inside);
@@ -203,15 +203,15 @@ impl Setting<'_> {
         pause: Duration,
         times: TurnTimes,
     ) -> Turn<'_> {
-        Turn { name, system: &self.asked.sides[0].arguments, scale, pause, times, number: 0 }
+        Turn { name, system: &self.parts.sides[0].arguments, scale, pause, times, number: 0 }
     }
 
     /// Returns the disk reads of a simulated transaction of the first system.
     fn reads(&self) -> Option<f64> {
-        let own = |system: &&lanemark_schema::result::StudySystem| {
-            system.name == self.asked.sides[0].name
+        let is_first = |system: &&lanemark_schema::result::StudySystem| {
+            system.name == self.parts.sides[0].name
         };
-        let run = &self.simulated.systems.iter().find(own)?.run;
+        let run = &self.simulated.systems.iter().find(is_first)?.run;
         let reads = run.tests.first()?.samples.first()?.transactions.as_ref()?.page_reads?;
         (reads > 0.0).then_some(reads)
     }
@@ -226,8 +226,8 @@ fn rounded(scale: f64) -> f64 {
     (scale * 100.0).round() / 100.0
 }
 
-fn time_of(took: &TurnOutcome) -> Result<f64, Failure> {
-    let time = processor_us(&took.sample).filter(|&time| time > 0.0);
+fn time_of(outcome: &TurnOutcome) -> Result<f64, Failure> {
+    let time = processor_us(&outcome.sample).filter(|&time| time > 0.0);
     time.ok_or_else(unknown)
 }
 

@@ -70,9 +70,9 @@ pub(super) struct TableInputs<'b> {
 
 impl TableInputs<'_> {
     fn published(&self, system: &str, metric: Metric) -> Option<&FigureCheck> {
-        let own =
+        let is_of_metric =
             |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
-        self.outcome.figures.iter().find(own)
+        self.outcome.figures.iter().find(is_of_metric)
     }
 
     /// Returns the table as text.
@@ -89,7 +89,7 @@ impl TableInputs<'_> {
                 let simulated = check.map(|check| check.simulated.value);
                 let found = side.of(metric, self.scale);
                 let measured = (found.count > 0).then_some(found.value);
-                let told = |value: Option<f64>| {
+                let cell = |value: Option<f64>| {
                     value.map_or("–".to_owned(), |value| shown(metric, value))
                 };
                 let spread = match found.count {
@@ -97,7 +97,7 @@ impl TableInputs<'_> {
                     _ => format!("  {} to {}", shown(metric, found.min), shown(metric, found.max)),
                 };
                 let (published, simulated, measured) =
-                    (told(published), told(simulated), told(measured));
+                    (cell(published), cell(simulated), cell(measured));
                 let _ = writeln!(
                     text,
                     "  {name:<22}{published:>11}{simulated:>11}{measured:>11}{spread}"
@@ -106,10 +106,10 @@ impl TableInputs<'_> {
         }
         let rates = self.rates();
         let gains = rates.map(|pair| pair.map(|(a, b)| b / a - 1.0));
-        let told = |gain: Option<f64>| {
+        let cell = |gain: Option<f64>| {
             gain.map_or("–".to_owned(), |gain| format!("{:+.1}%", 100.0 * gain))
         };
-        let [published, simulated, measured] = gains.map(told);
+        let [published, simulated, measured] = gains.map(cell);
         let spread = self.each().map_or_else(String::new, |(least, most)| {
             format!("  {:+.1} to {:+.1}%", 100.0 * (least - 1.0), 100.0 * (most - 1.0))
         });
@@ -135,7 +135,7 @@ impl TableInputs<'_> {
         let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
         let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
         let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale));
-        let measured = found.iter().all(|one| one.value > 0.0);
+        let measured = found.iter().all(|rate| rate.value > 0.0);
         [
             both(|check| check.figure.published),
             both(|check| check.simulated.value),
@@ -184,7 +184,7 @@ impl TableInputs<'_> {
         for side in self.sides {
             for (metric, _) in METRICS {
                 let check = self.published(&side.name, metric);
-                let told =
+                let cell =
                     |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
                 let found = side.of(metric, self.scale);
                 let of = |value: f64| (found.count > 0).then_some(value);
@@ -193,11 +193,11 @@ impl TableInputs<'_> {
                     side.name.clone(),
                     name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned(),
                     metric.unit().to_owned(),
-                    told(check.map(|check| check.figure.published)),
-                    told(check.map(|check| check.simulated.value)),
-                    told(of(found.value)),
-                    told(of(found.min)),
-                    told(of(found.max)),
+                    cell(check.map(|check| check.figure.published)),
+                    cell(check.map(|check| check.simulated.value)),
+                    cell(of(found.value)),
+                    cell(of(found.min)),
+                    cell(of(found.max)),
                     found.count.to_string(),
                     side.is_valid().to_string(),
                 ];
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_in_the_units_of_the_table() {
+    fn values_are_printed_in_the_units_of_the_table() {
         assert_eq!(shown(Metric::Transactions, 1.3712e6), "1.371 M");
         assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");
         assert_eq!(shown(Metric::ProcessorUse, 51.4), "51");

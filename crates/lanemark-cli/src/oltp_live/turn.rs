@@ -154,9 +154,9 @@ impl Bench {
         let database = server.database();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let options = LoadOptions { scale: self.scale, jobs, overwrite: None };
-        let shown = std::sync::Mutex::new(progress);
+        let reporter = std::sync::Mutex::new(progress);
         let show = |done: i64, all: i64| {
-            if let Ok(mut progress) = shown.lock() {
+            if let Ok(mut progress) = reporter.lock() {
                 progress.show(&format!("loading · {done} of {all} parts"));
             }
         };
@@ -255,9 +255,9 @@ pub(super) struct Cost {
 
 impl Cost {
     /// Returns the cost of a turn; `None` if it is not known.
-    pub(super) fn of(took: &TurnOutcome, cores: f64) -> Option<Self> {
-        let live = || took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
-        Self::of_sample(&took.sample, live(), cores)
+    pub(super) fn of(turn: &TurnOutcome, cores: f64) -> Option<Self> {
+        let live = || turn.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
+        Self::of_sample(&turn.sample, live(), cores)
     }
 
     /// Returns the cost of a turn from the sample of the database and the outcome of the disk's server.
@@ -350,8 +350,8 @@ mod tests {
             (Some(0.1), Some(9.6), [1200.0, 800.0, 1200.0 / 3200.0]),
             (Some(1.0), Some(48.0), [1200.0, 4000.0, 1.0]),
         ] {
-            for (seen, wanted) in of(others, processor_s).into_iter().zip(wanted) {
-                assert!((seen - wanted).abs() < 1e-6, "{others:?} {processor_s:?}: {seen}");
+            for (found, wanted) in of(others, processor_s).into_iter().zip(wanted) {
+                assert!((found - wanted).abs() < 1e-6, "{others:?} {processor_s:?}: {found}");
             }
         }
         assert!(Cost::of_sample(&sample(0, None), None, 4.0).is_none());

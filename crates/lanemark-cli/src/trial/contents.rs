@@ -72,9 +72,9 @@ pub(super) fn image(
     let fail = |error: std::io::Error| Failure::run(format!("{}: {error}", image.display()));
     match source {
         Source::Image(path) => {
-            let own = path.canonicalize().map_err(fail)?;
-            matches(&own, file_system)?;
-            return Ok(own);
+            let image_path = path.canonicalize().map_err(fail)?;
+            matches(&image_path, file_system)?;
+            return Ok(image_path);
         }
         Source::Folder(path) if file_system == FileSystem::None => {
             let why = format!("--from {}: a bare device has no folders", path.display());
@@ -115,8 +115,8 @@ pub(super) fn image(
     match done.status.success() {
         true => Ok(image),
         false => {
-            let said = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-            Err(Failure::run(format!("{program}: {said}"))
+            let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+            Err(Failure::run(format!("{program}: {message}"))
                 .hint("the contents may need a larger --size"))
         }
     }

@@ -123,11 +123,12 @@ impl Cuts<'_> {
                 return Ok(Some(()));
             }
         };
-        let (said, words) = (bench.output("check"), ["sh", "-c", self.check].map(OsString::from));
-        let mut check = bench.start(&words, system, &served, &said, Some(&output))?;
+        let (printed, words) =
+            (bench.output("check"), ["sh", "-c", self.check].map(OsString::from));
+        let mut check = bench.start(&words, system, &served, &printed, Some(&output))?;
         let Some(ended) = check.wait(PROGRAM_MAX, &bench.stop)? else { return Ok(None) };
         if ended.exit_code != 0 {
-            outcome.failed.push(failed(ended.exit_code, last_lines(&said)));
+            outcome.failed.push(failed(ended.exit_code, last_lines(&printed)));
         }
         served.end().map(|_| Some(()))
     }

@@ -173,8 +173,11 @@ mod tests {
 
     #[test]
     fn a_program_knows_its_system_and_reports_its_exit_code() {
-        let (ended, said) = run("echo $LANEMARK_SYSTEM $LANEMARK_DEVICE; exit 7", LONG, false);
-        assert_eq!((ended.unwrap().exit_code, said.as_str()), (7, "drive@platform:port /dev/null"));
+        let (ended, output) = run("echo $LANEMARK_SYSTEM $LANEMARK_DEVICE; exit 7", LONG, false);
+        assert_eq!(
+            (ended.unwrap().exit_code, output.as_str()),
+            (7, "drive@platform:port /dev/null")
+        );
         let (ended, _) = run("kill -KILL $$", LONG, false);
         assert_eq!(ended.unwrap().exit_code, 137);
     }
@@ -190,14 +193,14 @@ mod tests {
     fn a_program_ends_with_its_children_at_the_limit_or_on_request() {
         for stop in [false, true] {
             let longest = if stop { LONG } else { Duration::from_millis(100) };
-            let (ended, said) = run("sleep 1000 & echo $!; wait", longest, stop);
+            let (ended, output) = run("sleep 1000 & echo $!; wait", longest, stop);
             assert!(ended.is_none());
             // The child is killed, so its process disappears, or remains only as a zombie.
             let state = |child: &str| fs::read_to_string(format!("/proc/{child}/stat")).ok();
-            let is_gone = || state(&said).is_none_or(|stat| stat.contains(") Z"));
+            let is_gone = || state(&output).is_none_or(|stat| stat.contains(") Z"));
             let begun = Instant::now();
-            while !said.is_empty() && !is_gone() {
-                assert!(begun.elapsed() < LONG, "{said}");
+            while !output.is_empty() && !is_gone() {
+                assert!(begun.elapsed() < LONG, "{output}");
                 std::thread::yield_now();
             }
         }

@@ -39,7 +39,7 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Returns the folder at which a system is mounted.
-    pub(super) fn place(&self) -> PathBuf {
+    pub(super) fn mount_point(&self) -> PathBuf {
         self.folder.join("mounted")
     }
 
@@ -74,7 +74,7 @@ impl Bench {
         };
         let Some(mut served) = Served::start(&wanted, &self.stop)? else { return Ok(None) };
         if let Some(file_system) = self.file_system.name() {
-            served.mount(&self.place(), file_system, &self.mount_options)?;
+            served.mount(&self.mount_point(), file_system, &self.mount_options)?;
         }
         Ok(Some(served))
     }
@@ -88,7 +88,7 @@ impl Bench {
         output: &Path,
         earlier: Option<&Path>,
     ) -> Result<Program, Failure> {
-        let folder = self.place();
+        let folder = self.mount_point();
         let around =
             Surroundings { system, device: served.node(), folder: &folder, output, earlier };
         Program::start(words, &around)
@@ -117,7 +117,7 @@ impl Bench {
         }
         let began = std::time::Instant::now();
         if self.file_system.name().is_some() && self.outside.is_some() {
-            let folder = File::open(self.place());
+            let folder = File::open(self.mount_point());
             let synced = folder.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
             synced.map_err(|error| Failure::run(format!("{system}: sync: {error}")))?;
         }
@@ -147,9 +147,12 @@ impl Bench {
 
 /// Returns the failure of a program that ended with an error.
 fn failed(system: &str, ended: &Ended, output: &Path) -> Failure {
-    let said = last_lines(output);
-    let said = if said.is_empty() { "it printed nothing".to_owned() } else { said };
-    Failure::run(format!("{system}: the command ended with exit code {}: {said}", ended.exit_code))
+    let message = last_lines(output);
+    let message = if message.is_empty() { "it printed nothing".to_owned() } else { message };
+    Failure::run(format!(
+        "{system}: the command ended with exit code {}: {message}",
+        ended.exit_code
+    ))
 }
 
 /// Returns the simulated time during which a system has had requests so far, in seconds.

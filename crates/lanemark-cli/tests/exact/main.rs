@@ -47,7 +47,7 @@ fn command(folder: &Path, kernel: &Path, words: &[&str]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -62,7 +62,7 @@ fn fio(kernel: &Path, depth: u32, requests: u32) -> (f64, f64) {
     let more = ["--clocksource=clock_gettime", "--output-format=json", &depth, &requests];
     let words = [&FIXED[..], &words, &fio, &more].concat();
     let output = command(folder.path(), kernel, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let measured: Value = serde_json::from_slice(&output.stdout).unwrap();
     let result = std::fs::read_to_string(folder.path().join("result.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
@@ -91,7 +91,7 @@ impl Drop for Load {
 }
 
 #[test]
-fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
+fn a_guest_measures_the_modelled_times_even_on_a_busy_host() {
     let Some(kernel) = kernel() else { return };
     if Command::new("fio").arg("--version").output().is_err() {
         eprintln!("skipped: apt-get install fio");
@@ -122,15 +122,15 @@ fn a_commands_output_and_exit_code_are_its_own_and_nothing_is_left() {
     let began = Instant::now();
     let words = [SATA, "--size", "64MiB", "--out", "result.json", "--", "sh", "-c", script];
     let output = command(folder.path(), &kernel, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out\nx\nkept\n");
-    assert!(said(&output).contains("error\n"));
+    assert!(stderr(&output).contains("error\n"));
     assert!(!Path::new("/etc/lanemark-exact").exists());
     assert!(began.elapsed() < Duration::from_secs(300), "a guest's sleep takes no time");
     assert_eq!(left(&folder), ["result.json"]);
     let output =
         command(folder.path(), &kernel, &[SATA, "--", "no-such-program"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(127), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(127), "{}", stderr(&output));
 }
 
 /// PostgreSQL on ext4 on the modelled drive: its programs and clients wait only for each other and for the drive.
@@ -157,10 +157,10 @@ fn a_database_in_a_guest_waits_for_the_drive_alone() {
     let folder = tempfile::tempdir().unwrap();
     let words = [SATA, "--size", "1GiB", "--out", "result.json", "--", "sh", "-c", &script];
     let output = command(folder.path(), &kernel, &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(told.contains("200/200"), "{told}");
-    let latency = told.lines().find(|line| line.starts_with("latency average")).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(stdout.contains("200/200"), "{stdout}");
+    let latency = stdout.lines().find(|line| line.starts_with("latency average")).unwrap();
     let ms: f64 = latency.split([' ', '=']).filter_map(|word| word.parse().ok()).next().unwrap();
     // A commit waits for the log on the drive, and for no other slow operation.
     assert!((0.05..20.0).contains(&ms), "{latency}");
@@ -192,7 +192,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
             let _ = Command::new("kill").args([*signal, &id]).status().unwrap();
         }
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), code, "{signals:?}: {}", said(&output));
+        assert_eq!(output.status.code(), code, "{signals:?}: {}", stderr(&output));
         // Each of its processes has the folder of its sockets in its command line.
         let marker = folder.path().to_string_lossy().into_owned();
         let is_gone = || {
@@ -213,7 +213,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
 }
 
 #[test]
-fn wrong_input_is_told_with_a_way_out() {
+fn wrong_input_is_reported_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let none = Path::new("/no/kernel");
     for (words, wanted) in [
@@ -223,8 +223,8 @@ fn wrong_input_is_told_with_a_way_out() {
         (&[SATA], "COMMAND"),
     ] {
         let output = command(folder.path(), none, words).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains(wanted), "{wanted}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{wanted}: {}", stderr(&output));
     }
 }
 

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use lanemark_schema::rng::{Rng, StreamKey};
 use serde_json::Value;
 
-use super::{SATA, Server, command, count, folder, said};
+use super::{SATA, Server, command, count, folder, stderr};
 
 #[test]
-fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
+fn a_server_prints_its_address_takes_commands_and_saves_its_result() {
     let server = Server::start(folder(), &["--memory", "--size", "64MiB"]);
     let mut client = server.client();
     assert_eq!(client.size, 64 << 20);
@@ -34,15 +34,15 @@ fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
     ] {
         let output = server.control(words);
         assert_eq!(output.status.code(), Some(2));
-        assert!(said(&output).contains(wanted), "{}", said(&output));
+        assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
     }
     assert!(server.control(&["power-cut", "1ms"]).status.success());
     std::thread::sleep(Duration::from_millis(50));
     client.read(0, 4096).unwrap().unwrap();
     drop(client);
     let (folder, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("power cut: "), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("power cut: "), "{}", stderr(&output));
     let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     let sample = &result["tests"][0]["samples"][0];
@@ -61,7 +61,7 @@ fn a_result_that_there_will_not_be_is_not_taken() {
             [&["serve", SATA, "--memory", "--socket", "nbd", "--no-latency"], more].concat();
         let output = command(folder.path(), &words).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        assert!(said(&output).contains("--no-latency"), "{}", said(&output));
+        assert!(stderr(&output).contains("--no-latency"), "{}", stderr(&output));
     }
 }
 
@@ -82,7 +82,7 @@ fn a_scenario_happens_at_its_times() {
     assert_eq!(client.write(0, &[1; 512], false).unwrap(), Err(1));
     drop(client);
     let (folder, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let result = fs::read_to_string(folder.path().join("result.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     assert_eq!(result["workload"]["faults"].as_array().unwrap().len(), 2);
@@ -105,35 +105,35 @@ fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
         fs::write(folder.path().join("scenario"), content).unwrap();
         let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", "scenario"];
         let output = command(folder.path(), &words).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{wanted}: {}", said(&output));
-        assert!(said(&output).contains(wanted), "{wanted}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{wanted}: {}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{wanted}: {}", stderr(&output));
     }
     for (path, wanted) in
         [("/dev/zero", "neither a regular file nor piped in"), ("missing", "No such file")]
     {
         let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", path];
         let output = command(folder.path(), &words).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains(wanted), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
     }
 }
 
 #[test]
-fn what_would_lose_data_is_refused_with_code_3() {
+fn a_command_that_would_lose_data_is_refused_with_code_3() {
     let folder = folder();
     fs::write(folder.path().join("theirs"), "important").unwrap();
     let words = ["serve", SATA, "--socket", "nbd", "--size", "1MiB", "--data"];
     for (file, wanted) in [("theirs", "--overwrite"), (".", "folder"), ("/dev/null", "regular")] {
         let output = command(folder.path(), &[&words[..], &[file]].concat()).output().unwrap();
-        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains(wanted), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{}", stderr(&output));
     }
     assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"important");
     let two = "samsung-850-pro-1tb@workstation-z170:sata+sata-2";
     let output =
         command(folder.path(), &["serve", two, "--port", "0", "--memory"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("stripe:"), "{}", said(&output));
+    assert!(stderr(&output).contains("stripe:"), "{}", stderr(&output));
 }
 
 /// Returns a block that contains the number of its round in every word, so that mixed data is detected.
@@ -192,5 +192,5 @@ fn a_kill_loses_nothing_that_was_flushed() {
     assert!(round > 2 && unflushed > 0, "{round} rounds, {unflushed}");
     let server = Server::start(folder, modelled);
     let (_, output) = server.stop();
-    assert!(said(&output).contains("did not shut down cleanly"), "{}", said(&output));
+    assert!(stderr(&output).contains("did not shut down cleanly"), "{}", stderr(&output));
 }

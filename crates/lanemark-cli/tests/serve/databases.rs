@@ -145,7 +145,7 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
         let seed = (cut + 1).to_string();
         let arguments = [&ARGUMENTS[..], &["--seed", &seed]].concat();
         let Some(server) = start(kept.take().unwrap(), &arguments) else { return };
-        let node = server.places[1].clone();
+        let node = server.addresses[1].clone();
         if cut == 0 {
             tool("mkfs.ext4", &["-q", "-F", &node]).unwrap();
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use lanemark_testbed::{NbdClient, tool_or_skip};
 use serde_json::Value;
 
-use super::{Running, Server, folder, said};
+use super::{Running, Server, folder, stderr};
 
 const SERVED: [&str; 5] = ["--memory", "--size", "64MiB", "--vhost-user", "disk"];
 /// The sectors that the program reads and writes, and their number.
@@ -76,11 +76,11 @@ fn end_of(mut machine: Running) -> (Option<i32>, String) {
         std::thread::sleep(Duration::from_millis(20));
     }
     let output = machine.output();
-    (output.status.code(), said(&output))
+    (output.status.code(), stderr(&output))
 }
 
 fn content() -> Vec<u8> {
-    (0..LENGTH).map(|place| (place * 7 % 251) as u8).collect()
+    (0..LENGTH).map(|offset| (offset * 7 % 251) as u8).collect()
 }
 
 /// Writes the program and its input to the disk.
@@ -95,7 +95,7 @@ fn result(folder: &Path) -> Value {
 }
 
 #[test]
-fn a_machine_boots_from_it_and_what_it_writes_is_there() {
+fn a_machine_boots_from_it_and_its_writes_are_kept() {
     if tool_or_skip("qemu-system-x86_64", &["--version"]).is_none() {
         return;
     }
@@ -110,7 +110,7 @@ fn a_machine_boots_from_it_and_what_it_writes_is_there() {
     }
     drop(client);
     let (folder, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     // Both machines wrote the read data three times, in addition to the initial data from NBD.
     let sample = &result(folder.path())["tests"][0]["samples"][0];
     let count = |what: &str| sample[what]["latency"]["count"].as_u64().unwrap();
@@ -139,9 +139,9 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
     // A second machine waits for the disk or is refused. In both cases the first machine continues.
     fill(&mut client, 200);
     let (first, second) = (machine(server.folder.path()), machine(server.folder.path()));
-    let seen = [end_of(first), end_of(second)];
-    assert!(seen.iter().any(|(code, _)| *code == Some(DONE)), "{seen:?}");
+    let ends = [end_of(first), end_of(second)];
+    assert!(ends.iter().any(|(code, _)| *code == Some(DONE)), "{ends:?}");
     drop(client);
     let (_, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }

@@ -31,7 +31,7 @@ struct Server {
     child: Running,
     folder: TempDir,
     /// The printed lines, with the location of the served system.
-    places: Vec<String>,
+    addresses: Vec<String>,
 }
 
 /// A process that is killed if a test fails.
@@ -74,7 +74,7 @@ impl Server {
     fn start(folder: TempDir, arguments: &[&str]) -> Self {
         match Self::try_start(folder, arguments) {
             Ok(server) => server,
-            Err(output) => panic!("{}", said(&output)),
+            Err(output) => panic!("{}", stderr(&output)),
         }
     }
 
@@ -88,17 +88,17 @@ impl Server {
         let mut child = Running(Some(command(folder.path(), &words).spawn().unwrap()));
         let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.as_mut().unwrap());
         let wanted = 1 + arguments.iter().filter(|word| PLACES.contains(word)).count();
-        let mut places = Vec::new();
+        let mut addresses = Vec::new();
         for _ in 0..wanted {
             let mut line = String::new();
             out.read_line(&mut line).unwrap();
             if line.is_empty() {
                 return Err(child.output());
             }
-            places.push(line.trim().to_owned());
+            addresses.push(line.trim().to_owned());
         }
-        assert!(places[0].starts_with("nbd+unix://"), "{places:?}");
-        Ok(Self { child, folder, places })
+        assert!(addresses[0].starts_with("nbd+unix://"), "{addresses:?}");
+        Ok(Self { child, folder, addresses })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -133,6 +133,6 @@ impl Server {
     }
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::mounted::start;
-use super::{SATA, Server, command, folder, said};
+use super::{SATA, Server, command, folder, stderr};
 
 /// One test of 4 KiB at depth 1.
 const TEST: [&str; 8] = [
@@ -28,8 +28,8 @@ fn lanemark(server: &Server, words: &[&str]) -> std::process::Output {
 fn measured(server: &Server, out: &str, more: &[&str]) -> Value {
     let words = [&["bench", "disk", "--overwrite", "disk", "--out", out], &TEST[..], more].concat();
     let output = lanemark(server, &words);
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("the target is a modelled drive"), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the target is a modelled drive"), "{}", stderr(&output));
     json(&server.path(out))
 }
 
@@ -39,7 +39,7 @@ fn json(path: &Path) -> Value {
 
 fn compared(server: &Server, one: &str, other: &str) -> String {
     let output = lanemark(server, &["compare", one, other]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let text = String::from_utf8(output.stdout).unwrap();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -70,7 +70,7 @@ fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
     let text = compared(&server, "one.json", "two.json");
     assert!(text.contains(&format!("{SATA}, served at a time scale of 4")), "{text}");
     let (_folder, output) = server.stop();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]
@@ -96,11 +96,11 @@ fn late_runs_and_other_clocks_are_not_ranked() {
 fn a_disk_is_found_and_a_socket_can_be_named() {
     let served = ["--memory", "--size", "64MiB", "--attach"];
     let Some(server) = start(folder(), &served) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     let words =
         [&["bench", &node, "--i-will-lose-all-data-on", &node, "--out", "disk.json"], &TEST[..]];
     let output = lanemark(&server, &words.concat());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(json(&server.path("disk.json"))["target"]["served"]["system"], SATA);
     // A folder that is not on the drive, as on the other side of a virtual machine.
     let words = [&["bench", ".", "--out", "named.json"], &TEST[..]].concat();
@@ -114,8 +114,8 @@ fn a_disk_is_found_and_a_socket_can_be_named() {
     let nowhere = [&words[..], &["--served", "nowhere"]].concat();
     let output = lanemark(&server, &nowhere);
     assert!(!output.status.success());
-    let told = said(&output);
-    assert!(told.contains("--served nowhere") && told.contains("--control"), "{told}");
+    let messages = stderr(&output);
+    assert!(messages.contains("--served nowhere") && messages.contains("--control"), "{messages}");
     let id = server.child.id();
     server.stop();
     assert!(!Path::new(&format!("/run/lanemark/served/{id}")).exists());

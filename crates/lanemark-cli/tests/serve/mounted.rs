@@ -12,7 +12,7 @@ use lanemark_testbed::skipped;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Running, SATA, Server, command, folder, said};
+use super::{Running, SATA, Server, command, folder, stderr};
 
 const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
@@ -26,10 +26,10 @@ pub(super) fn start(folder: TempDir, arguments: &[&str]) -> Option<Server> {
     match Server::try_start(folder, arguments) {
         Ok(server) => Some(server),
         Err(output) => {
-            let told = said(&output);
+            let messages = stderr(&output);
             let lacks = ["/dev/fuse", "fusermount3", "only root", "no loop devices"];
-            assert!(lacks.iter().any(|lack| told.contains(lack)), "{told}");
-            skipped(told.trim());
+            assert!(lacks.iter().any(|lack| messages.contains(lack)), "{messages}");
+            skipped(messages.trim());
             None
         }
     }
@@ -57,7 +57,7 @@ fn result(folder: &Path) -> Value {
 fn the_file_is_the_drive_that_connections_have() {
     let Some(server) = start(folder(), &MOUNTED) else { return };
     let path = server.path("disk");
-    assert_eq!(server.places[1], path.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(server.addresses[1], path.canonicalize().unwrap().to_str().unwrap());
     let there = fs::metadata(&path).unwrap();
     assert_eq!((there.len(), there.permissions().mode()), (SIZE, 0o100_600));
     let (file, mut client) = (open(&path), server.client());
@@ -85,7 +85,7 @@ fn the_file_is_the_drive_that_connections_have() {
     assert_eq!(wide.unwrap_err().kind(), ErrorKind::PermissionDenied);
     drop((file, client));
     let (folder, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(!folder.path().join("disk").exists() && mounts(folder.path()) == 0);
     let sample = &result(folder.path())["tests"][0]["samples"][0];
     assert_eq!(
@@ -120,8 +120,8 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     let Some(server) = start(folder(), &MOUNTED) else { return };
     let second = ["serve", SATA, "--memory", "--size", "1MiB", "--mount", "disk", "--out", "two"];
     let output = command(server.folder.path(), &second).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("another server"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another server"), "{}", stderr(&output));
     let (mut folder, _) = server.signal("-INT");
     for name in ["-TERM", "-HUP"] {
         assert!(mounts(folder.path()) == 0 && !folder.path().join("disk").exists(), "{name}");
@@ -131,7 +131,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     let server = Server::start(folder, &MOUNTED);
     let file = open(&server.path("disk"));
     let (folder, output) = server.signal("-TERM");
-    assert!(said(&output).contains("still open"), "{}", said(&output));
+    assert!(stderr(&output).contains("still open"), "{}", stderr(&output));
     assert!(mounts(folder.path()) == 0 && file.read_at(&mut [0; 512], 0).is_err());
     // Two signals end the server immediately.
     let server = Server::start(folder, &MOUNTED);
@@ -143,14 +143,14 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     let folder = Server::start(folder, &MOUNTED).kill();
     assert_eq!(mounts(folder.path()), 1);
     let (folder, output) = Server::start(folder, &MOUNTED).stop();
-    assert!(said(&output).contains("left its mount behind"), "{}", said(&output));
+    assert!(stderr(&output).contains("left its mount behind"), "{}", stderr(&output));
     assert_eq!(mounts(folder.path()), 0);
 }
 
 /// A user without root privileges gets a file if the machine allows this, and otherwise an error that states the
 /// obstacle.
 #[test]
-fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
+fn a_user_without_rights_has_a_file_or_a_message_about_the_missing_rights() {
     if !rustix::process::geteuid().is_root() {
         return skipped("only root takes another user's place");
     }
@@ -168,11 +168,11 @@ fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
     server.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = Running(Some(server.spawn().unwrap()));
     let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.take().unwrap());
-    let mut place = String::new();
-    out.read_line(&mut place).unwrap();
-    if place.is_empty() {
-        let told = said(&child.output());
-        assert!(told.contains("users other than root need access to /dev/fuse"), "{told}");
+    let mut path = String::new();
+    out.read_line(&mut path).unwrap();
+    if path.is_empty() {
+        let messages = stderr(&child.output());
+        assert!(messages.contains("users other than root need access to /dev/fuse"), "{messages}");
         return;
     }
     let copy = |arguments: [&str; 2]| {
@@ -184,7 +184,7 @@ fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     let output = child.output();
-    assert_eq!(output.status.code(), Some(143), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(143), "{}", stderr(&output));
     assert!(!own.join("disk").exists() && mounts(&own) == 0);
     assert_eq!(fs::metadata(own.join("copied")).unwrap().len(), 40_960);
 }
@@ -198,9 +198,9 @@ fn nothing_that_was_there_is_mounted_over() {
     {
         let words = ["serve", SATA, "--memory", "--size", "1MiB", "--mount", file];
         let output = command(folder.path(), &words).output().unwrap();
-        let told = said(&output);
-        assert!(matches!(output.status.code(), Some(2 | 3)), "{told}");
-        assert!(told.contains(wanted) || file == ".", "{told}");
+        let messages = stderr(&output);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{messages}");
+        assert!(messages.contains(wanted) || file == ".", "{messages}");
     }
     assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"important");
     assert_eq!(mounts(folder.path()), 0);
@@ -210,7 +210,7 @@ fn nothing_that_was_there_is_mounted_over() {
 fn a_disk_is_the_drive_and_goes_with_the_server() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(server) = start(folder(), &ATTACHED) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     let mut client = server.client();
     let disk = open(Path::new(&node));
     disk.write_all_at(&[5; 4096], 1 << 20).unwrap();
@@ -224,7 +224,7 @@ fn a_disk_is_the_drive_and_goes_with_the_server() {
     disk.write_all_at(&[6; 4096], 2 << 20).unwrap();
     drop(client);
     let (folder, output) = server.signal("-TERM");
-    assert!(said(&output).contains("still mounted or open"), "{}", said(&output));
+    assert!(stderr(&output).contains("still mounted or open"), "{}", stderr(&output));
     assert!(disk.read_at(&mut [0; 512], 8 << 20).is_err());
     drop(disk);
     assert!(!is_attached(&node));
@@ -238,7 +238,7 @@ fn a_disk_gets_flushes_though_an_earlier_user_of_its_number_turned_them_off() {
     let mut nodes = Vec::new();
     for _ in 0..2 {
         let Some(server) = start(folder(), &ATTACHED) else { return };
-        let node = server.places[1].clone();
+        let node = server.addresses[1].clone();
         let of_node = Path::new("/sys/block").join(node.trim_start_matches("/dev/"));
         let switch = of_node.join("queue/write_cache");
         assert_eq!(fs::read_to_string(&switch).unwrap().trim(), "write back");
@@ -255,7 +255,7 @@ fn a_disk_gets_flushes_though_an_earlier_user_of_its_number_turned_them_off() {
 fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(server) = start(folder(), &ATTACHED) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     open(Path::new(&node)).write_all_at(&vec![5; 48 << 20], 0).unwrap();
     let began = Instant::now();
     server.kill();
@@ -263,11 +263,11 @@ fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     assert!(!is_attached(&node));
     let Some(next) = start(folder(), &ATTACHED) else { return };
     let (_, output) = next.stop();
-    assert!(said(&output).contains("did not shut down cleanly"), "{}", said(&output));
+    assert!(stderr(&output).contains("did not shut down cleanly"), "{}", stderr(&output));
 }
 
 #[test]
-fn whoever_is_not_root_is_told_that_a_disk_needs_it() {
+fn a_disk_without_root_rights_is_refused_with_the_reason() {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         return skipped("setpriv, which only root can use");
     }
@@ -282,6 +282,6 @@ fn whoever_is_not_root_is_told_that_a_disk_needs_it() {
         .current_dir(folder.path())
         .output();
     let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("only root"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("only root"), "{}", stderr(&output));
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::mounted::start;
-use super::{Server, command, folder, said};
+use super::{Server, command, folder, stderr};
 
 /// Overlapping writes of two sizes with flushes, over the whole drive.
 const WORKLOAD: &str = r#"
@@ -41,7 +41,7 @@ fn served(faults: &[&str]) -> Option<Server> {
 fn write(folder: &Path) {
     let words = ["verify", "write", "disk", "--overwrite", "disk", "--workload", "w.toml"];
     let output = command(folder, &words).args(["--journal", "journal"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 /// Reads all data back, and returns the kinds of damage.
@@ -50,16 +50,16 @@ fn check(folder: &Path, extra: &[&str]) -> Vec<String> {
     let words = ["verify", "check", "disk", "--journal", "journal", "--json"];
     let output = command(folder, &words).args(extra).output().unwrap();
     let verified: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", said(&output)));
+        .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
     assert_eq!(verified["units"]["read"], 1024);
     let damage = verified["damage"].as_array().unwrap();
-    assert_eq!(output.status.code(), Some(i32::from(!damage.is_empty())), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(i32::from(!damage.is_empty())), "{}", stderr(&output));
     damage.iter().map(|one| one["kind"].as_str().unwrap().to_owned()).collect()
 }
 
 fn listed(server: &Server) -> String {
     let output = server.control(&["fault", "list"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -124,7 +124,7 @@ fn faults_are_listed_cleared_and_changed_by_their_numbers() {
     assert_eq!(listed(&server), "there are no faults\n");
     let said_ok = |words: &[&str]| {
         let output = server.control(words);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     };
     assert_eq!(said_ok(&["fault", "latency", "extra=1ms", "share=10%"]), "ok: fault 1\n");
@@ -157,7 +157,7 @@ fn faults_are_listed_cleared_and_changed_by_their_numbers() {
     ] {
         let output = server.control(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
-        assert!(said(&output).contains(wanted), "{words:?}: {}", said(&output));
+        assert!(stderr(&output).contains(wanted), "{words:?}: {}", stderr(&output));
     }
     assert_eq!(said_ok(&["fault", "clear", "all"]), "ok: 2 cleared\n");
     assert_eq!(said_ok(&["fault", "clear", "all"]), "ok: 0 cleared\n");
@@ -168,6 +168,6 @@ fn a_volume_has_no_silent_faults_while_it_is_served() {
     let volume = "mirror:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
     let words = ["serve", volume, "--port", "0", "--memory", "--fault", "lost-write share=1%"];
     let output = command(folder().path(), &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("can't damage the data of a volume"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("can't damage the data of a volume"), "{}", stderr(&output));
 }

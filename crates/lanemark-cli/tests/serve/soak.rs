@@ -10,21 +10,21 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_testbed::{Mounted, NbdClient, skipped, tool};
 
 use super::mounted::{DISKS, open, start};
-use super::{Server, count, folder, said};
+use super::{Server, count, folder, stderr};
 
 /// Length of the separate part of each thread.
 const PART: u64 = 16 << 20;
 const THREADS: u64 = 4;
 
 /// An interface to the drive.
-trait Way {
+trait BlockInterface {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8>;
     fn write(&mut self, offset: u64, bytes: &[u8], stored: bool);
     fn zero(&mut self, offset: u64, length: u64, hole: bool);
     fn flush(&mut self);
 }
 
-impl Way for NbdClient {
+impl BlockInterface for NbdClient {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8> {
         self.read(offset, length as u32).unwrap().unwrap()
     }
@@ -42,7 +42,7 @@ impl Way for NbdClient {
     }
 }
 
-impl Way for fs::File {
+impl BlockInterface for fs::File {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8> {
         let mut bytes = vec![0; length as usize];
         self.read_exact_at(&mut bytes, offset).unwrap();
@@ -76,7 +76,7 @@ fn sector(part: u64, at: u64, write: u64) -> [u8; 512] {
 }
 
 /// Runs random operations in a part of the drive. The data of each read is compared with the last write.
-fn operations(way: &mut dyn Way, part: u64, number: u64) -> u64 {
+fn operations(interface: &mut dyn BlockInterface, part: u64, number: u64) -> u64 {
     let mut random = Rng::new(StreamKey::from_seed(part));
     // The number of the last write of each sector; 0 for zeroes.
     let mut model = vec![0u64; (PART / 512) as usize];
@@ -91,16 +91,16 @@ fn operations(way: &mut dyn Way, part: u64, number: u64) -> u64 {
             0..3 => {
                 let bytes: Vec<u8> =
                     (first..first + sectors).flat_map(|at| sector(part, at, write)).collect();
-                way.write(offset, &bytes, random.chance(0.02));
+                interface.write(offset, &bytes, random.chance(0.02));
                 model[range].fill(write);
             }
             3 => {
-                way.zero(offset, length, random.chance(0.5));
+                interface.zero(offset, length, random.chance(0.5));
                 model[range].fill(0);
             }
-            4 if random.chance(0.1) => way.flush(),
+            4 if random.chance(0.1) => interface.flush(),
             _ => {
-                let bytes = way.read(offset, length);
+                let bytes = interface.read(offset, length);
                 for (at, bytes) in range.zip(bytes.chunks(512)) {
                     let wanted = match model[at] {
                         0 => [0; 512],
@@ -116,18 +116,18 @@ fn operations(way: &mut dyn Way, part: u64, number: u64) -> u64 {
 }
 
 #[test]
-fn random_operations_by_all_ways_find_what_was_written() {
+fn random_operations_by_all_interfaces_find_the_written_data() {
     let arguments = ["--memory", "--size", "64MiB", "--mount", "disk"];
     let Some(server) = start(folder(), &arguments) else { return };
     let number = count(20_000, 1_000_000) / THREADS;
     let compared: u64 = std::thread::scope(|scope| {
         let parts: Vec<_> = (0..THREADS)
             .map(|part| {
-                let mut way: Box<dyn Way + Send> = match part % 2 {
+                let mut interface: Box<dyn BlockInterface + Send> = match part % 2 {
                     0 => Box::new(server.client()),
                     _ => Box::new(open(&server.path("disk"))),
                 };
-                scope.spawn(move || operations(&mut *way, part, number))
+                scope.spawn(move || operations(&mut *interface, part, number))
             })
             .collect();
         parts.into_iter().map(|part| part.join().unwrap()).sum()
@@ -135,7 +135,7 @@ fn random_operations_by_all_ways_find_what_was_written() {
     assert!(compared > number, "{compared} sectors were compared");
     println!("{} operations, {compared} sectors compared", number * THREADS);
     let (_, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 /// Writes files of random bytes until they contain `most` bytes or the file system is full, and returns their seeds.
@@ -173,7 +173,7 @@ fn holds_a_file_system(make: &[&str], check: &[&str]) {
     let size = "640MiB";
     let arguments = ["--memory", "--size", size, "--attach"];
     let Some(server) = start(folder(), &arguments) else { return };
-    let node = server.places[1].clone();
+    let node = server.addresses[1].clone();
     tool(make[0], &[&make[1..], &[&node]].concat()).unwrap();
     let Some(mounted) = Mounted::with(&[&node]) else { return };
     let files = fill(mounted.path(), count(64 << 20, u64::MAX));
@@ -195,8 +195,8 @@ fn holds_a_file_system(make: &[&str], check: &[&str]) {
 
 pub(super) fn end(server: Server) {
     let (_, output) = server.stop();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(!said(&output).contains("still mounted"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("still mounted"), "{}", stderr(&output));
 }
 
 #[test]

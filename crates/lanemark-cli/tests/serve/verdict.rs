@@ -13,7 +13,7 @@ use lanemark_schema::result::{DEVIATION_MAX, LiveVerdict, RunResult};
 use lanemark_testbed::{NbdClient, skipped, tool};
 use serde_json::Value;
 
-use super::{Running, command, folder, said};
+use super::{Running, command, folder, stderr};
 
 /// Drives of the library in ports of its platforms.
 const SYSTEMS: [&str; 6] = [
@@ -95,7 +95,7 @@ impl LoadRow {
         fs::write(folder.path().join("load.toml"), self.workload(seconds)).unwrap();
         let words = ["sim", system, "./load.toml", "--no-interval", "--out", "sim.json"];
         let output = command(folder.path(), &words).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr(&output));
         let result: RunResult =
             serde_json::from_slice(&fs::read(folder.path().join("sim.json")).unwrap()).unwrap();
         let sample = &result.tests[0].samples[0];
@@ -120,8 +120,8 @@ impl LoadRow {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let text = tool("fio", &words).unwrap();
         // The engine prints another line first.
-        let told: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
-        let side = &told["jobs"][0][if self.reads() { "read" } else { "write" }];
+        let report: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+        let side = &report["jobs"][0][if self.reads() { "read" } else { "write" }];
         let p50 = side["clat_ns"]["percentile"]["50.000000"].as_f64().unwrap() / 1e3;
         Figures { iops: side["iops"].as_f64().unwrap(), p50 }
     }
@@ -136,14 +136,14 @@ fn served(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, St
     let mut line = String::new();
     let out = child.0.as_mut().unwrap().stdout.as_mut().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
-    assert!(line.starts_with("nbd+unix"), "{}", said(&child.output()));
+    assert!(line.starts_with("nbd+unix"), "{}", stderr(&child.output()));
     load(&folder.path().join("nbd"));
     let stop = command(folder.path(), &["serve-control", "control", "stop"]).output().unwrap();
-    assert!(stop.status.success(), "{}", said(&stop));
+    assert!(stop.status.success(), "{}", stderr(&stop));
     let output = child.output();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr(&output));
     let result = fs::read(folder.path().join("result.json")).unwrap();
-    (serde_json::from_slice(&result).unwrap(), said(&output))
+    (serde_json::from_slice(&result).unwrap(), stderr(&output))
 }
 
 /// The outcome of a row.
@@ -160,11 +160,11 @@ fn compare(system: &str, load: LoadRow, seconds: f64) -> Agreement {
     // end.
     let seconds = if system.starts_with("wd-black") { 5.0 * seconds } else { seconds };
     let simulated = load.simulated(system, seconds);
-    let mut seen = Figures { iops: 0.0, p50: 0.0 };
-    let (result, _) = served(system, load.start, |socket| seen = load.fio(socket, seconds));
+    let mut figures = Figures { iops: 0.0, p50: 0.0 };
+    let (result, _) = served(system, load.start, |socket| figures = load.fio(socket, seconds));
     let live = result.tests[0].samples[0].live.as_ref().unwrap();
     let verdict = live.verdict();
-    let difference = seen.difference(simulated);
+    let difference = figures.difference(simulated);
     let is_close = (CLOSE[0]..CLOSE[1]).contains(&(difference / DEVIATION_MAX));
     let agrees = (verdict == LiveVerdict::Valid) == (difference <= DEVIATION_MAX);
     let deviation = live.deviation().unwrap();
@@ -176,9 +176,9 @@ fn compare(system: &str, load: LoadRow, seconds: f64) -> Agreement {
         load.block,
         load.depth,
         simulated.iops,
-        seen.iops,
+        figures.iops,
         simulated.p50,
-        seen.p50,
+        figures.p50,
         100.0 * difference,
         verdict.word(),
         100.0 * deviation.mean,

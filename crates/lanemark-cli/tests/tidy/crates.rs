@@ -35,7 +35,11 @@ pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
     let read = |package: &cargo_metadata::Package| Crate {
         name: package.name.to_string(),
         folder: package.manifest_path.parent().unwrap().into(),
-        others: package.dependencies.iter().map(|one| one.name.replace('-', "_")).collect(),
+        others: package
+            .dependencies
+            .iter()
+            .map(|dependency| dependency.name.replace('-', "_"))
+            .collect(),
         targets: package
             .targets
             .iter()
@@ -59,7 +63,7 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
             found.push(format!("ARCHITECTURE.md: `{name}` is not in the table of crates"));
             continue;
         };
-        let mut seen = Imports { normal: Names::new(), tests: Names::new() };
+        let mut imports = Imports { normal: Names::new(), tests: Names::new() };
         for dependency in &package.dependencies {
             let other = &dependency.name;
             if !other.starts_with("lanemark") {
@@ -67,9 +71,9 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
                 continue;
             }
             let (kind, column) = match dependency.kind {
-                DependencyKind::Development => ("in tests", &mut seen.tests),
-                DependencyKind::Build => ("in its build", &mut seen.normal),
-                _ => ("", &mut seen.normal),
+                DependencyKind::Development => ("in tests", &mut imports.tests),
+                DependencyKind::Build => ("in its build", &mut imports.normal),
+                _ => ("", &mut imports.normal),
             };
             column.insert(other.clone());
             let may = own.normal.contains(other) && dependency.kind != DependencyKind::Build
@@ -79,7 +83,7 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
                     ).replace(" , ", ", "));
             }
         }
-        let all = [(&own.normal, &seen.normal), (&own.tests, &seen.tests)];
+        let all = [(&own.normal, &imports.normal), (&own.tests, &imports.tests)];
         for missing in all.iter().flat_map(|(may, does)| may.difference(does)) {
             found.push(format!("ARCHITECTURE.md: `{name}` may import `{missing}` and does not; remove it from the table"));
         }

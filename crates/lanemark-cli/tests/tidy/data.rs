@@ -49,7 +49,7 @@ fn every_library_file_can_be_used() {
     let library = Library::in_folder(&project().join("library")).unwrap();
     let named_at = NameLocations::all(&Location::file("any"));
     let platforms = library.names(LibraryKind::Platform);
-    let places: Vec<(&String, String)> = platforms
+    let locations: Vec<(&String, String)> = platforms
         .iter()
         .flat_map(|name| ports(&library, name).into_iter().map(move |port| (name, port)))
         .collect();
@@ -59,13 +59,13 @@ fn every_library_file_can_be_used() {
         System::assemble(&library, &parts, &named_at, "any", &[]).is_ok()
     };
     for drive in library.names(LibraryKind::Drive) {
-        let found = places.iter().any(|place| fits(&drive, place));
+        let found = locations.iter().any(|location| fits(&drive, location));
         assert!(found, "{drive} fits no port of any platform");
     }
-    for place in &places {
+    for location in &locations {
         let generic = ["generic-nvme", "generic-sata", "generic-sas", "transcend-ts32gssd25s-m"];
-        let found = generic.iter().any(|drive| fits(drive, place));
-        assert!(found, "nothing fits port {} of {}", place.1, place.0);
+        let found = generic.iter().any(|drive| fits(drive, location));
+        assert!(found, "nothing fits port {} of {}", location.1, location.0);
     }
     for host in library.names(LibraryKind::Host) {
         let platform = format!("{},{host}", platforms[0]);

@@ -44,7 +44,7 @@ pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-serve/src/exact/boot.rs", "in a private folder"),
     ("crates/lanemark-serve/src/exact/init.rs", "in the guest"),
     ("crates/lanemark-serve/src/registry.rs", "named by the process, in its user's own folder"),
-    ("crates/lanemark-serve/src/mount/place.rs", "O_EXCL; folders in /run"),
+    ("crates/lanemark-serve/src/mount/mount_point.rs", "O_EXCL; folders in /run"),
     ("crates/lanemark-validation/src/scratch.rs", "in a private folder"),
 ];
 /// The files that may be longer, each with its number of lines; a number may only decrease.

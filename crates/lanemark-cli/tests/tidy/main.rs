@@ -119,7 +119,7 @@ fn doc_comments_begin_with_a_sentence_about_the_item() {
 }
 
 #[test]
-fn types_say_what_they_are() {
+fn types_have_descriptive_names() {
     none(&names::vague(&TREE.root, &TREE.crates));
 }
 

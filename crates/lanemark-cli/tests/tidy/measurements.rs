@@ -212,13 +212,12 @@ fn measurement_faults(text: &str) -> Vec<String> {
         if row["class"] == "mix" && !mixed {
             fault("class mix is for reads and writes together".to_owned());
         }
-        let told = |keys: &[&str]| keys.iter().all(|&key| !row[key].is_empty());
-        if row["grade"] == "A"
-            && !told(&["interface", "platform", "path", "queue_depth", "threads"])
+        let has = |keys: &[&str]| keys.iter().all(|&key| !row[key].is_empty());
+        if row["grade"] == "A" && !has(&["interface", "platform", "path", "queue_depth", "threads"])
         {
             fault("grade A needs interface, platform, path, queue_depth and threads".to_owned());
         }
-        if row["grade"] == "B" && !told(&["platform", "queue_depth", "threads"]) {
+        if row["grade"] == "B" && !has(&["platform", "queue_depth", "threads"]) {
             fault("grade B needs platform, queue_depth and threads".to_owned());
         }
         let model = models.entry(&row["drive"]).or_insert(&row["model"]);
@@ -298,7 +297,7 @@ fn a_model_belongs_to_the_same_half_however_it_is_written() {
 }
 
 #[test]
-fn faults_of_a_measurement_are_all_told_at_once() {
+fn all_faults_of_a_measurement_are_reported_at_once() {
     let text = reference("measurements.csv");
     let mut lines = text.lines();
     let (header, good) = (lines.next().unwrap(), lines.next().unwrap());

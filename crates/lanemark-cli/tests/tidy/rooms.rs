@@ -84,7 +84,7 @@ pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)])
             .map(|target| (target, largest_circle(&source::imports(&target.files))));
         let (target, circle) = circles.max_by_key(|(_, circle)| circle.len()).unwrap();
         let most = recorded.iter().find(|(name, _)| *name == one.name).map_or(1, |(_, most)| *most);
-        let seen = circle.len().max(1);
+        let count = circle.len().max(1);
         let files = circle.iter().map(|at| &target.files[*at].path);
         let files: Vec<String> = files
             .map(|path| {
@@ -94,14 +94,14 @@ pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)])
                     .to_string()
             })
             .collect();
-        if seen > most {
+        if count > most {
             found.push(format!(
-                "{}: {seen} files import one another in a circle, and {most} did before: {}",
+                "{}: {count} files import one another in a circle, and {most} did before: {}",
                 one.name,
                 files.join(", ")
             ));
-        } else if seen < most {
-            found.push(format!("{}: its largest circle of imports fell from {most} to {seen} files; record it in tests/tidy/rooms.rs", one.name));
+        } else if count < most {
+            found.push(format!("{}: its largest circle of imports fell from {most} to {count} files; record it in tests/tidy/rooms.rs", one.name));
         }
     }
     found

@@ -101,10 +101,10 @@ fn sentences(root: &Path) -> Vec<String> {
 fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
     let folder = small();
     spoil(folder.path());
-    let said = sentences(folder.path());
-    assert_eq!(said.len(), 1, "for {words:?}: {said:#?}");
+    let faults = sentences(folder.path());
+    assert_eq!(faults.len(), 1, "for {words:?}: {faults:#?}");
     for word in words {
-        assert!(said[0].contains(word), "no \"{word}\" in \"{}\"", said[0]);
+        assert!(faults[0].contains(word), "no \"{word}\" in \"{}\"", faults[0]);
     }
 }
 
@@ -114,7 +114,7 @@ fn of_a_tree_that_keeps_the_rules_nothing_is_said() {
 }
 
 #[test]
-fn a_file_that_is_created_by_another_way_is_told() {
+fn a_file_that_is_created_by_another_function_is_reported() {
     for call in [
         "fn f() { std::fs::write(\"a\", \"b\"); }",
         "use std::fs::File;\nfn f() { File::create(\"a\"); }",
@@ -126,7 +126,7 @@ fn a_file_that_is_created_by_another_way_is_told() {
 }
 
 #[test]
-fn a_call_that_is_not_pure_is_told() {
+fn an_impure_call_is_reported() {
     let calls = [
         ("fn f() { let _ = std::time::UNIX_EPOCH; }", "std::time::UNIX_EPOCH"),
         ("use std::fs;\nfn f() { fs::read_dir(\"/\"); }", "std::fs"),
@@ -158,29 +158,32 @@ fn a_call_that_is_not_pure_is_told() {
         let folder = small();
         append(folder.path(), path, &format!("{call}\n"));
         let tree = Tree::at(folder.path());
-        let said = tree.purity().0;
-        assert_eq!(said.len(), 1, "{call}: {said:#?}");
-        assert!(said[0].contains(name) && said[0].contains("station.rs:"), "{call}: {said:?}");
+        let faults = tree.purity().0;
+        assert_eq!(faults.len(), 1, "{call}: {faults:#?}");
+        assert!(
+            faults[0].contains(name) && faults[0].contains("station.rs:"),
+            "{call}: {faults:?}"
+        );
     }
 }
 
 #[test]
-fn an_exception_that_is_not_needed_is_told() {
+fn an_unneeded_exception_is_reported() {
     let folder = small();
     let tree = Tree::at(folder.path());
     let (_, needless) = tree.purity();
-    assert!(needless.iter().any(|said| said.contains("`std::ops`")), "{needless:?}");
-    assert!(!needless.iter().any(|said| said.contains("`std::fmt`")), "{needless:?}");
-    let said = house::printing(folder.path(), &tree.crates, &["crates/lanemark-cli/src/main.rs"]);
-    assert_eq!(said.len(), 1);
+    assert!(needless.iter().any(|fault| fault.contains("`std::ops`")), "{needless:?}");
+    assert!(!needless.iter().any(|fault| fault.contains("`std::fmt`")), "{needless:?}");
+    let fault = house::printing(folder.path(), &tree.crates, &["crates/lanemark-cli/src/main.rs"]);
+    assert_eq!(fault.len(), 1);
     let long = house::breaches(folder.path(), &[("crates/lanemark-schema/src/lib.rs", 600)]);
     assert!(long.len() == 1 && long[0].contains("fell from 600 to 3"), "{long:?}");
-    let said = rooms::circles(folder.path(), &tree.crates, &[("lanemark-schema", 4)]);
-    assert!(said.len() == 1 && said[0].contains("fell from 4 to 1"), "{said:?}");
+    let fault = rooms::circles(folder.path(), &tree.crates, &[("lanemark-schema", 4)]);
+    assert!(fault.len() == 1 && fault[0].contains("fell from 4 to 1"), "{fault:?}");
 }
 
 #[test]
-fn an_import_between_crates_that_is_forbidden_is_told() {
+fn a_forbidden_import_between_crates_is_reported() {
     for (section, how) in [
         ("dependencies", ""),
         ("dev-dependencies", "in tests"),
@@ -211,7 +214,7 @@ fn an_import_between_crates_that_is_forbidden_is_told() {
 }
 
 #[test]
-fn an_import_between_rooms_that_is_forbidden_is_told() {
+fn a_forbidden_import_between_rooms_is_reported() {
     let units = "crates/lanemark-schema/src/units.rs";
     one_sentence(
         |root| {
@@ -246,7 +249,7 @@ fn an_import_between_rooms_that_is_forbidden_is_told() {
 }
 
 #[test]
-fn a_circle_of_imports_is_told_through_names_that_are_passed_on() {
+fn a_circle_of_imports_is_found_through_reexported_names() {
     // `units` names an item that `sim` re-exports from `station`, and `station` names `units`.
     one_sentence(
         |root| {
@@ -274,7 +277,7 @@ fn a_tuple_in_place_of_parameters_is_reported_with_its_line() {
 }
 
 #[test]
-fn names_lengths_and_dead_files_are_told() {
+fn names_lengths_and_dead_files_are_reported() {
     let tests = "crates/lanemark-cli/tests/shown.rs";
     one_sentence(
         |root| {

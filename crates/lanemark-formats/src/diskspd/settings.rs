@@ -59,7 +59,7 @@ impl Settings {
                 // An alignment other than the block is a pattern that is not supported.
                 "r" => all.pattern = Some(Pattern::Uniform),
                 "S" => {
-                    all.direct = match value.chars().find(|one| "bhurm".contains(*one)) {
+                    all.direct = match value.chars().find(|letter| "bhurm".contains(*letter)) {
                         Some('h' | 'u') => Some(true),
                         Some('b') => Some(false),
                         // -S without a letter.
@@ -96,48 +96,49 @@ impl Settings {
             }
         }
         for part in parts {
-            let mut one = Self::of_target(part);
-            one.seconds = seconds;
+            let mut settings = Self::of_target(part);
+            settings.seconds = seconds;
             all = Some(match all {
-                None => one,
-                Some(other) => other.and(&one),
+                None => settings,
+                Some(other) => other.and(&settings),
             });
         }
         all
     }
 
     fn of_target(text: &str) -> Self {
-        let mut one = Self { path: text.split('\'').next().map(str::to_owned), ..Self::default() };
+        let mut settings =
+            Self { path: text.split('\'').next().map(str::to_owned), ..Self::default() };
         for line in text.lines().skip(1).map(str::trim) {
             let after = |name: &str| line.strip_prefix(name);
             if let Some(rest) = after("block size:") {
-                one.block = size(rest, false).or(number(rest)).map(|(bytes, _)| bytes);
+                settings.block = size(rest, false).or(number(rest)).map(|(bytes, _)| bytes);
             } else if line.starts_with("using random I/O") {
-                one.pattern = Some(Pattern::Uniform);
+                settings.pattern = Some(Pattern::Uniform);
             } else if line.starts_with("using sequential I/O")
                 || line.starts_with("using interlocked sequential I/O")
             {
-                one.pattern = Some(Pattern::Sequential);
+                settings.pattern = Some(Pattern::Sequential);
             } else if line == "performing read test" {
-                one.writes = Some(0.0);
+                settings.writes = Some(0.0);
             } else if line == "performing write test" {
-                one.writes = Some(100.0);
+                settings.writes = Some(100.0);
             } else if line.starts_with("performing mix test") {
                 let writes =
                     between(line, "/write ratio: ", ")").and_then(|both| both.split_once('/'));
-                one.writes =
+                settings.writes =
                     writes.and_then(|(_, writes)| number(writes)).map(|(number, _)| number);
             } else if line.starts_with("number of outstanding I/O operations") {
-                one.depth = line.rsplit_once(':').and_then(|(_, depth)| whole(depth));
+                settings.depth = line.rsplit_once(':').and_then(|(_, depth)| whole(depth));
             } else if let Some(rest) = after("threads per file:") {
-                one.threads = whole(rest);
+                settings.threads = whole(rest);
             } else if line.starts_with("software cache disabled") {
-                one.direct = Some(true);
+                settings.direct = Some(true);
             } else if line.starts_with("using software cache") {
-                one.direct = Some(false);
+                settings.direct = Some(false);
             }
         }
-        one
+        settings
     }
 
     /// Returns the settings of two targets of one time span.
@@ -216,15 +217,18 @@ mod tests {
 
     #[test]
     fn a_command_line_has_the_defaults_of_the_manual() {
-        let one =
+        let settings =
             Settings::of_command("diskspd.exe -c1G -d120 -r -w50 -t8 -o8 -b4K -Sh -L \"a b.dat\"");
         assert_eq!(
-            (one.pattern, one.block, one.writes),
+            (settings.pattern, settings.block, settings.writes),
             (Some(Pattern::Uniform), Some(4096.0), Some(50.0))
         );
-        assert_eq!((one.depth, one.threads, one.direct), (Some(8), Some(8), Some(true)));
-        assert_eq!((one.span, one.seconds), (Some(1_073_741_824.0), Some(120.0)));
-        assert_eq!(one.path.as_deref(), Some("a b.dat"));
+        assert_eq!(
+            (settings.depth, settings.threads, settings.direct),
+            (Some(8), Some(8), Some(true))
+        );
+        assert_eq!((settings.span, settings.seconds), (Some(1_073_741_824.0), Some(120.0)));
+        assert_eq!(settings.path.as_deref(), Some("a b.dat"));
         let plain = Settings::of_command("diskspd d.dat e.dat");
         assert_eq!((plain.pattern, plain.block), (Some(Pattern::Sequential), Some(65_536.0)));
         assert_eq!((plain.depth, plain.threads, plain.direct), (Some(2), Some(2), Some(false)));

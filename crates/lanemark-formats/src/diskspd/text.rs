@@ -53,22 +53,22 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         .filter(|time| time.contains("UTC"))
         .and_then(utc);
     let mut at = head.lines().count().max(1) as u64;
-    for place in 0.. {
+    for index in 0.. {
         let (span, rest) = spans.split_once("Results for timespan").unwrap_or((spans, ""));
         if span.trim().is_empty() {
             break;
         }
         let wrong = |message: String| FormatError::at(file, at, message);
-        let settings = match listed.get(place) {
+        let settings = match listed.get(index) {
             Some(Some(settings)) => Some(settings.clone()),
             _ => command.map(Settings::of_command),
         };
         let sample = sample(span, settings.as_ref()).map_err(wrong)?;
-        let mut test = StatedTest::new(format!("timespan {}", place + 1), sample);
+        let mut test = StatedTest::new(format!("timespan {}", index + 1), sample);
         if let Some(settings) = &settings {
             settings.describe(&mut test);
             settings.place(&mut run);
-            test.name = super::text::name(settings, place);
+            test.name = super::text::name(settings, index);
         }
         run.add(test)?;
         at += span.lines().count().saturating_sub(1) as u64;
@@ -78,15 +78,15 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
 }
 
 /// Returns a test's name in the form that the library's workloads use: `RND4K Q8T4 read`.
-pub(super) fn name(settings: &Settings, place: usize) -> String {
+pub(super) fn name(settings: &Settings, index: usize) -> String {
     use lanemark_schema::workload::Pattern;
     let kind = match &settings.pattern {
         Some(Pattern::Sequential) => "SEQ",
         Some(_) => "RND",
-        None => return format!("timespan {}", place + 1),
+        None => return format!("timespan {}", index + 1),
     };
     let (Some(block), Some(writes)) = (settings.block, settings.writes) else {
-        return format!("timespan {}", place + 1);
+        return format!("timespan {}", index + 1);
     };
     let size = match block {
         _ if block % 1_048_576.0 == 0.0 => format!("{}M", block / 1_048_576.0),
@@ -114,8 +114,9 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
     let columns = percentiles(span)?;
     let side = |total: Option<Result<Total, String>>, column: &str| {
         let Some(total) = total.transpose()? else { return Ok(None) };
-        let own = columns.iter().find(|(name, _)| name == column).map(|(_, own)| own);
-        direction(total.bytes, total.requests, |count| histogram(count, total.mean_ns, own))
+        let latency_ms =
+            columns.iter().find(|(name, _)| name == column).map(|(_, latency_ms)| latency_ms);
+        direction(total.bytes, total.requests, |count| histogram(count, total.mean_ns, latency_ms))
     };
     if reads.is_some() || writes.is_some() {
         sample.reads = side(reads, "Read")?;

@@ -40,15 +40,15 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let profile = root.child("Profile").and_then(|profile| profile.child("TimeSpans"));
     let settings: Vec<Settings> =
         profile.map_or(Vec::new(), |spans| spans.all("TimeSpan").map(of_span).collect());
-    for (place, span) in root.all("TimeSpan").enumerate() {
+    for (index, span) in root.all("TimeSpan").enumerate() {
         let sample = sample(span).map_err(|message| {
-            FormatError::file(file, format!("time span {}: {message}", place + 1))
+            FormatError::file(file, format!("time span {}: {message}", index + 1))
         })?;
-        let mut test = StatedTest::new(format!("timespan {}", place + 1), sample);
-        if let Some(own) = settings.get(place) {
-            own.describe(&mut test);
-            own.place(&mut run);
-            test.name = name(own, place);
+        let mut test = StatedTest::new(format!("timespan {}", index + 1), sample);
+        if let Some(parameters) = settings.get(index) {
+            parameters.describe(&mut test);
+            parameters.place(&mut run);
+            test.name = name(parameters, index);
         }
         run.add(test)?;
     }
@@ -112,7 +112,8 @@ fn sample(span: &Element) -> Result<Sample, String> {
                 stated.push((percent, ns));
             }
         }
-        let end = |percent: f64| stated.iter().find(|(own, _)| *own == percent).map(|(_, ns)| *ns);
+        let end =
+            |percent: f64| stated.iter().find(|(known, _)| *known == percent).map(|(_, ns)| *ns);
         let (min, max) = (end(0.0), end(100.0));
         stated.retain(|(percent, _)| *percent > 0.0 && *percent < 100.0);
         let mean_ns = mean.and_then(|ms| nanoseconds(ms, 1e6));

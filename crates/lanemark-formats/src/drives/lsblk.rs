@@ -7,33 +7,34 @@ use crate::words::size;
 
 pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
     let list = devices.as_array().map_or(&[][..], Vec::as_slice);
-    let disks = list.iter().filter(|one| {
-        let kind = one.get("type").and_then(Value::as_str);
+    let disks = list.iter().filter(|device| {
+        let kind = device.get("type").and_then(Value::as_str);
         // A list without the column of types has the disks at its top.
         kind.is_none_or(|kind| kind == "disk")
     });
     disks.filter_map(disk).collect()
 }
 
-fn disk(one: &Value) -> Option<DescribedDrive> {
-    let name = text(one.get("name").or(one.get("kname"))).and_then(|name| device_name(&name))?;
+fn disk(device: &Value) -> Option<DescribedDrive> {
+    let name =
+        text(device.get("name").or(device.get("kname"))).and_then(|name| device_name(&name))?;
     // Bytes with -b, otherwise 931.5G: powers of 1024, rounded.
-    let bytes = one.get("size").and_then(|value| {
+    let bytes = device.get("size").and_then(|value| {
         count(Some(value)).or_else(|| Some(size(value.as_str()?.trim(), false)?.0 as u64))
     });
-    let flag = |key: &str| match one.get(key)? {
+    let flag = |key: &str| match device.get(key)? {
         Value::Bool(flag) => Some(*flag),
         Value::String(text) => Some(text == "1"),
         _ => None,
     };
     Some(DescribedDrive {
         name: Some(name),
-        model: text(one.get("model")),
-        firmware: text(one.get("rev")),
+        model: text(device.get("model")),
+        firmware: text(device.get("rev")),
         size_bytes: bytes.filter(|bytes| *bytes > 0),
-        sector_bytes: count(one.get("log-sec")),
+        sector_bytes: count(device.get("log-sec")),
         rotational: flag("rota"),
-        transport: text(one.get("tran")),
+        transport: text(device.get("tran")),
         ..DescribedDrive::default()
     })
 }

@@ -27,17 +27,17 @@ fn walk(
 ) {
     for child in element.all("object") {
         let kind = child.attribute("type").unwrap_or_default();
-        let place = child.attribute("pci_busid").filter(|_| matches!(kind, "PCIDev" | "Bridge"));
-        if let Some(place) = place {
+        let address = child.attribute("pci_busid").filter(|_| matches!(kind, "PCIDev" | "Bridge"));
+        if let Some(address) = address {
             let rate = child.attribute("pci_link_speed").and_then(|rate| rate.parse::<f64>().ok());
             let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0);
-            above.push((place.chars().take(32).collect(), rate));
+            above.push((address.chars().take(32).collect(), rate));
         }
         if kind == "OSDev" && drives.len() <= DRIVES_MAX {
             drives.extend(block(child, above));
         }
         walk(child, above, drives);
-        if place.is_some() {
+        if address.is_some() {
             above.pop();
         }
     }
@@ -46,8 +46,8 @@ fn walk(
 /// Returns a block device, and not a network or graphics device.
 fn block(object: &Element, above: &[(String, Option<f64>)]) -> Option<DescribedDrive> {
     let info = |name: &str| {
-        let own = |info: &&Element| info.attribute("name") == Some(name);
-        object.all("info").find(own).and_then(|info| info.attribute("value"))
+        let is_named = |info: &&Element| info.attribute("name") == Some(name);
+        object.all("info").find(is_named).and_then(|info| info.attribute("value"))
     };
     // Version 2 numbers the kinds, and 0 is a block device; version 3 uses bits, and bit 1 is storage.
     let kind = object.attribute("osdev_type").or(object.attribute("subtype"));
@@ -97,8 +97,8 @@ mod tests {
             (drive.name.as_deref(), drive.size_bytes),
             (Some("nvme0n1"), Some(1_000_204_886_016))
         );
-        let places: Vec<&str> = drive.pci.iter().map(|(place, _)| place.as_str()).collect();
-        assert_eq!(places, ["0000:00:1d.0", "0000:03:00.0"]);
+        let addresses: Vec<&str> = drive.pci.iter().map(|(address, _)| address.as_str()).collect();
+        assert_eq!(addresses, ["0000:00:1d.0", "0000:03:00.0"]);
         assert_eq!(drive.pci[1].1, Some(3.938462));
         let hostile = text.replace("3.938462", "inf").replace("976762584", "99999999999999999999");
         let drives = read(&hostile).unwrap();

@@ -40,7 +40,7 @@ pub(super) fn table(text: &str) -> Vec<DescribedDrive> {
     for line in text.lines().skip(rule + 1) {
         let letters: Vec<char> = line.chars().collect();
         let cell = |name: &str| {
-            let at = columns.iter().position(|(own, _)| own == name)?;
+            let at = columns.iter().position(|(heading, _)| heading == name)?;
             let end = columns.get(at + 1).map_or(letters.len(), |(_, start)| *start);
             let cell: String = letters.get(columns[at].1..end.min(letters.len()))?.iter().collect();
             let cell = cell.trim();
@@ -83,16 +83,16 @@ fn collect(value: &Value, above: &DescribedDrive, depth: usize, drives: &mut Vec
     if depth > DEPTH_MAX {
         return;
     }
-    for one in list {
-        let own = |key: &str| text(one.get(key));
-        let path = own("DevicePath").or_else(|| own("NameSpace"));
+    for device in list {
+        let text_of = |key: &str| text(device.get(key));
+        let path = text_of("DevicePath").or_else(|| text_of("NameSpace"));
         let mut drive = DescribedDrive {
             name: path.and_then(|path| device_name(&path)),
-            model: own("ModelNumber").or_else(|| above.model.clone()),
-            firmware: own("Firmware").or_else(|| above.firmware.clone()),
-            size_bytes: count(one.get("PhysicalSize")),
-            sector_bytes: count(one.get("SectorSize")),
-            transport: Some(own("Transport").unwrap_or_else(|| "nvme".to_owned())),
+            model: text_of("ModelNumber").or_else(|| above.model.clone()),
+            firmware: text_of("Firmware").or_else(|| above.firmware.clone()),
+            size_bytes: count(device.get("PhysicalSize")),
+            sector_bytes: count(device.get("SectorSize")),
+            transport: Some(text_of("Transport").unwrap_or_else(|| "nvme".to_owned())),
             ..DescribedDrive::default()
         };
         if drive.name.is_some() && drive.model.is_some() {
@@ -101,7 +101,7 @@ fn collect(value: &Value, above: &DescribedDrive, depth: usize, drives: &mut Vec
         }
         drive.name = None;
         for key in ["Subsystems", "Controllers", "Namespaces"] {
-            if let Some(list) = one.get(key) {
+            if let Some(list) = device.get(key) {
                 collect(list, &drive, depth + 1, drives);
             }
         }

@@ -75,26 +75,29 @@ mod tests {
                 "temperature": 78, "percentage_used": 104, "warning_temp_time": 431, "media_errors": 0,
                 "available_spare": 9, "available_spare_threshold": 10},
         });
-        let one = read(&drive).remove(0);
-        assert_eq!((one.temperature, one.endurance_used), (Some(78.0), Some(104.0)));
-        let all = one.findings.join("\n");
+        let described = read(&drive).remove(0);
+        assert_eq!((described.temperature, described.endurance_used), (Some(78.0), Some(104.0)));
+        let all = described.findings.join("\n");
         for part in ["78 °C", "431 min above its warning", "9% of the spare"] {
             assert!(all.contains(part), "no {part} in {all}");
         }
         assert!(!all.contains("media"));
         let sata = serde_json::json!({"json_format_version": [1, 0], "model_name": "B", "rotation_rate": 7200,
             "interface_speed": {"max": {"string": "6.0 Gb/s"}, "current": {"string": "3.0 Gb/s"}}});
-        let one = super::super::read(&sata.to_string(), "f").unwrap().remove(0);
-        assert_eq!((one.rotational, one.findings.len()), (Some(true), 1));
-        assert!(one.findings[0].contains("3.0 Gb/s"));
+        let described = super::super::read(&sata.to_string(), "f").unwrap().remove(0);
+        assert_eq!((described.rotational, described.findings.len()), (Some(true), 1));
+        assert!(described.findings[0].contains("3.0 Gb/s"));
     }
 
     #[test]
     fn values_of_a_wrong_kind_are_absent() {
         let drive = serde_json::json!({"json_format_version": 1, "model_name": "A", "temperature": "hot",
             "nvme_smart_health_information_log": [], "user_capacity": {"bytes": -5}, "rotation_rate": null});
-        let one = read(&drive).remove(0);
-        assert_eq!((one.temperature, one.size_bytes, one.rotational), (None, None, None));
-        assert!(one.findings.is_empty());
+        let described = read(&drive).remove(0);
+        assert_eq!(
+            (described.temperature, described.size_bytes, described.rotational),
+            (None, None, None)
+        );
+        assert!(described.findings.is_empty());
     }
 }

@@ -81,9 +81,9 @@ impl Blocks {
 fn alignment(job: &Job, direction: Direction, found: &mut Findings) -> Option<u64> {
     let base = job.kb_base();
     let given = job.each("ba", found, |text| number::bytes(text, base))?;
-    let mut asked = direction.kinds().filter_map(|kind| given[kind]);
-    let first = asked.next().unwrap_or(BLOCK);
-    if asked.any(|other| other != first) {
+    let mut sizes = direction.kinds().filter_map(|kind| given[kind]);
+    let first = sizes.next().unwrap_or(BLOCK);
+    if sizes.any(|other| other != first) {
         job.note(
             "ba",
             found,
@@ -163,15 +163,15 @@ fn split(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
         }
         sizes.push((number::bytes(size, kb_base)?, share));
     }
-    let told: f64 = sizes.iter().filter_map(|(_, share)| *share).sum();
+    let stated: f64 = sizes.iter().filter_map(|(_, share)| *share).sum();
     if sizes.is_empty() {
         return Err(EXPECTED);
     }
-    if told > 100.0 + 1e-9 {
+    if stated > 100.0 + 1e-9 {
         return Err("percentages that sum to at most 100");
     }
     let untold = sizes.iter().filter(|(_, share)| share.is_none()).count();
-    let rest = (100.0 - told) / untold.max(1) as f64;
+    let rest = (100.0 - stated) / untold.max(1) as f64;
     let share = |(block, share): &(u64, Option<f64>)| SizeShare {
         block: Bytes(*block),
         share: share.unwrap_or(rest),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_share_gets_what_is_left() {
+    fn sizes_without_a_share_get_the_rest() {
         assert_eq!(
             plain(&split("4k/10:64k/50:32k/", 1024).unwrap()),
             [(4096, 10.0), (65536, 50.0), (32768, 40.0)]

@@ -93,13 +93,13 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (option, None),
         };
-        let own = NEEDLESS.iter().find(|(known, _)| *known == name);
-        let takes = own.map_or(!FLAGS.contains(&name), |(_, takes)| *takes);
+        let needless = NEEDLESS.iter().find(|(known, _)| *known == name);
+        let takes = needless.map_or(!FLAGS.contains(&name), |(_, takes)| *takes);
         if value.is_none() && takes && words.get(at).is_some_and(|next| !next.starts_with('-')) {
             value = Some(words[at].clone());
             at += 1;
         }
-        if own.is_some() {
+        if needless.is_some() {
             notes.push(Note {
                 file: file.to_owned(),
                 line: line as u64 + 1,

@@ -58,8 +58,8 @@ impl Direction {
 
     /// Returns the requested kinds, as indices in a list of three.
     pub(crate) fn kinds(self) -> impl Iterator<Item = usize> {
-        let asked = [self.reads, self.writes, self.trims];
-        (0..3).filter(move |&kind| asked[kind])
+        let flags = [self.reads, self.writes, self.trims];
+        (0..3).filter(move |&kind| flags[kind])
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
         // A job's name is the name of its section, regardless of [global].
         all.remove("name");
         all.extend(lines);
-        let own = all.get("name").and_then(|line| line.value.clone());
+        let stated_name = all.get("name").and_then(|line| line.value.clone());
         let base = match all.get("kb_base").and_then(|line| line.value.as_deref()) {
             None | Some("1024") => 1024,
             Some("1000") => 1000,
@@ -77,7 +77,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
             }
         };
         jobs.push(Job {
-            name: own.unwrap_or_else(|| section.name.clone()),
+            name: stated_name.unwrap_or_else(|| section.name.clone()),
             file: section.file.clone(),
             line: section.line,
             lines: all,

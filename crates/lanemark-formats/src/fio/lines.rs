@@ -49,11 +49,11 @@ pub(crate) fn read(
 /// option.
 fn foreign_line(text: &str) -> Option<u64> {
     let ours = |raw: &str| {
-        let told = raw.trim_start_matches('\u{feff}');
-        let told = told.split([';', '#']).next().unwrap_or_default().trim();
-        let word = told.split([' ', '\t', '=']).next().unwrap_or_default();
-        let section = told.starts_with('[') && told.contains(']');
-        told.is_empty()
+        let line = raw.trim_start_matches('\u{feff}');
+        let line = line.split([';', '#']).next().unwrap_or_default().trim();
+        let word = line.split([' ', '\t', '=']).next().unwrap_or_default();
+        let section = line.starts_with('[') && line.contains(']');
+        line.is_empty()
             || section
             || word == "include"
             || option::find(&word.to_ascii_lowercase()).is_some()
@@ -91,14 +91,14 @@ impl Reader<'_, '_> {
         depth: u32,
     ) -> Result<(), FormatError> {
         let raw = raw.trim_start_matches('\u{feff}');
-        let told = raw.split([';', '#']).next().unwrap_or_default().trim();
-        if told.is_empty() {
+        let text = raw.split([';', '#']).next().unwrap_or_default().trim();
+        if text.is_empty() {
             return Ok(());
         }
-        if let Some(rest) = told.strip_prefix('[') {
+        if let Some(rest) = text.strip_prefix('[') {
             let Some((name, _)) = rest.split_once(']') else {
                 let error =
-                    FormatError::at(file, line, format!("`{}` is not terminated", shown(told)));
+                    FormatError::at(file, line, format!("`{}` is not terminated", shown(text)));
                 return Err(error.hint("write [name]"));
             };
             let (name, file) = (name.trim().to_owned(), file.clone());
@@ -106,17 +106,17 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         if let Some(path) =
-            told.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t']))
+            text.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t']))
         {
             return self.include(path.trim(), file, line, depth);
         }
-        let told = self.expanded(told, file, line)?;
-        let (name, value) = match told.split_once('=') {
+        let text = self.expanded(text, file, line)?;
+        let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name.trim(), Some(value.trim().to_owned())),
-            None => (told.trim(), None),
+            None => (text.trim(), None),
         };
         let Some(section) = self.sections.last_mut() else {
-            let message = format!("`{}` is before the first section", shown(&told));
+            let message = format!("`{}` is before the first section", shown(&text));
             return Err(FormatError::at(file, line, message).hint("begin with [global] or [name]"));
         };
         section.lines.push(Line {

@@ -114,8 +114,11 @@ fn distribution(
             _ => Err("an h above 0 and below 1"),
         },
         "normal" | "gauss" => {
-            let asked = number(0.0)? / 100.0;
-            match (asked > 0.0 && asked <= 1.0).then(|| Ratio::new(deviation(asked))).flatten() {
+            let fraction = number(0.0)? / 100.0;
+            match (fraction > 0.0 && fraction <= 1.0)
+                .then(|| Ratio::new(deviation(fraction)))
+                .flatten()
+            {
                 Some(deviation) => Ok(Some(Pattern::Normal { deviation })),
                 None => Err("a deviation above 0 and at most 100"),
             }
@@ -128,8 +131,8 @@ fn distribution(
 /// Converts the value of `normal:` to a deviation, as a share of the span. The value is the width of fio's last draw:
 /// fio takes the mean of twelve offsets, whose deviation is a twelfth of the span, and adds an offset that is uniform
 /// in that width (`lib/gauss.c`).
-fn deviation(asked: f64) -> f64 {
-    let width = asked.min(0.5);
+fn deviation(fraction: f64) -> f64 {
+    let width = fraction.min(0.5);
     (1.0 / 144.0 + width * width / 12.0).sqrt()
 }
 
@@ -147,9 +150,9 @@ fn zones(
 ) -> Result<Option<Pattern>, &'static str> {
     let lists: Vec<&str> = text.split(',').map(str::trim).collect();
     let of = |kind: usize| lists.get(kind).or(lists.last()).copied().unwrap_or("");
-    let mut asked = direction.kinds().map(of);
-    let first = asked.next().unwrap_or("");
-    if asked.any(|other| other != first) {
+    let mut lists_of_kinds = direction.kinds().map(of);
+    let first = lists_of_kinds.next().unwrap_or("");
+    if lists_of_kinds.any(|other| other != first) {
         return Err(
             "the same zones for reads, writes and trims; otherwise a separate job for each",
         );
@@ -178,9 +181,9 @@ fn zones(
         false => 1.0,
     };
     let left = |values: &dyn Fn(&(Option<f64>, Option<f64>)) -> Option<f64>, whole: f64| {
-        let told: f64 = parts.iter().filter_map(values).sum();
+        let stated: f64 = parts.iter().filter_map(values).sum();
         let untold = parts.iter().filter(|part| values(part).is_none()).count().max(1);
-        ((whole - told) / untold as f64).max(0.0)
+        ((whole - stated) / untold as f64).max(0.0)
     };
     let rest = (left(&|part| part.0, 1.0), left(&|part| part.1, whole));
     let zone = |(share, span): &(Option<f64>, Option<f64>)| {
@@ -215,15 +218,15 @@ mod tests {
     }
 
     #[test]
-    fn zones_take_what_is_left() {
+    fn zones_without_a_share_get_the_rest() {
         let Ok(Some(Pattern::Zones { zones })) = distribution("zoned:50/5:30/15:20/", READS, 1024)
         else {
             panic!("no zones");
         };
-        let told: Vec<(f64, f64)> =
+        let shares: Vec<(f64, f64)> =
             zones.iter().map(|zone| (zone.share.get(), zone.span.get())).collect();
-        assert_eq!(told[0], (0.5, 0.05));
-        assert!((told[2].1 - 0.8).abs() < 1e-12);
+        assert_eq!(shares[0], (0.5, 0.05));
+        assert!((shares[2].1 - 0.8).abs() < 1e-12);
         let Ok(Some(Pattern::Zones { zones })) = distribution("zoned_abs:60/1g:40/3g", READS, 1024)
         else {
             panic!("no zones");

@@ -6,7 +6,7 @@ use lanemark_schema::workload::{Interval, Load, Process, Requests, Rounds, Test,
 use super::direction::Direction;
 use super::job::{Findings, Job};
 use super::number::{self, Size, Unit};
-use super::place::JobRange;
+use super::range::JobRange;
 use crate::error::SupportLevel;
 
 /// Rounds of the window in which a test must be steady.
@@ -97,13 +97,13 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     let step = job.time("log_avg_msec", Unit::Milliseconds, found);
     let step = step.filter(|&step| step > Duration::ZERO);
     let logs = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
-    let mut asked = false;
+    let mut is_limited = false;
     for log in logs.into_iter().filter(|log| job.has(log)) {
-        asked = true;
+        is_limited = true;
         let reason = "a series of equal intervals in the result instead of a separate file";
         job.note(log, found, SupportLevel::Nearly, reason);
     }
-    if asked || step.is_some() {
+    if is_limited || step.is_some() {
         test.interval =
             Some(step.map_or(Interval::Automatic, |interval| Interval::Fixed { interval }));
     }
@@ -129,7 +129,7 @@ pub(crate) fn arrivals(
     let mut rate = f64::INFINITY;
     let (reads, trims) = (requests.read_share.get(), requests.mix.trim_share.get());
     let shares = [reads * (1.0 - trims), (1.0 - reads) * (1.0 - trims), trims];
-    let own = |kind: usize| {
+    let rate_of = |kind: usize| {
         let of = |list: &Option<[Option<u64>; 3]>| list.as_ref().and_then(|list| list[kind]);
         let limits = [of(&bytes).map(|bytes| bytes as f64 / mean), of(&counts).map(|n| n as f64)];
         limits.into_iter().flatten().filter(|&limit| limit > 0.0).reduce(f64::min)
@@ -141,7 +141,7 @@ pub(crate) fn arrivals(
     };
     // With a rate for each kind, the rates of reads and writes override their mix.
     if let (true, true, false, Some(reads), Some(writes)) =
-        (direction.reads, direction.writes, direction.trims, own(0), own(1))
+        (direction.reads, direction.writes, direction.trims, rate_of(0), rate_of(1))
     {
         requests.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(requests.read_share);
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
@@ -151,7 +151,7 @@ pub(crate) fn arrivals(
     }
     for kind in direction.kinds() {
         let share = shares[kind].max(f64::MIN_POSITIVE);
-        rate = own(kind).map_or(rate, |limit| rate.min(limit / share));
+        rate = rate_of(kind).map_or(rate, |limit| rate.min(limit / share));
     }
     if rate.is_finite() {
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };

@@ -62,8 +62,8 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
                     let damaged =
                         FormatError::at(file, lines as u64, format!("is not valid JSON: {error}"));
                     // A damaged document of fio is an error, because its result would be lost.
-                    let own = rest.char_indices().nth(2000).map_or(rest, |(end, _)| &rest[..end]);
-                    if own.contains("\"fio version\"") {
+                    let start = rest.char_indices().nth(2000).map_or(rest, |(end, _)| &rest[..end]);
+                    if start.contains("\"fio version\"") {
                         return Err(damaged
                             .hint("remove the damaged document, or let fio complete its run"));
                     }
@@ -193,7 +193,7 @@ mod tests {
 
     fn counts(text: &str) -> Vec<u64> {
         let read = documents(text, "f").unwrap();
-        read.documents.iter().map(|one| count(&one["jobs"][0], "read")).collect()
+        read.documents.iter().map(|document| count(&document["jobs"][0], "read")).collect()
     }
 
     #[test]

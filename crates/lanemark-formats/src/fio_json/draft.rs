@@ -147,7 +147,7 @@ impl Draft {
     }
 
     pub(super) fn option(&self, name: &str) -> Option<&str> {
-        self.options.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+        self.options.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     fn count(&self, name: &str) -> Option<u32> {
@@ -167,22 +167,27 @@ impl Draft {
 
     /// Returns the job's test, as far as its options describe it; `size` is the size of the target if the options do
     /// not state it.
-    pub(super) fn told(&self, file: &str, size: Bytes, supplied: &SuppliedSettings) -> DraftTest {
+    pub(super) fn described_test(
+        &self,
+        file: &str,
+        size: Bytes,
+        supplied: &SuppliedSettings,
+    ) -> DraftTest {
         if self.silent {
             return self.counted(size, supplied, None);
         }
         let few = |name: &str| FEW.contains(&name);
-        let told = |placed, whole| {
+        let described = |placed, whole| {
             move |test| DraftTest { test: self.ended(test), placed, whole, contradiction: None }
         };
         let by_options = self
             .by_options(file)
-            .or_else(|| self.read_as_job(file, Some(size), |_| true).map(told(false, true)))
-            .or_else(|| self.read_as_job(file, None, few).map(told(true, false)))
-            .or_else(|| self.read_as_job(file, Some(size), few).map(told(false, false)));
+            .or_else(|| self.read_as_job(file, Some(size), |_| true).map(described(false, true)))
+            .or_else(|| self.read_as_job(file, None, few).map(described(true, false)))
+            .or_else(|| self.read_as_job(file, Some(size), few).map(described(false, false)));
         match by_options {
-            Some(told) => match self.contradiction(&told.test) {
-                None => told,
+            Some(described) => match self.contradiction(&described.test) {
+                None => described,
                 contradiction => self.counted(size, supplied, contradiction),
             },
             None => self.counted(size, supplied, self.renaming()),

@@ -58,9 +58,9 @@ impl LanemarkKey {
     /// Returns a description of the first invalid value.
     pub(super) fn read(entry: &Value) -> Result<Option<Self>, String> {
         let Some(value) = entry.get("lanemark") else { return Ok(None) };
-        let own = Self::deserialize(value).map_err(|error| error.to_string())?;
-        match own.repeats.len() {
-            1..=REPEATS_MAX => Ok(Some(own)),
+        let key = Self::deserialize(value).map_err(|error| error.to_string())?;
+        match key.repeats.len() {
+            1..=REPEATS_MAX => Ok(Some(key)),
             count => Err(format!("{count} repeats: from 1 to {REPEATS_MAX}")),
         }
     }
@@ -68,8 +68,8 @@ impl LanemarkKey {
     /// Returns whether the repeats add up to `entry`, which they do not if the entry was edited.
     pub(super) fn fits(&self, entry: &Sample) -> bool {
         let operations: u64 = self.repeats.iter().map(Sample::operations).sum();
-        let bytes: u64 = self.repeats.iter().map(|one| one.bytes().get()).sum();
-        let failed: u64 = self.repeats.iter().map(|one| one.errors.total()).sum();
+        let bytes: u64 = self.repeats.iter().map(|repeat| repeat.bytes().get()).sum();
+        let failed: u64 = self.repeats.iter().map(|repeat| repeat.errors.total()).sum();
         operations == entry.operations()
             && bytes == entry.bytes().get()
             && failed == entry.errors.total()

@@ -36,8 +36,8 @@ pub struct FioOutput {
 pub fn read(text: &str, file: &str) -> Result<Vec<FioOutput>, FormatError> {
     let found = documents(text, file)?;
     let mut notes = found.notes;
-    let one = |root| document(root, file, std::mem::take(&mut notes));
-    found.documents.iter().map(one).collect()
+    let document_of = |root| document(root, file, std::mem::take(&mut notes));
+    found.documents.iter().map(document_of).collect()
 }
 
 fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOutput, FormatError> {

@@ -41,19 +41,20 @@ pub fn results(
     supplied: &SuppliedSettings,
 ) -> Result<Vec<Imported>, FormatErrors> {
     let mut groups: Vec<Vec<FioOutput>> = Vec::new();
-    for one in printed {
-        match groups.iter_mut().find(|group| group[0].identity() == one.identity()) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
+    for output in printed {
+        match groups.iter_mut().find(|group| group[0].identity() == output.identity()) {
+            Some(group) => group.push(output),
+            None => groups.push(vec![output]),
         }
     }
     let mut all = Vec::new();
     for group in &groups {
         all.push(imported(group, supplied).map_err(|error| {
             // The files that are invalid by themselves are named.
-            let own = group.iter().filter_map(|one| imported(slice::from_ref(one), supplied).err());
-            let own: Vec<FormatError> = own.collect();
-            FormatErrors(if own.is_empty() { vec![error] } else { own })
+            let errors =
+                group.iter().filter_map(|output| imported(slice::from_ref(output), supplied).err());
+            let errors: Vec<FormatError> = errors.collect();
+            FormatErrors(if errors.is_empty() { vec![error] } else { errors })
         })?);
     }
     Ok(all)
@@ -78,15 +79,15 @@ impl FioOutput {
 /// Returns the result of the files of one target.
 fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
     let span = supplied.span;
-    let mut files: Vec<String> = group.iter().map(|one| one.file.clone()).collect();
+    let mut files: Vec<String> = group.iter().map(|output| output.file.clone()).collect();
     files.dedup();
-    let mut notes: Vec<String> = group.iter().flat_map(|one| one.notes.clone()).collect();
+    let mut notes: Vec<String> = group.iter().flat_map(|output| output.notes.clone()).collect();
     let stem = match group {
         [first, ..] if files.len() == 1 => first.stem(),
         [first, ..] => format!("{}-and-{}-more", first.stem(), files.len() - 1),
         [] => String::new(),
     };
-    let count: usize = group.iter().map(|one| one.drafts.len()).sum();
+    let count: usize = group.iter().map(|output| output.drafts.len()).sum();
     if count > TESTS_MAX {
         let message = format!("{count} tests: a result has at most {TESTS_MAX}");
         return Err(FormatError::file(&stem, message).hint("import fewer files at once"));
@@ -117,26 +118,26 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
             submitted.add(&name);
             submission_ns = submission_ns.max(ns);
         }
-        let told = draft.told(file, size, supplied);
-        if let Some(what) = &told.contradiction {
+        let described = draft.described_test(file, size, supplied);
+        if let Some(what) = &described.contradiction {
             let (test, what) = (name.clone(), what.clone());
             warnings.push(Warning::OptionsContradict { test, what });
         }
-        let unstated = told.test.unstated();
+        let unstated = described.test.unstated();
         if !unstated.is_empty() {
             let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
             let (what, option) = (what.join(" and "), options.join(" and "));
             warnings.push(Warning::NotStated { test: name.clone(), what, option });
         }
-        if !told.whole {
+        if !described.whole {
             partly.add(&name);
         }
-        if !told.placed {
+        if !described.placed {
             unplaced.add(&name);
         }
-        let test = Test { name, ..told.test };
+        let test = Test { name, ..described.test };
         let samples = match &draft.own {
-            Some(own) if own.fits(&draft.sample) => own.repeats.clone(),
+            Some(key) if key.fits(&draft.sample) => key.repeats.clone(),
             _ => vec![draft.sample.clone()],
         };
         tests.push(TestResult::new(&workload, &test, samples));
@@ -178,26 +179,26 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         tests,
         warnings,
     };
-    let file = if let [one] = files.as_slice() { one } else { &stem };
+    let file = if let [output] = files.as_slice() { output } else { &stem };
     result
         .check()
         .map_err(|error| FormatError::file(file, format!("contains impossible values: {error}")))?;
-    let timestamp = group.iter().filter_map(|one| one.timestamp).min();
+    let timestamp = group.iter().filter_map(|output| output.timestamp).min();
     Ok(Imported { result, files, timestamp, notes })
 }
 
 /// Returns the average that the headline figures use: the average that Lanemark's export names, or else the mean, which
 /// is the only average that fio prints.
 fn average(group: &[FioOutput]) -> Average {
-    let own = group.iter().flat_map(|one| &one.drafts).find_map(|draft| draft.own.as_ref());
-    own.map_or(Average::Mean, |own| own.average)
+    let key = group.iter().flat_map(|output| &output.drafts).find_map(|draft| draft.own.as_ref());
+    key.map_or(Average::Mean, |key| key.average)
 }
 
 /// Returns the smallest number of repeats of any test.
 fn repeats(group: &[FioOutput]) -> u32 {
-    let drafts = group.iter().flat_map(|one| &one.drafts);
+    let drafts = group.iter().flat_map(|output| &output.drafts);
     let repeats = drafts.map(|draft| match &draft.own {
-        Some(own) if own.fits(&draft.sample) => own.repeats.len() as u32,
+        Some(key) if key.fits(&draft.sample) => key.repeats.len() as u32,
         _ => 1,
     });
     repeats.min().unwrap_or(1)
@@ -205,10 +206,11 @@ fn repeats(group: &[FioOutput]) -> u32 {
 
 /// Returns the size of a target: `span`, or if it is not given, the maximum that any test used.
 fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
-    let used = |one: &FioOutput, draft: &Draft| {
-        draft.by_options(&one.file).map_or(draft.moved(), |told| told.test.end())
+    let used = |output: &FioOutput, draft: &Draft| {
+        draft.by_options(&output.file).map_or(draft.moved(), |described| described.test.end())
     };
-    let all = || group.iter().flat_map(|one| one.drafts.iter().map(|draft| used(one, draft)));
+    let all =
+        || group.iter().flat_map(|output| output.drafts.iter().map(|draft| used(output, draft)));
     span.unwrap_or_else(|| all().max().unwrap_or(Bytes::mebi(1)))
 }
 
@@ -216,25 +218,25 @@ fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
 fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
     // Files, by the names of their tests.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
-    for (place, one) in group.iter().enumerate() {
-        for draft in &one.drafts {
-            files.entry(&draft.name).or_default().insert(place);
+    for (index, output) in group.iter().enumerate() {
+        for draft in &output.drafts {
+            files.entry(&draft.name).or_default().insert(index);
         }
     }
     let mut taken: HashSet<String> = HashSet::new();
     let mut all = Vec::new();
-    for one in group {
-        for draft in &one.drafts {
+    for output in group {
+        for draft in &output.drafts {
             let several = files.get(draft.name.as_str()).is_some_and(|files| files.len() > 1);
             let name = match several {
-                true => format!("{} ({})", draft.name, one.stem()),
+                true => format!("{} ({})", draft.name, output.stem()),
                 false => draft.name.clone(),
             };
             let free = (2..).map(|count| format!("{name} ({count})"));
             let name = std::iter::once(name.clone()).chain(free).find(|name| !taken.contains(name));
             let name = name.unwrap_or_default();
             taken.insert(name.clone());
-            all.push((name, one.file.as_str(), draft));
+            all.push((name, output.file.as_str(), draft));
         }
     }
     all

@@ -102,19 +102,19 @@ pub(crate) fn add(sample: &mut Sample, other: &Sample) {
     sample.elapsed = sample.elapsed.max(other.elapsed);
     sample.complete &= other.complete;
     sample.errors.merge(&other.errors);
-    for (own, more) in [
+    for (sum, more) in [
         (&mut sample.reads, &other.reads),
         (&mut sample.writes, &other.writes),
         (&mut sample.unified, &other.unified),
         (&mut sample.trims, &other.trims),
         (&mut sample.flushes, &other.flushes),
     ] {
-        match (own, more) {
-            (Some(own), Some(more)) => {
-                own.bytes = Bytes((own.bytes.get() + more.bytes.get()).min(BYTES_MAX));
-                own.latency.merge(&more.latency);
+        match (sum, more) {
+            (Some(sum), Some(more)) => {
+                sum.bytes = Bytes((sum.bytes.get() + more.bytes.get()).min(BYTES_MAX));
+                sum.latency.merge(&more.latency);
             }
-            (own @ None, Some(more)) => *own = Some(more.clone()),
+            (sum @ None, Some(more)) => *sum = Some(more.clone()),
             (_, None) => {}
         }
     }
@@ -234,13 +234,13 @@ const PERCENTILES_MAX: usize = 100;
 
 /// Returns the known percentiles in ascending order, each with its latency in ns.
 fn percentiles(part: &Value, unit: f64) -> Vec<(f64, u64)> {
-    let Some(Value::Object(told)) = part.get("percentile") else { return Vec::new() };
-    let one = |(percent, latency): (&String, &Value)| {
+    let Some(Value::Object(percentiles)) = part.get("percentile") else { return Vec::new() };
+    let percentile = |(percent, latency): (&String, &Value)| {
         let percent: f64 =
             percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
         Some((percent, (latency.as_f64().filter(|latency| *latency >= 0.0)? * unit) as u64))
     };
-    let mut all: Vec<(f64, u64)> = told.iter().filter_map(one).collect();
+    let mut all: Vec<(f64, u64)> = percentiles.iter().filter_map(percentile).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Old versions fill unrequested percentiles with zeros.
     all.retain(|(percent, _)| *percent > 0.0);

@@ -62,9 +62,9 @@ impl<'t> Merged<'t> {
     fn of(result: &'t TestResult) -> Self {
         let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
-            for one in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
-                sum.bytes += one.bytes;
-                sum.latency.merge(&one.latency);
+            for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
+                sum.bytes += direction.bytes;
+                sum.latency.merge(&direction.latency);
             }
             sum
         };
@@ -103,7 +103,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         direction(&merged, of, per)
     };
     let errors = result.errors();
-    let first = u64::from(errors.counts().iter().find_map(|one| one.errno).unwrap_or(0));
+    let first = u64::from(errors.counts().iter().find_map(|count| count.errno).unwrap_or(0));
     // An error number that ended a job is in the job's entry.
     let ended_by = if result.samples.iter().all(|sample| sample.complete) { 0 } else { first };
     let mut pairs = vec![
@@ -316,17 +316,17 @@ fn disk_util(run: &RunResult) -> Vec<Json> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let uses = samples.filter_map(|sample| sample.evidence.as_ref()?.device.as_ref());
     let mut devices: Vec<lanemark_schema::result::DeviceUse> = Vec::new();
-    for one in uses {
-        match devices.iter_mut().find(|device| device.name == one.name) {
+    for usage in uses {
+        match devices.iter_mut().find(|device| device.name == usage.name) {
             Some(device) => {
-                device.reads += one.reads;
-                device.writes += one.writes;
-                device.read_time += one.read_time;
-                device.write_time += one.write_time;
-                device.busy += one.busy;
-                device.elapsed += one.elapsed;
+                device.reads += usage.reads;
+                device.writes += usage.writes;
+                device.read_time += usage.read_time;
+                device.write_time += usage.write_time;
+                device.busy += usage.busy;
+                device.elapsed += usage.elapsed;
             }
-            None => devices.push(one.clone()),
+            None => devices.push(usage.clone()),
         }
     }
     let entry = |device: &lanemark_schema::result::DeviceUse| {

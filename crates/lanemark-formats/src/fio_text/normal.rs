@@ -163,24 +163,24 @@ impl Reader {
     /// Reads a line of an entry.
     fn figures(&mut self, text: &str) -> Result<(), String> {
         let Some(entry) = &mut self.entry else { return Ok(()) };
-        if let Some((place, side)) = side(text)? {
-            entry.sides[place] = Some(side);
-            (self.side, self.percentiles, self.in_flushes) = (Some(place), None, false);
+        if let Some((index, side)) = side(text)? {
+            entry.sides[index] = Some(side);
+            (self.side, self.percentiles, self.in_flushes) = (Some(index), None, false);
         } else if text.starts_with("fsync/fdatasync") {
             (self.percentiles, self.in_flushes) = (None, true);
         } else if let Some(head) = percentiles_head(text) {
             self.percentiles = Some(head);
         } else if let Some(list) = text.strip_prefix('|') {
             let Some((kind, unit)) = self.percentiles else { return Ok(()) };
-            if let Some(own) = latencies_of(entry, self.side, self.in_flushes, kind) {
-                own.percentiles.extend(percentiles(list, unit)?);
-                if own.percentiles.len() > 1000 {
+            if let Some(latencies) = latencies_of(entry, self.side, self.in_flushes, kind) {
+                latencies.percentiles.extend(percentiles(list, unit)?);
+                if latencies.percentiles.len() > 1000 {
                     return Err("more than 1000 percentiles".to_owned());
                 }
             }
         } else if let Some((kind, ends)) = ends(text)? {
-            if let Some(own) = latencies_of(entry, self.side, self.in_flushes, kind) {
-                own.ends = Some(ends);
+            if let Some(latencies) = latencies_of(entry, self.side, self.in_flushes, kind) {
+                latencies.ends = Some(ends);
             }
         } else if let Some(rest) = text.strip_prefix("issued") {
             entry.issued = issued(rest);
@@ -205,10 +205,10 @@ impl Reader {
         let mut by_name: HashMap<(u32, &str), &Options> = HashMap::new();
         // The first job of each group, and whether the others are like it.
         let mut groups: HashMap<u32, (&Options, bool)> = HashMap::new();
-        for one in &options {
-            by_name.entry((one.group, &one.name)).or_insert(one);
-            let (first, alike) = groups.entry(one.group).or_insert((one, true));
-            *alike &= one.is_like(first);
+        for option in &options {
+            by_name.entry((option.group, &option.name)).or_insert(option);
+            let (first, alike) = groups.entry(option.group).or_insert((option, true));
+            *alike &= option.is_like(first);
         }
         let mut entries_of: HashMap<u32, usize> = HashMap::new();
         for entry in &entries {
@@ -218,10 +218,10 @@ impl Reader {
         let mut tests: HashMap<(u32, String), usize> = HashMap::new();
         for entry in &entries {
             let wrong = |message: String| (entry.line, message);
-            let own = by_name.get(&(entry.group, entry.name.as_str())).copied();
+            let options_of_job = by_name.get(&(entry.group, entry.name.as_str())).copied();
             let alike = groups.get(&entry.group).is_none_or(|(_, alike)| *alike);
             let is_sum = !alike && entries_of.get(&entry.group) == Some(&1) && entry.jobs > 1;
-            let sample = entry.sample(own.filter(|_| !is_sum)).map_err(wrong)?;
+            let sample = entry.sample(options_of_job.filter(|_| !is_sum)).map_err(wrong)?;
             let key = (entry.group, entry.name.clone());
             if let Some(&at) = tests.get(&key) {
                 add_clone(&mut run.tests[at], &sample);
@@ -229,19 +229,20 @@ impl Reader {
             }
             let mut test = StatedTest::new(shown(&entry.name), sample);
             test.threads = Some(entry.jobs);
-            let contradiction = match own {
+            let contradiction = match options_of_job {
                 _ if is_sum => Some("the entry is a sum of unlike jobs".to_owned()),
-                Some(own) => own.contradiction(&test.sample),
+                Some(options_of_job) => options_of_job.contradiction(&test.sample),
                 None => None,
             };
-            match (own, contradiction) {
+            match (options_of_job, contradiction) {
                 (_, Some(what)) => {
                     run.warnings.push(Warning::OptionsContradict { test: test.name.clone(), what });
                 }
-                (Some(own), None) => own.describe(&mut test),
+                (Some(options_of_job), None) => options_of_job.describe(&mut test),
                 (None, None) => {}
             }
-            self.engines.extend(own.and_then(|own| own.engine.clone()));
+            self.engines
+                .extend(options_of_job.and_then(|options_of_job| options_of_job.engine.clone()));
             self.engines.dedup();
             if self.date.is_empty() {
                 self.date.clone_from(&entry.date);
@@ -272,17 +273,17 @@ impl Entry {
     fn sample(&self, options: Option<&Options>) -> Result<Sample, String> {
         let mut sample =
             Sample { errors: errors(self.errno), complete: self.errno == 0, ..Sample::empty() };
-        for (place, side) in self.sides.iter().enumerate() {
+        for (index, side) in self.sides.iter().enumerate() {
             let Some(side) = side else { continue };
-            let issued = self.issued.map(|issued| match place {
+            let issued = self.issued.map(|issued| match index {
                 MIXED => issued[..3].iter().sum(),
-                _ => issued[place],
+                _ => issued[index],
             });
-            let block = options.and_then(|options| options.block(place));
+            let block = options.and_then(|options| options.block(index));
             let (bytes, count) = side.counts(issued, block);
             let known = best(&side.whole, &side.completion);
             let result = direction(bytes, count, |count| known.histogram(count))?;
-            match place {
+            match index {
                 0 => sample.reads = result,
                 1 => sample.writes = result,
                 2 => sample.trims = result,
@@ -339,7 +340,7 @@ fn entry(line: &str, at: u64) -> Option<Entry> {
 /// Reads the first line of a direction.
 fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
     let Some((name, rest)) = text.split_once(':') else { return Ok(None) };
-    let place = match name.trim_end() {
+    let index = match name.trim_end() {
         "read" => 0,
         "write" => 1,
         "trim" => 2,
@@ -369,7 +370,7 @@ fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
         return Err(wrong());
     }
     let elapsed = time(milliseconds, 1e-3)?;
-    Ok(Some((place, Side { bytes, elapsed, iops, ..Side::default() })))
+    Ok(Some((index, Side { bytes, elapsed, iops, ..Side::default() })))
 }
 
 /// Returns the kind of a line of latencies, and its unit in ns.
@@ -413,14 +414,14 @@ fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
 /// Reads a line of percentiles, `1.00th=[   70], 50.00th=[   92]`, in ns.
 fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
     let mut all = Vec::new();
-    for one in list.split(']') {
-        let Some((percent, latency)) = one.split_once("th=[") else { continue };
+    for field in list.split(']') {
+        let Some((percent, latency)) = field.split_once("th=[") else { continue };
         let percent = number(percent.trim_start_matches([',', ' '])).map(|(percent, _)| percent);
         // Old versions print a limit as >=.
         let latency =
             number(latency.trim_start_matches(['>', '=', ' '])).map(|(latency, _)| latency);
         let both = percent.zip(latency.and_then(|latency| nanoseconds(latency, unit)));
-        all.push(both.ok_or_else(|| format!("`{}` is not a percentile", shown(one)))?);
+        all.push(both.ok_or_else(|| format!("`{}` is not a percentile", shown(field)))?);
     }
     Ok(all)
 }

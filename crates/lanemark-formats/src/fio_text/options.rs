@@ -28,7 +28,7 @@ impl Options {
     pub(super) fn read(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once(": (g=")?;
         let (group, rest) = rest.split_once("): rw=")?;
-        let rw: String = rest.chars().take_while(|one| one.is_ascii_alphanumeric()).collect();
+        let rw: String = rest.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
         let field = |name: &str| {
             let value = rest.split_once(name)?.1;
             Some(value.split([',', ' ']).next().unwrap_or(value).trim().to_owned())
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn a_line_of_options_has_the_sizes_of_each_direction() {
         let text = "a: (g=1): rw=randrw, bs=(R) 4096B-4096B, (W) 8192B-8192B, (T) 4KiB-64KiB, ioengine=libaio, iodepth=8";
-        let one = Options::read(text).unwrap();
-        assert_eq!((one.group, one.depth, one.rw.as_str()), (1, Some(8), "randrw"));
+        let options = Options::read(text).unwrap();
+        assert_eq!((options.group, options.depth, options.rw.as_str()), (1, Some(8), "randrw"));
         assert_eq!(
-            one.blocks,
+            options.blocks,
             [Some((4096.0, 4096.0)), Some((8192.0, 8192.0)), Some((4096.0, 65_536.0))]
         );
         let text = "b: (g=0): rw=read, bs=1M-1M/1M-1M/1M-1M, ioengine=sync, iodepth=1";
@@ -151,8 +151,8 @@ mod tests {
             ("trimwrite", false, true),
         ] {
             let text = format!("a: (g=0): rw={rw}, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1");
-            let one = Options::read(&text).unwrap();
-            assert_eq!((one.reads(), one.writes()), (reads, writes), "{rw}");
+            let options = Options::read(&text).unwrap();
+            assert_eq!((options.reads(), options.writes()), (reads, writes), "{rw}");
         }
     }
 }

@@ -42,8 +42,8 @@ impl Latencies {
 /// Returns the whole latency or the completion latency, preferring a latency with percentiles, then the whole latency.
 pub(super) fn best<'l>(whole: &'l Latencies, completion: &'l Latencies) -> &'l Latencies {
     let all = [whole, completion];
-    let with = all.iter().find(|one| one.are_measured() && !one.percentiles.is_empty());
-    with.or_else(|| all.iter().find(|one| one.are_measured())).unwrap_or(&completion)
+    let with = all.iter().find(|latency| latency.are_measured() && !latency.percentiles.is_empty());
+    with.or_else(|| all.iter().find(|latency| latency.are_measured())).unwrap_or(&completion)
 }
 
 /// Returns the errors of a job that ended with the error number `errno`, or no errors if it is 0.

@@ -57,15 +57,15 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         };
         let values: Vec<&str> = line.trim_end().split(';').collect();
         let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
-        let own = run.get_or_insert_with(|| StatedRun::new(file, values[1]));
+        let stated = run.get_or_insert_with(|| StatedRun::new(file, values[1]));
         let job = Job { values: &values, version };
         let (sample, computed) = job.sample().map_err(wrong)?;
         are_counted |= computed;
         let name = (values.get(3).map_or("", |group| *group), values[2]);
         let same = last.as_ref().is_some_and(|last| (last.0.as_str(), last.1.as_str()) == name);
-        match own.tests.last_mut().filter(|_| same) {
+        match stated.tests.last_mut().filter(|_| same) {
             Some(test) => add_clone(test, &sample),
-            None => own.add(StatedTest::new(shown(values[2]), sample))?,
+            None => stated.add(StatedTest::new(shown(values[2]), sample))?,
         }
         last = Some((name.0.to_owned(), name.1.to_owned()));
     }

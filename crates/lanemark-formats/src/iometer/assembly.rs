@@ -31,8 +31,9 @@ impl Reader<'_> {
             return Err(error.hint("set 'Run Time"));
         }
         if self.workers.is_empty() {
-            let usual = |one: &&Specification| one.usual;
-            let named = |one: &Specification| (one.line, one.name.clone());
+            let usual = |specification: &&Specification| specification.usual;
+            let named =
+                |specification: &Specification| (specification.line, specification.name.clone());
             let mut given: Vec<_> = self.specifications.iter().filter(usual).map(named).collect();
             if given.is_empty() {
                 given = self.specifications.iter().map(named).collect();
@@ -69,15 +70,15 @@ impl Reader<'_> {
 
     /// Reports the specifications that are not assigned to any worker. Iometer silently ignores them.
     fn tell_unassigned(&mut self) {
-        let is_assigned = |one: &Specification| {
+        let is_assigned = |specification: &Specification| {
             let mut given = self.workers.iter().flat_map(|worker| &worker.specifications);
-            given.any(|(_, name)| *name == one.name)
+            given.any(|(_, name)| *name == specification.name)
         };
         let unassigned: Vec<(u64, String)> = self
             .specifications
             .iter()
-            .filter(|one| !is_assigned(one))
-            .map(|one| (one.line, one.name.clone()))
+            .filter(|specification| !is_assigned(specification))
+            .map(|specification| (specification.line, specification.name.clone()))
             .collect();
         for (line, name) in unassigned {
             let reason = format!("`{}` is not assigned to any worker and is not run", shown(&name));
@@ -106,7 +107,7 @@ impl Reader<'_> {
             for depth in depths.map_or(vec![None], |all| all.iter().copied().map(Some).collect()) {
                 for (at, (test, threads)) in groups.iter().enumerate() {
                     let mut test = match depth {
-                        Some(depth) => test.clone().with(|asked| asked.queue_depth = depth),
+                        Some(depth) => test.clone().with(|requests| requests.queue_depth = depth),
                         None => test.clone(),
                     };
                     test.threads = (*threads).min(u64::from(u32::MAX)) as u32;
@@ -140,10 +141,10 @@ impl Reader<'_> {
         name: &str,
         target_size: Option<Bytes>,
     ) -> Result<Test, FormatError> {
-        let found = self.specifications.iter().find(|one| one.name == name).cloned();
-        let Some(specification) = found.filter(|one| !one.parts.is_empty()) else {
+        let found = self.specifications.iter().find(|known| known.name == name).cloned();
+        let Some(specification) = found.filter(|known| !known.parts.is_empty()) else {
             let names: Vec<&str> =
-                self.specifications.iter().map(|one| one.name.as_str()).collect();
+                self.specifications.iter().map(|known| known.name.as_str()).collect();
             let message = format!("there is no access specification `{}`", shown(name));
             let hint = format!("there are: {}", shown(&names.join(", ")));
             return Err(self.error(line, message).hint(hint));
@@ -212,15 +213,15 @@ impl Reader<'_> {
             ramp: self.ramp,
             ..Test::of_blocks(block)
         }
-        .with(|asked| {
-            asked.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
-            asked.read_share =
+        .with(|requests| {
+            requests.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
+            requests.read_share =
                 Ratio::new(mean(|part| part.reads).clamp(0.0, 1.0)).unwrap_or(Ratio::ONE);
-            asked.queue_depth =
+            requests.queue_depth =
                 u32::try_from(u64::from(worker.depth) * targets).unwrap_or(u32::MAX);
-            asked.alignment = Bytes(alignment);
-            asked.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
-            asked.mix =
+            requests.alignment = Bytes(alignment);
+            requests.think = Duration::from_microseconds((think_us as u64).min(86_400_000_000));
+            requests.mix =
                 Mix { sizes: if sizes.len() > 1 { sizes } else { Vec::new() }, ..Mix::default() };
         }))
     }

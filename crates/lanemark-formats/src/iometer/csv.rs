@@ -77,10 +77,10 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
             }
             "lines" => {
                 let Some(name) = name else { continue };
-                let own = specification(line);
+                let specified = specification(line);
                 // A specification of several lines is a mix, which is not supported.
                 let one = |known: &mut Option<Specification>| *known = None;
-                specifications.entry(name).and_modify(one).or_insert(own);
+                specifications.entry(name).and_modify(one).or_insert(specified);
             }
             "time" => {
                 stamp = stamp.or(Some(line));
@@ -93,8 +93,8 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
                     "ALL" => {
                         finish(last.take(), &mut run)?;
                         let known = row.text("Access Specification Name").unwrap_or_default();
-                        let own = specifications.get(known).and_then(Option::as_ref);
-                        let test = row.test(known, own).map_err(wrong)?;
+                        let specified = specifications.get(known).and_then(Option::as_ref);
+                        let test = row.test(known, specified).map_err(wrong)?;
                         last = Some(Rows { test, depth: None, depths_differ: false });
                     }
                     "WORKER" => {
@@ -152,7 +152,11 @@ impl<'t> Row<'t> {
         (number.is_finite() && number >= 0.0).then_some(number)
     }
 
-    fn test(&self, name: &str, own: Option<&Specification>) -> Result<StatedTest, String> {
+    fn test(
+        &self,
+        name: &str,
+        specification: Option<&Specification>,
+    ) -> Result<StatedTest, String> {
         let needed = |name: &str| {
             self.number(name).ok_or_else(|| format!("the row has no number in `{name}`"))
         };
@@ -179,7 +183,7 @@ impl<'t> Row<'t> {
         }
         let count = |name: &str| self.number(name).filter(|one| *one >= 1.0).map(|one| one as u32);
         let sectors = self.number("Maximum Size").filter(|one| (1.0..1e13).contains(one));
-        let pattern = own.and_then(|own| match own.random {
+        let pattern = specification.and_then(|specification| match specification.random {
             0.0 => Some(Pattern::Sequential),
             100.0 => Some(Pattern::Uniform),
             // Partly random requests have no pattern here.
@@ -187,8 +191,9 @@ impl<'t> Row<'t> {
         });
         Ok(StatedTest {
             pattern,
-            block: own.map(|own| Bytes(own.block)),
-            read_share: own.and_then(|own| Ratio::new(own.reads / 100.0)),
+            block: specification.map(|specification| Bytes(specification.block)),
+            read_share: specification
+                .and_then(|specification| Ratio::new(specification.reads / 100.0)),
             threads: count("# Workers"),
             queue_depth: count("Queue Depth"),
             span: sectors.map(|sectors| Bytes(sectors as u64 * 512)),

@@ -142,9 +142,9 @@ impl<'r> Figures<'r> {
     fn of(result: &'r TestResult) -> Self {
         let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
-            for one in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
-                sum.bytes += one.bytes;
-                sum.latency.merge(&one.latency);
+            for direction in result.samples.iter().filter_map(|sample| of(sample).as_ref()) {
+                sum.bytes += direction.bytes;
+                sum.latency.merge(&direction.latency);
             }
             sum
         };
@@ -172,9 +172,9 @@ impl<'r> Figures<'r> {
             Row::Worker => ("WORKER", cell(&test.name)),
         };
         cells.extend([kind.to_owned(), name, cell(&test.name)]);
-        let told = |there: bool, value: String| if there { value } else { String::new() };
-        cells.push(told(row == Row::All, "1".to_owned()));
-        cells.push(told(row != Row::Worker, test.threads.to_string()));
+        let cell_if = |there: bool, value: String| if there { value } else { String::new() };
+        cells.push(cell_if(row == Row::All, "1".to_owned()));
+        cells.push(cell_if(row != Row::Worker, test.threads.to_string()));
         cells.push("1".to_owned());
         cells.extend(sides.map(|side| real(rate(side.count() as f64))));
         cells.extend(bytes.map(|bytes| real(rate(bytes.get() as f64 / f64::from(1 << 20)))));
@@ -200,7 +200,7 @@ impl<'r> Figures<'r> {
             Row::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend(self.processors().map(real)),
         }
-        cells.push(told(row != Row::All, real(0.0)));
+        cells.push(cell_if(row != Row::All, real(0.0)));
         match row {
             Row::Worker => cells.extend([const { String::new() }; 5]),
             _ => cells.extend([0.0; 5].map(real)),
@@ -225,11 +225,11 @@ impl<'r> Figures<'r> {
         let uses = self.result.samples.iter();
         let uses = uses.filter_map(|sample| sample.evidence.as_ref()?.processors);
         let mut count = 0.0;
-        for one in uses.filter(|one| one.cores > 0) {
-            let share = |cores: f64| 100.0 * cores / f64::from(one.cores);
-            let busy = one.user + one.system + one.interrupts;
-            let told = [busy, one.user, one.system, 0.0, one.interrupts].map(share);
-            for (sum, value) in sum.iter_mut().zip(told) {
+        for usage in uses.filter(|usage| usage.cores > 0) {
+            let share = |cores: f64| 100.0 * cores / f64::from(usage.cores);
+            let busy = usage.user + usage.system + usage.interrupts;
+            let shares = [busy, usage.user, usage.system, 0.0, usage.interrupts].map(share);
+            for (sum, value) in sum.iter_mut().zip(shares) {
                 *sum += value;
             }
             count += 1.0;

@@ -100,13 +100,13 @@ pub fn read(
     }
     let mut key = String::new();
     for (line, raw) in lines {
-        let told = raw.trim_end();
-        match told.strip_prefix('\'') {
+        let trimmed = raw.trim_end();
+        match trimmed.strip_prefix('\'') {
             // A line of headings belongs to the key above it.
             Some(heading) if heading.starts_with([' ', '\t']) => {}
             Some(name) => key = name.trim().to_ascii_lowercase(),
-            None if told.trim().is_empty() || told.starts_with("Version") => {}
-            None => reader.value(&key, told.trim(), line)?,
+            None if trimmed.trim().is_empty() || trimmed.starts_with("Version") => {}
+            None => reader.value(&key, trimmed.trim(), line)?,
         }
     }
     reader.finish(target_size)

@@ -13,7 +13,7 @@ fn every_key_that_is_written_has_its_value() {
     let text = fio_json::write(&run, 1_700_000_000);
     let mut written: Value = serde_json::from_str(&text).unwrap();
     let job = written["jobs"][0].as_object_mut().unwrap();
-    // The repeats themselves, which `what_is_written_reads_as_the_same` compares.
+    // The repeats themselves, which `written_output_reads_back_unchanged` compares.
     let own = job.remove("lanemark").unwrap();
     assert_eq!(own["statistic"], "sum and mean over 2 repeats");
     let zeros = |names: [&str; 7]| -> Value {

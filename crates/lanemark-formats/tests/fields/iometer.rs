@@ -144,9 +144,9 @@ fn crystaldiskmark_has_the_median_of_the_repeats() {
     };
     let repeats = [(1, 100, 2_048_000), (2, 1000, 1_024_000), (1, 300, 4_096_000)]
         .map(|(s, n, ns)| repeat(s, n, ns));
-    let test = run.tests[0].test.clone().with(|asked| {
-        asked.read_share = Ratio::ONE;
-        asked.pattern = Pattern::Sequential;
+    let test = run.tests[0].test.clone().with(|requests| {
+        requests.read_share = Ratio::ONE;
+        requests.pattern = Pattern::Sequential;
     });
     let test = Test { block: Bytes::mebi(1), ..test };
     run.tests = vec![TestResult::new(&run.workload, &test, repeats.to_vec())];

@@ -21,7 +21,7 @@ pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
 }
 
 fn hops(device: &InspectedDevice) -> impl Iterator<Item = &InspectedHop> {
-    device.ways.iter().flat_map(|way| &way.hops)
+    device.ways.iter().flat_map(|path| &path.hops)
 }
 
 /// Returns whether the kernel itself speaks SCSI or ATA to a drive: it is neither a volume of a RAID controller nor a
@@ -85,12 +85,12 @@ fn scheduler(device: &InspectedDevice) -> Option<Finding> {
 
 fn alignment(device: &InspectedDevice, partition: &InspectedPartition) -> Option<Finding> {
     let physical_block = device.queue.physical_block.filter(|block| block.get() > 0);
-    let told = partition.alignment_offset_bytes;
+    let stated = partition.alignment_offset_bytes;
     let counted = || {
         let off = partition.start?.get() % physical_block?.get();
         i64::try_from(off).ok()
     };
-    let offset_bytes = told.or_else(counted).filter(|&offset| offset != 0)?;
+    let offset_bytes = stated.or_else(counted).filter(|&offset| offset != 0)?;
     Some(Finding::PartitionMisaligned {
         partition: partition.name.clone(),
         offset_bytes,

@@ -25,9 +25,9 @@ struct Findings {
 pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut findings = Findings::default();
     for device in devices {
-        for way in &device.ways {
+        for path in &device.ways {
             let mut above = None;
-            for hop in &way.hops {
+            for hop in &path.hops {
                 if let Some(link) = &hop.link {
                     for finding in link::rules(above, hop, link, is_optical(device)) {
                         findings.add(&hop.place, finding, &device.name);
@@ -46,9 +46,9 @@ pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
 }
 
 impl Findings {
-    /// Adds a finding of a device; `place` distinguishes links with the same name.
-    fn add(&mut self, place: &str, finding: Finding, device: &str) {
-        let key = format!("{place}\n{finding:?}");
+    /// Adds a finding of a device; `position` distinguishes links with the same name.
+    fn add(&mut self, position: &str, finding: Finding, device: &str) {
+        let key = format!("{position}\n{finding:?}");
         let next = self.found.len();
         let index = *self.order.entry(key).or_insert(next);
         if index == next {

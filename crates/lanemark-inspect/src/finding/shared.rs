@@ -31,12 +31,12 @@ pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut uplinks: BTreeMap<&str, Load<'_>> = BTreeMap::new();
     let mut chipset = Load::default();
     for (order, device) in devices.iter().enumerate() {
-        for way in &device.ways {
+        for path in &device.ways {
             let linked = |hop: &&InspectedHop| hop.link.is_some();
-            let Some(last) = way.hops.iter().rev().find(linked) else { continue };
+            let Some(last) = path.hops.iter().rev().find(linked) else { continue };
             let Some(rate) = takes(device, last) else { continue };
-            let behind_chipset = way.hops.first().is_some_and(is_in_chipset);
-            for hop in way.hops.iter().filter(|hop| hop.place != last.place) {
+            let behind_chipset = path.hops.first().is_some_and(is_in_chipset);
+            for hop in path.hops.iter().filter(|hop| hop.place != last.place) {
                 if let Some(carries) = hop.link.as_ref().and_then(|link| link.rate()) {
                     let load = uplinks.entry(&hop.place).or_default();
                     load.uplink = Some((hop, carries));
@@ -57,11 +57,11 @@ pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
 }
 
 impl<'a> Load<'a> {
-    fn add(&mut self, place: &'a str, rate: u64, device: &'a str, order: usize) {
+    fn add(&mut self, position: &'a str, rate: u64, device: &'a str, order: usize) {
         if self.devices.is_empty() {
             self.order = order;
         }
-        self.below.insert(place, rate);
+        self.below.insert(position, rate);
         self.devices.insert(device);
     }
 

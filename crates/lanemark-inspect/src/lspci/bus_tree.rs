@@ -52,11 +52,12 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, Broken> {
             rest += 1;
         }
         let begin = bytes[..rest].iter().rposition(|c| matches!(c, '+' | '\\'));
-        let branch = begin.and_then(|at| branches.iter().find(|one| one.0 == at)).copied();
+        let branch =
+            begin.and_then(|at| branches.iter().find(|candidate| candidate.0 == at)).copied();
         let (_, mut domain, mut bus) = branch.unwrap_or_default();
         let mut has_bus = branch.is_some();
         if let Some(at) = begin {
-            branches.retain(|one| one.0 <= at);
+            branches.retain(|candidate| candidate.0 <= at);
         }
         loop {
             let tail: String = bytes[rest.min(bytes.len())..].iter().collect();
@@ -105,7 +106,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, Broken> {
                 rest += 1;
             }
             if rest < bytes.len() && matches!(bytes[rest], '+' | '\\') {
-                branches.retain(|one| one.0 < rest);
+                branches.retain(|candidate| candidate.0 < rest);
                 branches.push((rest, domain, bus));
                 rest += 1;
                 while rest < bytes.len() && bytes[rest] == '-' {

@@ -83,8 +83,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
         let root = folder.path();
         fs::create_dir_all(root.join("block"))?;
         for (address, function) in &functions {
-            let Some(place) = place(&functions, address) else { continue };
-            let at = root.join(&place);
+            let Some(position) = position_of(&functions, address) else { continue };
+            let at = root.join(&position);
             fs::create_dir_all(&at)?;
             if let Some(class) = function.class {
                 write(&at, "class", &format!("{class:#08x}"))?;
@@ -106,7 +106,7 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
                 let below = format!("nvme/{controller}/{block}");
                 fs::create_dir_all(at.join(&below))?;
                 write(&at.join("nvme").join(&controller), "model", &function.name)?;
-                symlink(format!("../{place}/{below}"), root.join("block").join(block))?;
+                symlink(format!("../{position}/{below}"), root.join("block").join(block))?;
                 drives += 1;
             }
             if let Some(config) = function.config() {
@@ -119,11 +119,11 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
                 let device = at.join(&block).join("device");
                 fs::create_dir_all(&device)?;
                 write(&device, "model", &format!("not shown by lspci, on {}", function.name))?;
-                symlink(format!("../{place}/{block}"), root.join("block").join(block))?;
+                symlink(format!("../{position}/{block}"), root.join("block").join(block))?;
                 controllers += 1;
             }
             if function.denied {
-                denied.push(place);
+                denied.push(position);
             }
         }
         Ok(())
@@ -184,7 +184,7 @@ fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
 }
 
 /// Returns the position of a function: below the bridge to its bus, and so on up to a bus without a bridge.
-fn place(functions: &BTreeMap<Address, Function>, address: &Address) -> Option<String> {
+fn position_of(functions: &BTreeMap<Address, Function>, address: &Address) -> Option<String> {
     let mut steps = vec![address];
     for _ in 0..DEPTH_MAX {
         let (domain, bus, _) = steps.last()?;

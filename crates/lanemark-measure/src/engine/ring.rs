@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_ring_has_finished_what_was_outstanding() {
+    fn a_dropped_ring_has_finished_its_outstanding_requests() {
         let file = tempfile::tempfile().unwrap();
         let mut uring = open_uring(1, RingOptions::default()).unwrap();
         let mut ring = Ring::new(&mut uring, file.as_fd(), Arena::new(1, 4096).unwrap(), true);

@@ -108,14 +108,14 @@ impl HostProbe<'_> {
         let all = std::thread::scope(|scope| {
             let running: Vec<_> =
                 (0..threads).map(|seed| scope.spawn(move || run(seed as u64))).collect();
-            let join = |one: std::thread::ScopedJoinHandle<'_, _>| {
-                one.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
             };
             running.into_iter().map(join).collect::<Vec<_>>()
         });
         let mut sum = Slice::default();
-        for one in all {
-            let Some(slice) = one? else { return Ok(None) };
+        for thread in all {
+            let Some(slice) = thread? else { return Ok(None) };
             sum = sum.and(&slice);
         }
         Ok(Some(sum))

@@ -21,8 +21,8 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         self.progress.requests.store(self.quota.requests, Ordering::Relaxed);
         if self.shared.watched && now >= self.shown_ns + SHOW_NS {
             self.shown_ns = now;
-            if let Ok(mut shown) = self.progress.latency.try_lock() {
-                *shown = Some(self.tally.latency());
+            if let Ok(mut shared) = self.progress.latency.try_lock() {
+                *shared = Some(self.tally.latency());
             }
         }
     }

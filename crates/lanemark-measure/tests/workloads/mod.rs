@@ -17,12 +17,12 @@ pub(crate) fn read() -> Test {
         volume: Some(Bytes::mebi(1)),
         ..Test::of_blocks(Bytes::kibi(4))
     }
-    .with(|asked| asked.queue_depth = 4)
+    .with(|requests| requests.queue_depth = 4)
 }
 
 /// Returns the test with writes.
 pub(crate) fn write() -> Test {
-    Test { name: "write".to_owned(), ..read() }.with(|asked| asked.read_share = Ratio::ZERO)
+    Test { name: "write".to_owned(), ..read() }.with(|requests| requests.read_share = Ratio::ZERO)
 }
 
 /// Returns `test` with a duration in milliseconds instead of a volume.
@@ -65,5 +65,5 @@ pub(crate) fn run(
 
 /// Returns bytes that are neither zeros nor Lanemark's own layout.
 pub(crate) fn content(length: usize) -> Vec<u8> {
-    (0..length).map(|place| (place % 251) as u8 + 1).collect()
+    (0..length).map(|offset| (offset % 251) as u8 + 1).collect()
 }

@@ -54,16 +54,16 @@ fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
 /// Returns the expression for each counter in a version of the server, as a scalar.
 fn expressions(version: u32) -> Vec<(Counter, String)> {
     let mut found = Vec::new();
-    let mut put = |counter, what: &str, place: &str| {
-        found.push((counter, format!("(SELECT ({what})::bigint FROM {place})")));
+    let mut put = |counter, what: &str, view: &str| {
+        found.push((counter, format!("(SELECT ({what})::bigint FROM {view})")));
     };
-    let own = "pg_stat_database WHERE datname = current_database()";
-    put(Counter::Commits, "xact_commit", own);
-    put(Counter::Rollbacks, "xact_rollback", own);
-    put(Counter::BufferHits, "blks_hit", own);
-    put(Counter::BufferMisses, "blks_read", own);
-    put(Counter::Deadlocks, "deadlocks", own);
-    put(Counter::TemporaryFiles, "temp_files", own);
+    let database_view = "pg_stat_database WHERE datname = current_database()";
+    put(Counter::Commits, "xact_commit", database_view);
+    put(Counter::Rollbacks, "xact_rollback", database_view);
+    put(Counter::BufferHits, "blks_hit", database_view);
+    put(Counter::BufferMisses, "blks_read", database_view);
+    put(Counter::Deadlocks, "deadlocks", database_view);
+    put(Counter::TemporaryFiles, "temp_files", database_view);
     if version >= 140_000 {
         put(Counter::WalRecords, "wal_records", "pg_stat_wal");
         put(Counter::WalBytes, "wal_bytes", "pg_stat_wal");
@@ -120,9 +120,10 @@ impl Observer for PostgresObserver {
         let values: Vec<&str> = counters.iter().map(|(_, sql)| sql.as_str()).collect();
         self.connection.script(AFRESH)?;
         self.connection.scan(&format!("SELECT {}", values.join(", ")), &mut |row| {
-            let told = counters.iter().zip(row);
-            found =
-                told.filter_map(|((counter, _), value)| Some((*counter, number(value)?))).collect();
+            let pairs = counters.iter().zip(row);
+            found = pairs
+                .filter_map(|((counter, _), value)| Some((*counter, number(value)?)))
+                .collect();
         })?;
         Ok(found)
     }
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_version_is_asked_where_it_keeps_its_counters() {
+    fn each_version_is_queried_in_its_own_views() {
         let sql = |version, wanted| {
             let found = expressions(version).into_iter().find(|(counter, _)| *counter == wanted);
             found.map(|(_, sql)| sql).unwrap_or_default()

@@ -106,8 +106,8 @@ impl Backend for PostgresDatabase {
     /// are unknown, it is assumed to keep all of it.
     fn log(&self, _scale: &Scale, _missing: i64, data: u64) -> Result<u64, OltpError> {
         let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
-        let told = self.connect()?.rows(sql).unwrap_or_default();
-        let most = told.first().and_then(|row| u64::try_from(row[0].int()).ok());
+        let rows = self.connect()?.rows(sql).unwrap_or_default();
+        let most = rows.first().and_then(|row| u64::try_from(row[0].int()).ok());
         Ok(most.map_or(data, |mib| data.min(mib << 20)))
     }
 

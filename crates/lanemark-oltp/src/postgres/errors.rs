@@ -15,7 +15,7 @@ pub(super) fn server_version(client: &mut Client) -> Result<i32, OltpError> {
 /// Returns the server's message, or the message of the underlying error.
 pub(super) fn reason(error: &postgres::Error) -> String {
     match error.as_db_error() {
-        Some(told) => told.message().to_owned(),
+        Some(answer) => answer.message().to_owned(),
         None => {
             error.source().map_or_else(|| error.to_string(), |below| format!("{error}: {below}"))
         }

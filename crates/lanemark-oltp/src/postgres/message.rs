@@ -47,11 +47,11 @@ impl Argument for Vec<&str> {
         array.push('{');
         for (at, text) in self.iter().enumerate() {
             array.push_str(if at == 0 { "\"" } else { ",\"" });
-            for one in text.chars() {
-                if matches!(one, '"' | '\\') {
+            for letter in text.chars() {
+                if matches!(letter, '"' | '\\') {
                     array.push('\\');
                 }
-                array.push(one);
+                array.push(letter);
             }
             array.push('"');
         }
@@ -65,11 +65,11 @@ impl Argument for Vec<&str> {
 fn put_quoted(sql: &mut String, text: &str) {
     let escapes = text.contains('\\');
     sql.push_str(if escapes { " E'" } else { "'" });
-    for one in text.chars() {
-        if one == '\'' || one == '\\' {
-            sql.push(one);
+    for letter in text.chars() {
+        if letter == '\'' || letter == '\\' {
+            sql.push(letter);
         }
-        sql.push(one);
+        sql.push(letter);
     }
     sql.push('\'');
 }

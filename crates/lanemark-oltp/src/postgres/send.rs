@@ -21,13 +21,13 @@ impl Postgres {
         }
         // An error may occur before or after BEGIN; an unnecessary rollback is harmless.
         self.open |= message.begins;
-        self.ways += 1;
+        self.messages += 1;
         self.statements += message.statements;
         let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
         self.open &= !message.ends;
         let (mut answers, mut rows) = (VecDeque::new(), Vec::new());
-        for one in answered {
-            match one {
+        for answer in answered {
+            match answer {
                 SimpleQueryMessage::Row(row) => rows.push(row),
                 SimpleQueryMessage::CommandComplete(_) => {
                     answers.push_back(std::mem::take(&mut rows));

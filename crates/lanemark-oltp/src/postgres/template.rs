@@ -54,7 +54,7 @@ impl Templates for PostgresDatabase {
     /// The database may have been removed.
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError> {
         let mut server = self.beside("postgres")?;
-        let (own, kept) = (self.own_name()?, format!("{START}{name}"));
+        let (database, kept) = (self.own_name()?, format!("{START}{name}"));
         match comment(&mut server, &kept)? {
             None => {
                 let rows = server.rows("SELECT datname::TEXT FROM pg_database")?;
@@ -66,13 +66,13 @@ impl Templates for PostgresDatabase {
         }
         let loaded = read_loaded(&mut self.beside(&kept)?);
         let scale = loaded.ok_or_else(|| OltpError::Foreign(kept.clone()))?.scale;
-        if comment(&mut server, own)?.is_some() {
+        if comment(&mut server, database)?.is_some() {
             if !overwrite {
                 self.refuse_other(&scale)?;
             }
-            server.script(&format!("DROP DATABASE {}", quoted(own)))?;
+            server.script(&format!("DROP DATABASE {}", quoted(database)))?;
         }
-        copy(&mut server, &kept, own)
+        copy(&mut server, &kept, database)
     }
 }
 

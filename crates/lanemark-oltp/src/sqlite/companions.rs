@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sqlite_writes_is_taken() {
+    fn journals_that_sqlite_writes_are_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk.db");
         let mut first = Sqlite::open(&path, true).unwrap();

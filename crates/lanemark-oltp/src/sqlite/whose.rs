@@ -62,7 +62,7 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     };
     let [_, log, index] = Sqlite::files(path);
     let logged = head[WRITE_VERSION.0] == WRITE_VERSION.1;
-    let ways: &[&str] = match logged {
+    let modes: &[&str] = match logged {
         true if index.exists() => &["mode=ro&readonly_shm=1", "immutable=1"],
         true => &["immutable=1"],
         false => &["mode=ro", "immutable=1"],
@@ -70,12 +70,12 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     // A log without an index is not read. The log may contain tables, so the file does not count as empty.
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
     // A file that begins like an SQLite file but cannot be read counts as foreign.
-    let Some((mut seen, ours)) = ways.iter().find_map(|way| look(path, way).ok()) else {
+    let Some((mut connection, ours)) = modes.iter().find_map(|mode| look(path, mode).ok()) else {
         return Ok(DatabaseContents::Foreign);
     };
     Ok(match ours {
         Some(true) => {
-            read_loaded(&mut seen).map_or(DatabaseContents::Foreign, DatabaseContents::Ours)
+            read_loaded(&mut connection).map_or(DatabaseContents::Foreign, DatabaseContents::Ours)
         }
         None if !unread => DatabaseContents::Nothing,
         _ => DatabaseContents::Foreign,
@@ -84,23 +84,23 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
 
 /// Opens a read-only connection, and returns whether a table has our name; `None` if the file is empty and no program
 /// has marked it.
-fn look(path: &Path, way: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
-    let uri = uri(path, way);
+fn look(path: &Path, mode: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
+    let uri = uri(path, mode);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let inner = rusqlite::Connection::open_with_flags(uri, flags);
     let inner = inner.map_err(|error| at_opening(path, &error))?;
     inner.busy_timeout(BUSY).map_err(from_sqlite)?;
-    let mut seen = Sqlite { inner, counted: Counters::default() };
-    let (names, marks) = (seen.rows(NAMES)?, seen.rows(MARKS)?);
+    let mut connection = Sqlite { inner, counted: Counters::default() };
+    let (names, marks) = (connection.rows(NAMES)?, connection.rows(MARKS)?);
     let marked = marks.iter().flatten().any(|mark| mark.int() != 0);
     let ours = names.iter().any(|row| row[0].text() == "lanemark_oltp");
-    Ok((seen, (marked || !names.is_empty()).then_some(ours)))
+    Ok((connection, (marked || !names.is_empty()).then_some(ours)))
 }
 
 /// Returns the URI of a file with SQLite's options; every byte that could be syntax is percent-encoded.
-fn uri(path: &Path, way: &str) -> String {
+fn uri(path: &Path, mode: &str) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     // Two slashes at the front would begin a host name.
     let here = if path.is_absolute() { "/" } else { "./" };
@@ -111,5 +111,5 @@ fn uri(path: &Path, way: &str) -> String {
     };
     let bytes: String = path.as_os_str().as_bytes().iter().map(encoded).collect();
     let trimmed = bytes.trim_start_matches('/');
-    format!("file:{here}{trimmed}?{way}")
+    format!("file:{here}{trimmed}?{mode}")
 }

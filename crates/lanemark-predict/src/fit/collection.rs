@@ -40,14 +40,14 @@ pub(super) fn explore(
         true => &["drive.front_end.write_time"][..],
         false => &["drive.front_end.write_time", "drive.flash.program"],
     };
-    let places: Vec<usize> = times.iter().filter_map(|name| engine.place(name)).collect();
-    let is_believed = |&&place: &&usize| {
-        let parameter: &Parameter = &engine.parameters[place];
-        let usual = parameter.value(engine.priors[place]);
-        parameter.value(fresh.logs[place]) <= PLAUSIBLE * usual
+    let indices: Vec<usize> = times.iter().filter_map(|name| engine.index_of(name)).collect();
+    let is_believed = |&&index: &&usize| {
+        let parameter: &Parameter = &engine.parameters[index];
+        let usual = parameter.value(engine.priors[index]);
+        parameter.value(fresh.logs[index]) <= PLAUSIBLE * usual
     };
     let uncertain: Vec<usize> =
-        places.iter().filter(|place| !is_believed(place)).copied().collect();
+        indices.iter().filter(|index| !is_believed(index)).copied().collect();
     let is_slow = ordered > 0.0 && random < SLOWER * ordered;
     let drive = &engine.base.attachments[0].drive;
     if random == 0.0 || uncertain.is_empty() && !is_slow || !is_identifiable(drive) {
@@ -63,12 +63,12 @@ pub(super) fn explore(
     engine.priors.push(COLLECTION.log(100.0));
     let free: Vec<usize> = writing.iter().copied().chain([share]).collect();
     let without: Vec<usize> =
-        free.iter().copied().filter(|place| !places.contains(place)).collect();
+        free.iter().copied().filter(|index| !indices.contains(index)).collect();
     let mut best: Option<SearchResult> = None;
     for times in [1.0, 0.6] {
         let mut logs = fresh.logs.clone();
         logs.push(COLLECTION.log((100.0 * times * random / capable).clamp(2.0, 95.0)));
-        places.iter().for_each(|&place| logs[place] = engine.priors[place]);
+        indices.iter().for_each(|&index| logs[index] = engine.priors[index]);
         // The first search keeps those times fixed, because otherwise they would follow their slopes.
         let found = search(engine, &logs, &without, trials, 1)?;
         if best.as_ref().is_none_or(|best| found.cost < best.cost) {
@@ -81,7 +81,7 @@ pub(super) fn explore(
         return Ok(found);
     }
     if !uncertain.is_empty() && held.cost <= fresh.cost + WORTH {
-        engine.held = places;
+        engine.held = indices;
         return Ok(held);
     }
     engine.parameters.pop();
@@ -123,10 +123,10 @@ fn fastest(engine: &Engine, trials: &[usize], in_order: bool) -> f64 {
 
 /// Returns the rate at which all dies program: with the program time in `logs` if the writes determine it, otherwise
 /// with the template's.
-fn rate_of_dies(drive: &DriveSpec, engine: &Engine, logs: &[f64], told: bool) -> f64 {
+fn rate_of_dies(drive: &DriveSpec, engine: &Engine, logs: &[f64], is_known: bool) -> f64 {
     let Some(flash) = flash(drive) else { return 0.0 };
-    let program = match engine.place("drive.flash.program").filter(|_| told) {
-        Some(place) => engine.parameters[place].value(logs[place]) / 1e6,
+    let program = match engine.index_of("drive.flash.program").filter(|_| is_known) {
+        Some(index) => engine.parameters[index].value(logs[index]) / 1e6,
         None => flash.program.mean().as_seconds(),
     };
     flash.unit().get() as f64 * flash.dies() as f64 / program.max(1e-9)

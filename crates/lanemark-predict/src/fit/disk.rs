@@ -150,12 +150,12 @@ fn change(drive: &mut DriveSpec, how: impl FnOnce(&mut DiskSpec)) {
 fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
     let [shortest, average, longest] =
         [seek.track_to_track, seek.average, seek.full_stroke].map(Duration::as_microseconds);
-    let place = (average - shortest) / (longest - shortest).max(1e-3);
+    let fraction = (average - shortest) / (longest - shortest).max(1e-3);
     let settled = shortest.min(us / 2.0);
     SeekSpec {
         track_to_track: time(settled),
         average: time(us),
-        full_stroke: time(settled + (us - settled) / place.max(1e-3)),
+        full_stroke: time(settled + (us - settled) / fraction.max(1e-3)),
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
 
     /// A search may reach any combination of values within the bounds, and each of them must be a valid disk.
     #[test]
-    fn whatever_a_search_comes_to_is_a_disk() {
+    fn every_result_of_a_search_is_a_disk() {
         let library = Library::built_in();
         let mut disks = 0;
         for name in library.names(LibraryKind::Drive) {
@@ -219,11 +219,11 @@ mod tests {
             let base = system.spec.into_spec();
             for step in 0..3u32.pow(PARAMETERS.len() as u32) {
                 let mut tried = base.clone();
-                for (place, parameter) in PARAMETERS.iter().enumerate() {
+                for (index, parameter) in PARAMETERS.iter().enumerate() {
                     let (low, high) = parameter.bounds;
                     let middle = parameter.get(&base.attachments[0].drive).unwrap();
                     let values = [low, middle, high];
-                    let value = values[(step / 3u32.pow(place as u32) % 3) as usize];
+                    let value = values[(step / 3u32.pow(index as u32) % 3) as usize];
                     parameter.set(&mut tried.attachments[0].drive, parameter.log(value));
                 }
                 let checked = tried.check();

@@ -36,8 +36,8 @@ pub fn drive_file(
     }
     for (what, kinds) in [("read", &fitted.parameters), ("program", &fitted.parameters)] {
         // One time for all pages was fitted. Separate times of the pages would hide it.
-        let place = format!("drive.flash.{what}");
-        let replaced = |one: &&FittedParameter| one.parameter == place && is_written(one);
+        let key = format!("drive.flash.{what}");
+        let replaced = |one: &&FittedParameter| one.parameter == key && is_written(one);
         if kinds.iter().any(|one| replaced(&one)) {
             for page in ["lower", "middle", "upper", "top"] {
                 remove(&mut document, &format!("drive.flash.{page}_{what}"));
@@ -161,8 +161,8 @@ fn table<'d, 'p>(
 /// Returns the keys that lead to a parameter. For a table next to `[drive]`, the key `drive` is omitted.
 fn keys(parameter: &str) -> Vec<&str> {
     let keys: Vec<&str> = parameter.split('.').collect();
-    let own = keys.len() == 2 || keys.get(1) == Some(&"port");
-    if own { keys } else { keys.into_iter().skip(1).collect() }
+    let is_of_port = keys.len() == 2 || keys.get(1) == Some(&"port");
+    if is_of_port { keys } else { keys.into_iter().skip(1).collect() }
 }
 
 #[cfg(test)]

@@ -98,11 +98,11 @@ impl Engine {
         let systems: Vec<CheckedSystem> = systems
             .collect::<Result<_, _>>()
             .map_err(|error| PredictError::Unfit(error.to_string()))?;
-        let told = self.pool.map(jobs.len(), |job| {
+        let figures = self.pool.map(jobs.len(), |job| {
             let (system, trial) = jobs[job];
             self.simulate(&systems[system], trial)
         });
-        told.into_iter().collect()
+        figures.into_iter().collect()
     }
 
     /// Simulates one trial. A trial that is much slower than measured gets more time if too few requests ended.
@@ -137,11 +137,13 @@ impl Engine {
     }
 
     /// Returns the residuals of trial `trial` in standard deviations, with reduced outliers.
-    pub(super) fn residuals(&self, trial: usize, told: &ModelFigures) -> Vec<f64> {
-        let figures = self.trials[trial].figures.iter().zip(told);
+    pub(super) fn residuals(&self, trial: usize, modelled: &ModelFigures) -> Vec<f64> {
+        let figures = self.trials[trial].figures.iter().zip(modelled);
         figures
-            .map(|(measured, told)| {
-                told.map_or(0.0, |told| drawn_in((told / measured.value).ln() / measured.sd))
+            .map(|(measured, modelled)| {
+                modelled.map_or(0.0, |modelled| {
+                    drawn_in((modelled / measured.value).ln() / measured.sd)
+                })
             })
             .collect()
     }
@@ -153,18 +155,19 @@ impl Engine {
         trials: &[usize],
     ) -> Result<Vec<f64>, PredictError> {
         let jobs: Vec<(usize, usize)> = trials.iter().map(|&trial| (0, trial)).collect();
-        let told = self.tell(&[self.system(logs)], &jobs)?;
+        let modelled = self.tell(&[self.system(logs)], &jobs)?;
         Ok(trials
             .iter()
-            .zip(&told)
-            .flat_map(|(&trial, told)| self.residuals(trial, told))
+            .zip(&modelled)
+            .flat_map(|(&trial, modelled)| self.residuals(trial, modelled))
             .collect())
     }
 
     /// Returns the sum of squares of the residuals of `trials` and of the priors, at `logs`.
     pub(super) fn cost(&self, logs: &[f64], trials: &[usize]) -> Result<f64, PredictError> {
         let residuals = self.residuals_at(logs, trials)?;
-        Ok(residuals.iter().map(|one| one * one).sum::<f64>() + self.prior_cost(logs))
+        Ok(residuals.iter().map(|residual| residual * residual).sum::<f64>()
+            + self.prior_cost(logs))
     }
 
     /// Returns the cost that the priors add.
@@ -180,11 +183,11 @@ impl Engine {
 
     /// Returns the parameters that no other parameter explains.
     pub(super) fn free(&self) -> Vec<usize> {
-        (0..self.parameters.len()).filter(|place| !self.held.contains(place)).collect()
+        (0..self.parameters.len()).filter(|index| !self.held.contains(index)).collect()
     }
 
     /// Returns the index of a parameter by its name.
-    pub(super) fn place(&self, name: &str) -> Option<usize> {
+    pub(super) fn index_of(&self, name: &str) -> Option<usize> {
         self.parameters.iter().position(|parameter| parameter.name == name)
     }
 
@@ -235,7 +238,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn everything_is_free_but_what_another_value_explains() {
+    fn every_value_is_free_unless_another_value_explains_it() {
         let mut engine = engine("samsung-950-pro-512gb");
         let count = engine.parameters.len();
         assert!(count > 4);
@@ -243,7 +246,7 @@ pub(super) mod tests {
         engine.held = vec![count - 1, 0, 2];
         let free = engine.free();
         assert_eq!(free.len(), count - 3);
-        assert!(free.iter().all(|place| !engine.held.contains(place)) && free.is_sorted());
+        assert!(free.iter().all(|index| !engine.held.contains(index)) && free.is_sorted());
     }
 
     #[test]
@@ -255,12 +258,15 @@ pub(super) mod tests {
                 false => HUBER * HUBER / 2.0 + HUBER * (size - HUBER),
             };
             for residual in [size, -size] {
-                let seen = drawn_in(residual);
+                let bounded = drawn_in(residual);
                 assert!(
-                    (seen * seen - 2.0 * loss).abs() < 1e-9 * (1.0 + loss),
-                    "{residual}: {seen}"
+                    (bounded * bounded - 2.0 * loss).abs() < 1e-9 * (1.0 + loss),
+                    "{residual}: {bounded}"
                 );
-                assert!(seen * residual >= 0.0 && seen.abs() <= size + 1e-12, "{residual}: {seen}");
+                assert!(
+                    bounded * residual >= 0.0 && bounded.abs() <= size + 1e-12,
+                    "{residual}: {bounded}"
+                );
             }
         }
     }

@@ -84,9 +84,9 @@ impl Geometry {
         let Self { dies, unit } = self;
         let dies_around = [dies * 2, dies / 2].into_iter().map(move |dies| Self { dies, unit });
         let units_around = [unit * 2, unit / 2].into_iter().map(move |unit| Self { dies, unit });
-        dies_around
-            .chain(units_around)
-            .filter(|one| (1..=DIES_MAX).contains(&one.dies) && (1..=UNIT_MAX).contains(&one.unit))
+        dies_around.chain(units_around).filter(|candidate| {
+            (1..=DIES_MAX).contains(&candidate.dies) && (1..=UNIT_MAX).contains(&candidate.unit)
+        })
     }
 
     /// Returns the number of doublings between two geometries.

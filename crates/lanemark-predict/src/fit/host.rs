@@ -17,16 +17,16 @@ const BELIEVED: (f64, f64) = (0.1, 10.0);
 /// The prefix of settings that take precedence over a measurement.
 const PREFIX: &str = "platform.";
 
-/// Sets the values that were `seen` of the host in `system`, and returns them. Values are not set if `settings` contain
+/// Sets the values that were `host` of the host in `system`, and returns them. Values are not set if `settings` contain
 /// any value of the platform.
 pub(super) fn measured(
     system: &mut SystemSpec,
-    seen: MeasuredHost,
+    host: MeasuredHost,
     settings: &[&Calibration],
 ) -> Vec<Calibration> {
-    let own = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));
+    let is_overridden = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));
     let mut set = Vec::new();
-    if own {
+    if is_overridden {
         return set;
     }
     let note = |parameter: String, value: String, reason: &str| Calibration {
@@ -36,11 +36,11 @@ pub(super) fn measured(
         reason: Some(reason.to_owned()),
     };
     let (cpu, protocol) = (&mut system.cpu, &mut system.attachments[0].protocol);
-    if let Some(cores) = seen.cores.filter(|&cores| cores != cpu.cores && cores <= 1024) {
+    if let Some(cores) = host.cores.filter(|&cores| cores != cpu.cores && cores <= 1024) {
         cpu.cores = cores;
         set.push(note(format!("{PREFIX}cpu.cores"), cores.to_string(), "the machine's"));
     }
-    let Some(request_ns) = seen.deep_ns.or(seen.alone_ns) else { return set };
+    let Some(request_ns) = host.deep_ns.or(host.alone_ns) else { return set };
     let all = cpu.request_submit + cpu.request_complete + protocol.read_time;
     let share = request_ns / 1e3 / all.as_microseconds();
     if !(BELIEVED.0..=BELIEVED.1).contains(&share) {
@@ -66,7 +66,7 @@ pub(super) fn measured(
     ] {
         set.push(note(parameter, time.to_string(), reason));
     }
-    if let (Some(alone), Some(deep)) = (seen.alone_ns, seen.deep_ns)
+    if let (Some(alone), Some(deep)) = (host.alone_ns, host.deep_ns)
         && alone > deep
     {
         cpu.wake = nanoseconds(alone - deep);
@@ -132,14 +132,14 @@ mod tests {
             let set = measured(&mut kept, seen(None, Some(1e3 * us)), &[]);
             assert_eq!((kept.cpu.request_submit, set.len()), (Duration::from_microseconds(2), 1));
         }
-        let own = Calibration {
+        let calibration = Calibration {
             parameter: "platform.cpu.wake".to_owned(),
             value: "1 us".to_owned(),
             figure: None,
             reason: None,
         };
         let mut kept = system();
-        assert!(measured(&mut kept, seen(None, Some(8_000.0)), &[&own]).is_empty());
+        assert!(measured(&mut kept, seen(None, Some(8_000.0)), &[&calibration]).is_empty());
         assert_eq!(kept, system());
     }
 }

@@ -79,22 +79,22 @@ pub(super) fn identify(
 ) -> Result<FittedValues, PredictError> {
     let count = engine.parameters.len();
     let mut held: Vec<Option<ValueDetermination>> = vec![None; count];
-    for &place in &engine.held {
-        let at_template = found.logs[place] == engine.priors[place];
-        held[place] =
-            Some(ValueDetermination::Held { at_template, with: engine.place(COLLECTION.name) });
+    for &index in &engine.held {
+        let at_template = found.logs[index] == engine.priors[index];
+        held[index] =
+            Some(ValueDetermination::Held { at_template, with: engine.index_of(COLLECTION.name) });
     }
     let mut found = found;
     let mut round = 0;
     loop {
-        let free: Vec<usize> = (0..count).filter(|&place| held[place].is_none()).collect();
+        let free: Vec<usize> = (0..count).filter(|&index| held[index].is_none()).collect();
         let covariance = covariance(engine, &found.logs, &free, trials)?;
         let open = covariance.open();
         if open.is_empty() || round == ROUNDS {
-            let at = |place| free.iter().position(|&one| one == place);
+            let at = |index| free.iter().position(|&one| one == index);
             // A value that is still open after the last round is not determined.
             let still_open = |at: usize| open.iter().find(|(one, _)| *one == at);
-            let told = |place: usize| match (held[place], at(place)) {
+            let determination = |index: usize| match (held[index], at(index)) {
                 (None, Some(at)) if still_open(at).is_some() => {
                     let with = still_open(at).and_then(|(_, with)| *with).map(|with| free[with]);
                     ValueDetermination::Held { at_template: false, with }
@@ -104,7 +104,7 @@ pub(super) fn identify(
                     held.unwrap_or(ValueDetermination::Held { at_template: true, with: None })
                 }
             };
-            let standings: Vec<ValueDetermination> = (0..count).map(told).collect();
+            let standings: Vec<ValueDetermination> = (0..count).map(determination).collect();
             let (logs, scatter) = (found.logs, covariance.scatter);
             let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
             return Ok(FittedValues { logs, standings, reaches, scatter });
@@ -112,14 +112,14 @@ pub(super) fn identify(
         round += 1;
         let open: Vec<(usize, Option<usize>)> =
             open.into_iter().map(|(at, with)| (free[at], with.map(|with| free[with]))).collect();
-        let places: Vec<usize> = open.iter().map(|&(place, _)| place).collect();
-        let all = at_template(engine, &mut found, &free, &places, trials)?;
-        for (place, with) in open {
+        let indices: Vec<usize> = open.iter().map(|&(index, _)| index).collect();
+        let all = at_template(engine, &mut found, &free, &indices, trials)?;
+        for (index, with) in open {
             // The template's values may contradict the measurements together although some of them do not by
             // themselves.
             let at_template = all
-                || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
-            held[place] = Some(ValueDetermination::Held { at_template, with });
+                || indices.len() > 1 && at_template(engine, &mut found, &free, &[index], trials)?;
+            held[index] = Some(ValueDetermination::Held { at_template, with });
         }
     }
 }
@@ -140,18 +140,18 @@ fn reaches(
     let all: Vec<usize> = (0..logs.len()).collect();
     let slopes = jacobian(engine, logs, &all, trials)?;
     let mut reaches = Vec::with_capacity(logs.len());
-    for (place, told) in standings.iter().enumerate() {
-        if let ValueDetermination::Identified(deviation) = told {
+    for (index, determination) in standings.iter().enumerate() {
+        if let ValueDetermination::Identified(deviation) = determination {
             reaches.push([SIDES_80 * deviation; 2]);
             continue;
         }
-        let others = slopes.clone().remove_column(place);
+        let others = slopes.clone().remove_column(index);
         let most = made_up(&others, &here) + LIKELY * scatter.max(1.0).powi(2);
         let mut sides = [0.0; 2];
         for (side, sign) in sides.iter_mut().zip([-1.0, 1.0]) {
             for reach in REACHES {
                 let mut moved = logs.to_vec();
-                moved[place] += sign * reach;
+                moved[index] += sign * reach;
                 let residuals = DVector::from_vec(engine.residuals_at(&moved, trials)?);
                 if made_up(&others, &residuals) > most {
                     break;
@@ -175,17 +175,17 @@ fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
     residuals.norm_squared() - saved
 }
 
-/// Sets the values `places` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
+/// Sets the values `indices` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
 fn at_template(
     engine: &Engine,
     found: &mut SearchResult,
     free: &[usize],
-    places: &[usize],
+    indices: &[usize],
     trials: &[usize],
 ) -> Result<bool, PredictError> {
-    let rest: Vec<usize> = free.iter().copied().filter(|place| !places.contains(place)).collect();
+    let rest: Vec<usize> = free.iter().copied().filter(|index| !indices.contains(index)).collect();
     let mut logs = found.logs.clone();
-    places.iter().for_each(|&place| logs[place] = engine.priors[place]);
+    indices.iter().for_each(|&index| logs[index] = engine.priors[index]);
     let kept = search(engine, &logs, &rest, trials, 1)?;
     let good = kept.cost <= found.cost + AS_GOOD;
     if good {

@@ -118,7 +118,8 @@ impl Measurements {
                     other: identity(run),
                 });
             }
-            let ended = run.tests.iter().all(|test| test.samples.iter().all(|one| one.complete));
+            let ended =
+                run.tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete));
             if !run.complete || !ended {
                 let (tests, all) = (run.tests.len(), run.workload.tests.len());
                 return Err(PredictError::CutShort { result: name.clone(), tests, all });
@@ -175,8 +176,8 @@ impl Measurements {
         };
         while let Some((test, read_ns)) = self.trials.iter().filter(alone).find_map(latency) {
             let before = self.trials.len();
-            let place = |test: &Test| (test.offset, test.span);
-            self.trials.retain(|trial| !trial.reads() || place(&trial.test) != place(&test));
+            let region = |test: &Test| (test.offset, test.span);
+            self.trials.retain(|trial| !trial.reads() || region(&trial.test) != region(&test));
             if !self.trials.iter().any(|trial| is_small_random(&trial.test)) {
                 let (read_us, least_us) = (read_ns / 1e3, least_ns / 1e3);
                 return Err(PredictError::WithoutFlash { test: test.name, read_us, least_us });
@@ -366,10 +367,10 @@ fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
         }
         let count = values.len() as f64;
         let value = (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
-        let own = variance(samples, kind).unwrap_or(pooled);
+        let own_variance = variance(samples, kind).unwrap_or(pooled);
         let floor = FLOORS[class].powi(2);
         let halves = if class == 0 { 2.0 } else { 1.0 };
-        let sd = (halves * (f64::midpoint(own, pooled) / count + floor)).sqrt();
+        let sd = (halves * (f64::midpoint(own_variance, pooled) / count + floor)).sqrt();
         Some(Measured { kind, value, sd })
     });
     Trial { test: test.clone(), short: test.clone(), figures: figures.collect() }
@@ -388,13 +389,13 @@ fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option
     let those =
         groups.iter().filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));
     let means = those.filter_map(|(_, samples)| {
-        let told: Vec<f64> = samples
+        let values: Vec<f64> = samples
             .iter()
             .filter_map(|sample| sample.cpu)
             .map(|cpu| cpu.user_ns_per_request + cpu.system_ns_per_request)
             .filter(|ns| ns.is_finite() && *ns > 0.0)
             .collect();
-        (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     });
     means.min_by(f64::total_cmp)
 }

@@ -154,13 +154,13 @@ pub fn fit(
     let original = base.clone();
     let mut engine =
         Engine::new(base, trials, parameters, job.provenance.seed, job.pool, job.cancel.clone());
-    let shown = |engine: &Engine, shows: &[AffectedTests]| -> Vec<usize> {
-        let places = 0..engine.parameters.len();
-        places.filter(|&place| shows.contains(&engine.parameters[place].shows)).collect()
+    let visible = |engine: &Engine, shows: &[AffectedTests]| -> Vec<usize> {
+        let indices = 0..engine.parameters.len();
+        indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
     };
     let (reading, writing) = (
-        shown(&engine, &[AffectedTests::Reads, AffectedTests::Both]),
-        shown(&engine, &[AffectedTests::Writes]),
+        visible(&engine, &[AffectedTests::Reads, AffectedTests::Both]),
+        visible(&engine, &[AffectedTests::Writes]),
     );
     let reads = engine.trials_of(|trial| !trial.writes());
     let writes = engine.trials_of(|trial| !trial.reads());
@@ -201,8 +201,8 @@ pub fn fit(
         simulations: engine.simulations(),
     };
     let drive = outcome.with_warnings(fitted);
-    let own = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
-    let settings = set.iter().filter(own).map(|&setting| setting.clone()).collect();
+    let is_of_drive = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
+    let settings = set.iter().filter(is_of_drive).map(|&setting| setting.clone()).collect();
     Ok(Fit { drive, template: text, settings })
 }
 

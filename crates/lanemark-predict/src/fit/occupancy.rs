@@ -36,7 +36,7 @@ pub(super) fn fix(
     let mut logs = found.logs.clone();
     let mut is_changed = false;
     for (name, latency, reads) in TIMES {
-        let (Some(place), Some(latency)) = (engine.place(name), engine.place(latency)) else {
+        let (Some(index), Some(latency)) = (engine.index_of(name), engine.index_of(latency)) else {
             continue;
         };
         let is_own = |trial: &Trial| {
@@ -44,19 +44,20 @@ pub(super) fn fix(
                 && trial.test.block_mean() <= SMALL
                 && !trial.test.is_in_order()
         };
-        let own: Vec<usize> =
+        let own_trials: Vec<usize> =
             trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
-        if own.is_empty()
-            || engine.held.contains(&place)
-            || is_shown(engine, &found.logs, place, latency, &own)?
+        if own_trials.is_empty()
+            || engine.held.contains(&index)
+            || is_shown(engine, &found.logs, index, latency, &own_trials)?
         {
             continue;
         }
         let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
-        let fastest = own.iter().map(|&trial| engine.trials[trial].iops()).fold(1e-9, f64::max);
-        let most = engine.parameters[place].log(1e6 * engines / fastest);
-        logs[place] = engine.priors[place].min(most);
-        engine.held.push(place);
+        let fastest =
+            own_trials.iter().map(|&trial| engine.trials[trial].iops()).fold(1e-9, f64::max);
+        let most = engine.parameters[index].log(1e6 * engines / fastest);
+        logs[index] = engine.priors[index].min(most);
+        engine.held.push(index);
         is_changed = true;
     }
     match is_changed {
@@ -74,15 +75,15 @@ fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
 fn is_shown(
     engine: &Engine,
     logs: &[f64],
-    place: usize,
+    index: usize,
     latency: usize,
     trials: &[usize],
 ) -> Result<bool, PredictError> {
     let parameters = &engine.parameters;
     let mut without = logs.to_vec();
-    let occupancy = parameters[place].value(logs[place]);
-    let least = parameters[place].bounds.0;
-    without[place] = parameters[place].log(least);
+    let occupancy = parameters[index].value(logs[index]);
+    let least = parameters[index].bounds.0;
+    without[index] = parameters[index].log(least);
     let longer = joined(parameters[latency].value(logs[latency]), occupancy, least);
     without[latency] = parameters[latency].log(longer);
     let fastest = trials.iter().map(|&trial| engine.trials[trial].iops()).fold(0.0, f64::max);
@@ -94,11 +95,11 @@ fn is_shown(
         })
         .flat_map(|&trial| [(0, trial), (1, trial)])
         .collect();
-    let told = engine.tell(&[engine.system(logs), engine.system(&without)], &jobs)?;
+    let modelled = engine.tell(&[engine.system(logs), engine.system(&without)], &jobs)?;
     let rate = |at: usize| {
         let figures = &engine.trials[jobs[at].1].figures;
-        let place = figures.iter().position(|figure| figure.kind == FigureKind::Throughput)?;
-        told[at][place]
+        let index = figures.iter().position(|figure| figure.kind == FigureKind::Throughput)?;
+        modelled[at][index]
     };
     Ok((0..jobs.len())
         .step_by(2)

@@ -51,7 +51,7 @@ pub(super) fn search(
     if free.is_empty() {
         return Ok(SearchResult { logs: logs.to_vec(), cost: engine.cost(logs, trials)? });
     }
-    let unknowns = free.iter().map(|&place| (logs[place] - engine.priors[place]) / PRIOR_SD);
+    let unknowns = free.iter().map(|&index| (logs[index] - engine.priors[index]) / PRIOR_SD);
     let problem = Search {
         engine,
         logs: logs.to_vec(),
@@ -119,31 +119,31 @@ fn slopes(
 ) -> Result<Vec<DMatrix<f64>>, PredictError> {
     let mut systems = vec![engine.system(logs)];
     let mut jobs: Vec<(usize, usize)> = trials.iter().map(|&trial| (0, trial)).collect();
-    for &place in free {
+    for &unknown in free {
         for step in steps {
             let mut moved = logs.to_vec();
-            moved[place] += step;
+            moved[unknown] += step;
             systems.push(engine.system(&moved));
             let system = systems.len() - 1;
-            let shown = trials.iter().filter(|&&trial| engine.shows(place, trial));
-            jobs.extend(shown.map(|&trial| (system, trial)));
+            let visible = trials.iter().filter(|&&trial| engine.shows(unknown, trial));
+            jobs.extend(visible.map(|&trial| (system, trial)));
         }
     }
-    let told = engine.tell(&systems, &jobs)?;
+    let modelled = engine.tell(&systems, &jobs)?;
     // The first row of each trial, and its residuals at this point.
     let mut here: BTreeMap<usize, (usize, Vec<f64>)> = BTreeMap::new();
     let mut rows = 0;
-    for (&trial, told) in trials.iter().zip(&told) {
-        let residuals = engine.residuals(trial, told);
+    for (&trial, modelled) in trials.iter().zip(&modelled) {
+        let residuals = engine.residuals(trial, modelled);
         let first = rows;
         rows += residuals.len();
         here.insert(trial, (first, residuals));
     }
     let mut matrices = vec![DMatrix::zeros(rows, free.len()); steps.len()];
-    for (&(system, trial), told) in jobs.iter().zip(&told).skip(trials.len()) {
+    for (&(system, trial), modelled) in jobs.iter().zip(&modelled).skip(trials.len()) {
         let (column, side) = ((system - 1) / steps.len(), (system - 1) % steps.len());
         let Some((first, before)) = here.get(&trial) else { continue };
-        for (index, residual) in engine.residuals(trial, told).into_iter().enumerate() {
+        for (index, residual) in engine.residuals(trial, modelled).into_iter().enumerate() {
             matrices[side][(first + index, column)] = (residual - before[index]) / steps[side];
         }
     }
@@ -153,8 +153,8 @@ fn slopes(
 impl Search<'_> {
     fn all(&self) -> Vec<f64> {
         let mut logs = self.logs.clone();
-        for (&place, unknown) in self.free.iter().zip(self.unknowns.iter()) {
-            logs[place] = self.engine.priors[place] + unknown * PRIOR_SD;
+        for (&index, unknown) in self.free.iter().zip(self.unknowns.iter()) {
+            logs[index] = self.engine.priors[index] + unknown * PRIOR_SD;
         }
         logs
     }

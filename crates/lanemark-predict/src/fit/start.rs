@@ -30,7 +30,7 @@ pub(super) fn reads(
         ("drive.data_path.read", ordered / 1e6),
     ];
     let senses = ["drive.pseudo_slc.read", "drive.disk.read_seek.average"];
-    let sense = senses.into_iter().find(|name| engine.place(name).is_some());
+    let sense = senses.into_iter().find(|name| engine.index_of(name).is_some());
     let sense = sense.unwrap_or("drive.flash.read");
     let mut guesses = combined(engine, &engine.priors, &bounds);
     for logs in &mut guesses {
@@ -54,7 +54,7 @@ pub(super) fn writes(
     let any = fastest(engine, trials, |_| true, Trial::throughput);
     let unit = flash(&engine.base.attachments[0].drive)
         .map_or(0.0, |flash| flash.unit().get() as f64 * flash.dies() as f64);
-    let program = match engine.place("drive.pseudo_slc.program") {
+    let program = match engine.index_of("drive.pseudo_slc.program") {
         Some(_) => "drive.pseudo_slc.program",
         None => "drive.flash.program",
     };
@@ -97,16 +97,16 @@ fn combined(engine: &Engine, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f6
 /// Sets a parameter to its bound if `taken` is set. Otherwise moves the parameter away from the bound only if its prior
 /// contradicts the bound.
 fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
-    let Some(place) = engine.place(name) else { return };
+    let Some(index) = engine.index_of(name) else { return };
     if !bound.is_finite() || bound <= 0.0 {
         return;
     }
-    let parameter: &Parameter = &engine.parameters[place];
+    let parameter: &Parameter = &engine.parameters[index];
     let log = parameter.log(bound);
-    logs[place] = match (taken, parameter.unit) {
+    logs[index] = match (taken, parameter.unit) {
         (true, _) => log,
-        (false, Unit::Microseconds) => logs[place].min(log - 0.3),
-        (false, Unit::Megabytes | Unit::Percent | Unit::Count) => logs[place].max(log + 0.3),
+        (false, Unit::Microseconds) => logs[index].min(log - 0.3),
+        (false, Unit::Megabytes | Unit::Percent | Unit::Count) => logs[index].max(log + 0.3),
     };
 }
 
@@ -123,16 +123,16 @@ fn latency(
         trial.outstanding() == 1 && !trial.test.is_in_order() && trial.figure(kind).is_some()
     };
     let least = trials.iter().filter(alone).min_by_key(|&&trial| engine.trials[trial].test.block);
-    let (Some(&trial), Some(place)) = (least, engine.place(name)) else { return Ok(()) };
-    let told = engine.tell(&[engine.system(logs)], &[(0, trial)])?;
+    let (Some(&trial), Some(position)) = (least, engine.index_of(name)) else { return Ok(()) };
+    let figures = engine.tell(&[engine.system(logs)], &[(0, trial)])?;
     let index = engine.trials[trial].figures.iter().position(|figure| figure.kind == kind);
-    let modelled = index.and_then(|index| *told.first()?.get(index)?);
+    let modelled = index.and_then(|index| *figures.first()?.get(index)?);
     let (Some(modelled), Some(measured)) = (modelled, engine.trials[trial].figure(kind)) else {
         return Ok(());
     };
-    let parameter = &engine.parameters[place];
-    let value = parameter.value(logs[place]) + (measured - modelled) / 1e3;
-    logs[place] = parameter.log(value.max(parameter.bounds.0.max(1e-3)));
+    let parameter = &engine.parameters[position];
+    let value = parameter.value(logs[position]) + (measured - modelled) / 1e3;
+    logs[position] = parameter.log(value.max(parameter.bounds.0.max(1e-3)));
     Ok(())
 }
 
@@ -193,14 +193,14 @@ mod tests {
             let mut subsets = BTreeSet::new();
             for guess in &guesses {
                 let at_bound = |(name, value): &(&str, f64)| {
-                    let place = engine.place(name).unwrap();
-                    guess[place] == engine.parameters[place].log(*value)
+                    let index = engine.index_of(name).unwrap();
+                    guess[index] == engine.parameters[index].log(*value)
                 };
                 subsets.insert(bounds.iter().map(at_bound).collect::<Vec<_>>());
-                let own: Vec<usize> =
-                    bounds.iter().filter_map(|(name, _)| engine.place(name)).collect();
-                for (place, (log, prior)) in guess.iter().zip(&engine.priors).enumerate() {
-                    assert!(own.contains(&place) || log == prior, "{place}");
+                let bounded: Vec<usize> =
+                    bounds.iter().filter_map(|(name, _)| engine.index_of(name)).collect();
+                for (index, (log, prior)) in guess.iter().zip(&engine.priors).enumerate() {
+                    assert!(bounded.contains(&index) || log == prior, "{index}");
                 }
             }
             assert_eq!(subsets.len(), 1 << count, "{subsets:?}");
@@ -213,17 +213,17 @@ mod tests {
         for (name, value, is_time) in
             [("drive.front_end.write_time", 3.0, true), ("drive.data_path.write", 900.0, false)]
         {
-            let place = engine.place(name).unwrap();
-            let bound = engine.parameters[place].log(value);
+            let index = engine.index_of(name).unwrap();
+            let bound = engine.parameters[index].log(value);
             for (before, wanted) in [(bound - 2.0, 0), (bound, 1), (bound + 2.0, 2)] {
                 let mut logs = engine.priors.clone();
-                logs[place] = before;
+                logs[index] = before;
                 put(&engine, &mut logs, name, value, false);
                 // A time below its bound and a rate above its bound remain.
                 let kept = if is_time { wanted == 0 } else { wanted == 2 };
                 let moved = if is_time { bound - 0.3 } else { bound + 0.3 };
                 let expected = if kept { before } else { moved };
-                assert!((logs[place] - expected).abs() < 1e-12, "{name}: {before}");
+                assert!((logs[index] - expected).abs() < 1e-12, "{name}: {before}");
             }
             for none in [0.0, f64::INFINITY, f64::NAN] {
                 let mut logs = engine.priors.clone();

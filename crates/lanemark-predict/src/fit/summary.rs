@@ -30,22 +30,22 @@ pub(super) struct Outcome<'o> {
 impl Outcome<'_> {
     /// Returns each free value with its precision.
     pub(super) fn parameters(&self) -> Vec<FittedParameter> {
-        let places = 0..self.engine.parameters.len();
-        let mut all: Vec<FittedParameter> = places.map(|place| self.parameter(place)).collect();
+        let indices = 0..self.engine.parameters.len();
+        let mut all: Vec<FittedParameter> = indices.map(|index| self.parameter(index)).collect();
         all.extend(self.geometry());
         all.extend(self.followers());
         all
     }
 
-    fn parameter(&self, place: usize) -> FittedParameter {
-        let parameter = &self.engine.parameters[place];
+    fn parameter(&self, index: usize) -> FittedParameter {
+        let parameter = &self.engine.parameters[index];
         let template = parameter.get(&self.original.attachments[0].drive);
-        let log = self.known.logs[place];
+        let log = self.known.logs[index];
         let value = parameter.text(parameter.value(log));
         let at = |log: f64| parameter.text(parameter.value(log));
-        let [below, above] = self.known.reaches[place];
+        let [below, above] = self.known.reaches[index];
         let range_80 = (below + above > 0.0).then(|| (at(log - below), at(log + above)));
-        let (value, interval_95, standing) = match self.known.standings[place] {
+        let (value, interval_95, standing) = match self.known.standings[index] {
             ValueDetermination::Identified(deviation) => {
                 let reach = SIDES_95 * deviation;
                 (Some(value), Some((at(log - reach), at(log + reach))), Determination::Identified)
@@ -115,7 +115,7 @@ impl Outcome<'_> {
             before.page.to_string(),
             Some((page(least), page(most))),
         );
-        for (one, range, needs) in [
+        for (parameter, range, needs) in [
             (
                 &mut dies,
                 self.explored.range(|geometry| geometry.dies),
@@ -131,7 +131,7 @@ impl Outcome<'_> {
             if range.1 >= range.0 * 4 {
                 let kept_template = same;
                 let needs = needs.to_owned();
-                one.standing = Determination::Open { kept_template, with: None, needs };
+                parameter.standing = Determination::Open { kept_template, with: None, needs };
             }
         }
         let mut rows = vec![dies, unit];
@@ -153,11 +153,11 @@ impl Outcome<'_> {
         let system = self.engine.system(&self.rounded());
         let all = self.engine.trials_of(|_| true);
         let jobs: Vec<(usize, usize)> = all.iter().map(|&trial| (0, trial)).collect();
-        let told = self.engine.tell(&[system], &jobs)?;
+        let answers = self.engine.tell(&[system], &jobs)?;
         let mut figures = Vec::new();
-        for (trial, told) in self.engine.trials.iter().zip(&told) {
-            for (measured, told) in trial.figures.iter().zip(told) {
-                let Some(modelled) = *told else { continue };
+        for (trial, answers) in self.engine.trials.iter().zip(&answers) {
+            for (measured, answers) in trial.figures.iter().zip(answers) {
+                let Some(modelled) = *answers else { continue };
                 let (test, kind) = (trial.test.name.clone(), measured.kind);
                 let (request_bytes, measured) = (trial.test.block_mean(), measured.value);
                 figures.push(FittedFigure { test, kind, request_bytes, measured, modelled });
@@ -194,11 +194,11 @@ impl Outcome<'_> {
 /// Returns the values that remain the template's.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
     let all = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
-        let one = |(parameter, needs): &(&str, &str)| UndeterminedValue {
+        let undetermined = |(parameter, needs): &(&str, &str)| UndeterminedValue {
             parameter: (*parameter).to_owned(),
             needs: (*needs).to_owned(),
         };
-        values.iter().map(one).collect()
+        values.iter().map(undetermined).collect()
     };
     if disk::disk(&original.attachments[0].drive).is_some() {
         return all(&disk::UNSEEN);

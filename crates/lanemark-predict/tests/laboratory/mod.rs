@@ -24,7 +24,7 @@ pub(crate) struct Truth {
 }
 
 /// A port of a platform.
-pub(crate) type Place = (String, String);
+pub(crate) type PlatformPort = (String, String);
 
 pub(crate) fn library() -> Library {
     Library::in_folder(&project().join("library")).unwrap()
@@ -55,10 +55,10 @@ pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(Calibration, L
 pub(crate) fn system(
     library: &Library,
     drive: &str,
-    place: &Place,
+    platform_port: &PlatformPort,
     settings: &[(String, String)],
 ) -> Option<System> {
-    let (platform, port) = place;
+    let (platform, port) = platform_port;
     let parts = SystemName {
         drive: drive.to_owned(),
         platform: platform.clone(),
@@ -127,28 +127,28 @@ fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
     all
 }
 
-/// Fits a drive to its run at `place`.
+/// Fits a drive to its run at `platform_port`.
 pub(crate) fn fitted(
     library: &Library,
     run: &RunResult,
-    place: &Place,
+    platform_port: &PlatformPort,
     like: Option<&str>,
     settings: &[(String, String)],
     requests: u64,
 ) -> Fit {
-    outcome(library, std::slice::from_ref(run), place, like, settings, requests).unwrap()
+    outcome(library, std::slice::from_ref(run), platform_port, like, settings, requests).unwrap()
 }
 
-/// Fits a drive to its runs at `place`, or returns the error.
+/// Fits a drive to its runs at `platform_port`, or returns the error.
 pub(crate) fn outcome(
     library: &Library,
     runs: &[RunResult],
-    place: &Place,
+    platform_port: &PlatformPort,
     like: Option<&str>,
     settings: &[(String, String)],
     requests: u64,
 ) -> Result<Fit, PredictError> {
-    let (platform, port) = place;
+    let (platform, port) = platform_port;
     let named = |(index, run): (usize, &RunResult)| (format!("{}.json", index + 1), run.clone());
     let results: Vec<(String, RunResult)> = runs.iter().enumerate().map(named).collect();
     let settings = calibrations(settings);

@@ -45,13 +45,13 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
         _ => 0,
     };
     let of = |wanted: i32| {
-        let own = pairs.iter().filter(|(_, pair)| direction(pair) == wanted);
-        let mut own: Vec<(&str, f64)> =
-            own.filter_map(|(name, pair)| Some((*name, pair.ratio()?))).collect();
-        own.sort_by(|a, b| a.1.total_cmp(&b.1));
-        own
+        let wanted_pairs = pairs.iter().filter(|(_, pair)| direction(pair) == wanted);
+        let mut wanted_pairs: Vec<(&str, f64)> =
+            wanted_pairs.filter_map(|(name, pair)| Some((*name, pair.ratio()?))).collect();
+        wanted_pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+        wanted_pairs
     };
-    let range = |own: &[(&str, f64)]| match own {
+    let range = |wanted_pairs: &[(&str, f64)]| match wanted_pairs {
         [] => String::new(),
         [(name, value)] if all == 1 => format!(", {} ({name})", ratio(*value)),
         [(name, value)] => format!(" ({name}, {})", ratio(*value)),
@@ -100,7 +100,7 @@ fn unranked(
     if own != other {
         return Some(format!("A was measured at a time scale of {own}, and B at {other}"));
     }
-    let is_late = |test: &TestResult| test.samples.iter().any(|one| !one.is_served_in_time());
+    let is_late = |test: &TestResult| test.samples.iter().any(|sample| !sample.is_served_in_time());
     let late = |(own, other): &TestPair<'_>| match (is_late(own), is_late(other)) {
         (true, _) => Some(("A", own.test.name.clone())),
         (false, true) => Some(("B", other.test.name.clone())),

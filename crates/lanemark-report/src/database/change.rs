@@ -69,7 +69,8 @@ pub struct Change {
 
 /// Returns the 95% confidence interval of the mean for normally distributed repeats; `None` for fewer than two.
 pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
-    let freedom = usize::try_from(statistic.count).ok()?.checked_sub(1).filter(|&one| one > 0)?;
+    let freedom =
+        usize::try_from(statistic.count).ok()?.checked_sub(1).filter(|&value| value > 0)?;
     let point = STUDENT.get(freedom - 1).copied().unwrap_or(2.0);
     let half = point * statistic.deviation? / f64::from(statistic.count).sqrt();
     Some((statistic.value - half, statistic.value + half))

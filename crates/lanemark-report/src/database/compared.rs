@@ -68,15 +68,16 @@ fn row(change: &Change) -> String {
         _ => 3,
     };
     let per_cent = change.per_cent.map_or("–".to_owned(), |per_cent| format!("{per_cent:+.1}%"));
-    let shown = |value| grouped(&fixed(value, digits));
-    let mut text = format!("{:<24}{:>12}{:>12}{per_cent:>12}\n", change.name, shown(a), shown(b));
-    let told = |statistic| {
+    let formatted = |value| grouped(&fixed(value, digits));
+    let mut text =
+        format!("{:<24}{:>12}{:>12}{per_cent:>12}\n", change.name, formatted(a), formatted(b));
+    let mean = |statistic| {
         let (low, high) = interval(statistic)?;
         // No figure here can be negative, regardless of the spread of a few repeats.
-        Some(format!("{} to {}", shown(low.max(0.0)), shown(high)))
+        Some(format!("{} to {}", formatted(low.max(0.0)), formatted(high)))
     };
     let mut below = Vec::new();
-    if let Some((a, b)) = told(&change.from).zip(told(&change.to)) {
+    if let Some((a, b)) = mean(&change.from).zip(mean(&change.to)) {
         below.push(format!("A {a}, B {b}"));
     }
     if change.name.ends_with(", %") {

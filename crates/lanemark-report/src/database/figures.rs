@@ -206,7 +206,7 @@ pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
     }
     let mut table = Table::new(columns);
     for figure in &FIGURES {
-        let told: Vec<Cell> = tests
+        let cells: Vec<Cell> = tests
             .iter()
             .flat_map(|(_, test)| {
                 let found = test.over_samples(figure.of).unwrap_or_default();
@@ -214,9 +214,9 @@ pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
                 [Cell::plain(value), Cell::inked(spread(&found), Ink::Faint)]
             })
             .collect();
-        if told.iter().any(|cell| cell.text != ABSENT) {
+        if cells.iter().any(|cell| cell.text != ABSENT) {
             let mut row = vec![Cell::plain(figure.name), Cell::inked(figure.unit, Ink::Faint)];
-            row.extend(told);
+            row.extend(cells);
             table.push(row);
         }
     }

@@ -62,14 +62,14 @@ impl TimeSplit {
         };
         let all = samples.value * f64::from(samples.count);
         let mut parts = Vec::new();
-        for (place, class) in WaitClass::ALL.into_iter().enumerate() {
+        for (index, class) in WaitClass::ALL.into_iter().enumerate() {
             let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
             // The share is over all samples together; repeats have nearly equal numbers of samples.
             let share = test.of_transactions(share).map(|found| found.value);
             let Some(share) = share.filter(|share| *share > 0.0) else { continue };
             let error = (share * (1.0 - share) / all.max(1.0)).sqrt();
             let note = format!("± {:.1} points", 100.0 * error);
-            parts.push(part(place, class.name(), share * response_ms, note));
+            parts.push(part(index, class.name(), share * response_ms, note));
         }
         Some(Self { source: format!("from {all:.0} samples of sessions"), measured, parts })
     }

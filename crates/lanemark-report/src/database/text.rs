@@ -36,7 +36,7 @@ pub fn database_text(run: &RunResult) -> Option<String> {
     let settings = database.settings.iter();
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
     line(&mut text, &settings.join(", "));
-    line(&mut text, &asked(test, users));
+    line(&mut text, &settings_sentence(test, users));
     text.push('\n');
     text += &figures(test);
     if let Some(found) = time_of_a_transaction(test) {
@@ -86,7 +86,7 @@ pub(super) fn title(database: &DatabaseTarget) -> String {
 }
 
 /// Describes the test's settings in a sentence.
-pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
+pub(super) fn settings_sentence(test: &TestResult, users: &DatabaseUsers) -> String {
     let part = match users.divisor {
         1 => String::new(),
         divisor => format!(" (scale 1/{divisor})"),
@@ -151,11 +151,11 @@ fn figures(test: &TestResult) -> String {
     let write = size(device(&|device| kib(device.written_bytes, device.writes)));
     let us = |ns: Option<f64>| ns.map(|ns| ns / 1e3);
     figure("device reads a second", rate(|rates| rates.reads), 0, &read);
-    figure("device read, mean, µs", device(&|one| us(one.mean_read_ns())), 0, "");
+    figure("device read, mean, µs", device(&|usage| us(usage.mean_read_ns())), 0, "");
     figure("device writes a second", rate(|rates| rates.writes), 0, &write);
-    figure("device write, mean, µs", device(&|one| us(one.mean_write_ns())), 0, "");
+    figure("device write, mean, µs", device(&|usage| us(usage.mean_write_ns())), 0, "");
     figure("device flushes a second", rate(|rates| rates.flushes), 0, "");
-    figure("device, overall mean, µs", device(&|one| us(one.mean_ns())), 0, "");
+    figure("device, overall mean, µs", device(&|usage| us(usage.mean_ns())), 0, "");
     let busy = of(|all| all.processor_busy.map(|share| 100.0 * share));
     figure("processors busy, %", busy, 1, "all of the machine");
     let others = of(|all| all.processor_others.map(|share| 100.0 * share));
@@ -212,27 +212,27 @@ fn transactions(test: &TestResult) -> String {
         "", "count", "%", "rolled back", "retries", "mean ms", "50% ms", "95% ms", "99% ms"
     );
     let uses = TransactionKind::ALL.map(|kind| (kind, test.kind(kind)));
-    let all: u64 = uses.iter().map(|(_, one)| one.count).sum();
-    for (kind, one) in uses {
+    let all: u64 = uses.iter().map(|(_, usage)| usage.count).sum();
+    for (kind, usage) in uses {
         let share = match all {
             0 => "–".to_owned(),
-            _ => format!("{:.2}", 100.0 * one.count as f64 / all as f64),
+            _ => format!("{:.2}", 100.0 * usage.count as f64 / all as f64),
         };
         let at = |percentile| {
-            let found = one.latency.percentile_ns(percentile);
+            let found = usage.latency.percentile_ns(percentile);
             found.map_or("–".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6))
         };
-        let mean = match one.latency.count() {
+        let mean = match usage.latency.count() {
             0 => "–".to_owned(),
-            _ => format!("{:.3}", one.latency.mean_ns() / 1e6),
+            _ => format!("{:.3}", usage.latency.mean_ns() / 1e6),
         };
         let name = kind.name();
         let _ = writeln!(
             text,
             "{name:<13}{:>10}{share:>8}{:>12}{:>9}{mean:>10}{:>10}{:>10}{:>10}",
-            one.count,
-            one.rolled_back,
-            one.retries,
+            usage.count,
+            usage.rolled_back,
+            usage.retries,
             at(50.0),
             at(95.0),
             at(99.0)
@@ -241,7 +241,7 @@ fn transactions(test: &TestResult) -> String {
     text
 }
 
-pub(super) fn line(text: &mut String, one: &str) {
-    text.push_str(one);
+pub(super) fn line(text: &mut String, content: &str) {
+    text.push_str(content);
     text.push('\n');
 }

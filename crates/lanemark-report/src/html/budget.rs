@@ -39,9 +39,9 @@ struct Panel<'a> {
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {
-        let shown = distinct(&panels);
-        let folded = panels.len() - shown.len();
-        let picture = drawn(&shown);
+        let visible = distinct(&panels);
+        let folded = panels.len() - visible.len();
+        let picture = drawn(&visible);
         html! {
             p class="soft" {
                 "Mean latency of a request, along the hops of its path. Pale colours show the wait \
@@ -81,13 +81,13 @@ const SAME: f64 = 0.01;
 
 /// Returns the panels, except those with the same bars as an earlier panel.
 fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
-    let mut shown: Vec<Panel<'a>> = Vec::new();
+    let mut visible: Vec<Panel<'a>> = Vec::new();
     for panel in panels {
-        if !shown.iter().any(|other| other.is_like(panel)) {
-            shown.push(panel.clone());
+        if !visible.iter().any(|other| other.is_like(panel)) {
+            visible.push(panel.clone());
         }
     }
-    shown
+    visible
 }
 
 /// Draws the budgets of all tests.
@@ -198,18 +198,18 @@ impl Panel<'_> {
             path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
             @if pointed {
                 @for part in bars.iter().flat_map(|bar| &bar.parts) {
-                    path class=(part.class()) d=(part.shape) { title { (part.told) } }
+                    path class=(part.class()) d=(part.shape) { title { (part.description) } }
                 }
             } @else {
                 @for (class, shapes) in by_class(&bars) { path class=(class) d=(shapes) {} }
             }
             @for bar in &bars { (bar.names()) }
         };
-        image(WIDTH, height + AXIS, &self.told(unit), content)
+        image(WIDTH, height + AXIS, &self.alt_text(unit), content)
     }
 
     /// Describes the panel as text.
-    fn told(&self, unit: LatencyUnit) -> String {
+    fn alt_text(&self, unit: LatencyUnit) -> String {
         let bars = self.bars.iter().map(|(label, budget)| {
             let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
             let most = most.map_or(String::new(), |hop| {
@@ -255,7 +255,7 @@ struct HopTimePart<'b> {
     middle: f64,
     width: f64,
     shape: String,
-    told: String,
+    description: String,
 }
 
 impl<'b> Bar<'b> {
@@ -272,7 +272,7 @@ impl<'b> Bar<'b> {
                         middle: from + width / 2.0,
                         width,
                         shape: block(from, top, width, BAR),
-                        told: told(hop, verb, ns, budget, unit),
+                        description: description(hop, verb, ns, budget, unit),
                     });
                 }
                 from += width;
@@ -324,7 +324,7 @@ fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
 }
 
 /// `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, at most 552 MB/s`.
-fn told(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
+fn description(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
     let ceiling = hop.ceiling_megabytes;
     let most =
         ceiling.map_or(String::new(), |rate| format!(", at most {} MB/s", significant(rate)));
@@ -355,7 +355,7 @@ fn table(panels: &[Panel<'_>]) -> Table {
     columns.extend(both.clone());
     columns.push(Column::number("share", ""));
     let mut table = Table::new(columns);
-    let told = |ns: f64| Cell::plain(fixed(unit.of(ns), 2));
+    let time = |ns: f64| Cell::plain(fixed(unit.of(ns), 2));
     for panel in panels {
         let mut first_of_test = true;
         for (label, budget) in &panel.bars {
@@ -366,10 +366,10 @@ fn table(panels: &[Panel<'_>]) -> Table {
                     Cell::plain(hop.label()),
                     Cell::plain(percent_whole(hop.utilisation)),
                     Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
-                    told(hop.wait_ns),
-                    told(hop.service_ns),
+                    time(hop.wait_ns),
+                    time(hop.service_ns),
                 ];
-                cells.extend(both.iter().map(|_| told(hop.total_ns())));
+                cells.extend(both.iter().map(|_| time(hop.total_ns())));
                 cells.push(Cell::plain(percent(hop.total_ns() / budget.total_ns())));
                 table.push(cells);
                 first_of_test = false;

@@ -378,32 +378,32 @@ impl Panel {
 }
 
 /// Returns the top of each group, and the end of the last one.
-fn places(groups: &[Group]) -> (Vec<f64>, f64) {
+fn bar_group_tops(groups: &[Group]) -> (Vec<f64>, f64) {
     let mut top = 0.0;
-    let mut places = Vec::new();
+    let mut tops = Vec::new();
     for group in groups {
-        places.push(top);
+        tops.push(top);
         top += LINE + group.bars.len() as f64 * (BAR + BAR_GAP) + GROUP_GAP;
     }
-    (places, top)
+    (tops, top)
 }
 
 fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
-    let (places, top) = places(groups);
+    let (tops, top) = bar_group_tops(groups);
     let content = html! {
         (axis.draw(0.0, top, &typeset(unit)))
-        @for (group, &top) in groups.iter().zip(&places) {
+        @for (group, &top) in groups.iter().zip(&tops) {
             text x="4" y=(num(top + LINE - 4.0)) { (named(&group.label, WIDTH - 8.0)) }
             @for (index, bar) in group.bars.iter().enumerate() {
                 (bar.draw(axis, bar_top(top, index), &group.colour))
             }
         }
     };
-    image(WIDTH, top + AXIS, &told(title, groups, unit), content)
+    image(WIDTH, top + AXIS, &alt_text(title, groups, unit), content)
 }
 
 /// Describes a panel, or a part of it, as text.
-fn told(title: &str, groups: &[Group], unit: &str) -> String {
+fn alt_text(title: &str, groups: &[Group], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {
             ChartKind::Measured => format!("{} {unit}", bar.text),

@@ -42,7 +42,7 @@ fn every_mark_has_a_contrast_of_three_to_one_in_light_dark_and_print() {
 }
 
 #[test]
-fn what_is_translucent_has_an_outline() {
+fn translucent_shapes_have_an_outline() {
     assert!(STYLE.contains(".part.wait { stroke: currentColor; }"));
     assert!((contrast("#000", "#fff") - 21.0).abs() < 1e-9);
 }

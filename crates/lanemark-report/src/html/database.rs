@@ -39,8 +39,8 @@ fn of_group(
     tests: &[(&str, &TestResult)],
 ) -> Vec<(Panel, &'static str)> {
     let colour = |label: &str| {
-        let place = runs.iter().position(|(own, _)| *own == label).unwrap_or(0);
-        chart::system_colour(place)
+        let index = runs.iter().position(|(own, _)| *own == label).unwrap_or(0);
+        chart::system_colour(index)
     };
     let panel = |figure: &Figure| {
         let bars = tests.iter().filter_map(|(label, test)| {
@@ -53,9 +53,10 @@ fn of_group(
 
 /// States which runs are real, and the consequence for their figures.
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
-    let asked = runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
+    let relevant =
+        runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
     let (mut real, mut simulated) = (Vec::new(), Vec::new());
-    for (label, run) in asked {
+    for (label, run) in relevant {
         match &run.target {
             Target::Database(_) => real.push(*label),
             _ => simulated.push(*label),

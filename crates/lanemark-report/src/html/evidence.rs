@@ -155,10 +155,11 @@ pub(super) fn warnings(
             }
         }
     }
-    let told = of_runs.into_iter();
-    listed.extend(
-        told.map(|((warning, advice), names)| (format!("{}: {warning}", names.join(", ")), advice)),
-    );
+    let items = of_runs.into_iter();
+    listed
+        .extend(items.map(|((warning, advice), names)| {
+            (format!("{}: {warning}", names.join(", ")), advice)
+        }));
     (!listed.is_empty()).then(|| {
         html! {
             ul class="warnings" {

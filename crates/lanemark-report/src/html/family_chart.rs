@@ -190,8 +190,8 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
         }
         if line.points.len() > 1 {
             if let Some((iops, hop)) = results.last().and_then(|result| ceiling(result)) {
-                let told = format!("{hop}: {}", grouped(&significant(iops)));
-                marks.push(Mark { at: iops, name: told, style });
+                let name = format!("{hop}: {}", grouped(&significant(iops)));
+                marks.push(Mark { at: iops, name, style });
             }
             lines.push(line);
         }

@@ -21,10 +21,10 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     let tails: Vec<String> = (0..table.columns.len()).map(|column| tail(table, column)).collect();
     let texts: Vec<Option<String>> =
         (0..table.columns.len()).map(|column| text_class(table, column)).collect();
-    let said = texts.iter().flatten().cloned().collect::<Vec<_>>().join(" ");
+    let classes = texts.iter().flatten().cloned().collect::<Vec<_>>().join(" ");
     html! {
         div class="scroll" role="region" aria-label=(label) tabindex="0" {
-            table class=[(!said.is_empty()).then_some(said)] {
+            table class=[(!classes.is_empty()).then_some(classes)] {
                 thead { tr { @for column in &table.columns { (header(column)) } } }
                 tbody {
                     @for (index, row) in table.rows.iter().enumerate() {
@@ -120,13 +120,13 @@ fn tail(table: &Table, column: usize) -> String {
 
 /// Pads `text` to the end of the column's longest number, and writes a true minus sign.
 fn aligned(text: &str, longest: &str) -> String {
-    let own = text[point(text)..].chars().count();
-    let padding = longest.chars().skip(own).map(|character| match character {
+    let decimals = text[point(text)..].chars().count();
+    let padding = longest.chars().skip(decimals).map(|character| match character {
         '.' => PUNCTUATION_SPACE,
         _ => FIGURE_SPACE,
     });
     // A number without a point must also be padded for the point, which is narrower than a digit.
-    let padding: String = if own == 0 && longest.starts_with('.') {
+    let padding: String = if decimals == 0 && longest.starts_with('.') {
         std::iter::once(PUNCTUATION_SPACE)
             .chain(longest.chars().skip(1).map(|_| FIGURE_SPACE))
             .collect()

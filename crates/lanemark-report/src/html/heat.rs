@@ -48,8 +48,8 @@ impl Heat {
         f64::from(self.rows.1 - self.rows.0 + 1) * self.row
     }
 
-    /// Draws the map from `top` on, with times at the positions that `place` returns.
-    pub(super) fn draw(&self, top: f64, right: f64, place: &impl Fn(Duration) -> f64) -> Markup {
+    /// Draws the map from `top` on, with times at the positions that `x_of` returns.
+    pub(super) fn draw(&self, top: f64, right: f64, x_of: &impl Fn(Duration) -> f64) -> Markup {
         let bottom = top + self.height();
         let below = |row: u8| bottom - f64::from(row - self.rows.0) * self.row;
         let mut label_at = f64::INFINITY;
@@ -69,7 +69,7 @@ impl Heat {
                 @for (y, label) in &labels { text x="-6" y=(num(y + 3.5)) { (label) } }
             }
             g stroke-width=(num(self.row)) {
-                @for (class, path) in self.paths(place, &below).iter().enumerate() {
+                @for (class, path) in self.paths(x_of, &below).iter().enumerate() {
                     @if !path.is_empty() { path class=(format!("q{class}")) d=(path) {} }
                 }
             }
@@ -79,7 +79,7 @@ impl Heat {
     /// Returns the cells of each class as a path of lines as wide as a row; neighbours in one row and class are joined.
     fn paths(
         &self,
-        place: &impl Fn(Duration) -> f64,
+        x_of: &impl Fn(Duration) -> f64,
         below: &impl Fn(u8) -> f64,
     ) -> [String; SHARES.len()] {
         let columns = self.series.points.len();
@@ -93,10 +93,10 @@ impl Heat {
                 if let Some((from, of)) = run
                     && class != Some(of)
                 {
-                    let start = place(self.series.start(from)).round();
+                    let start = x_of(self.series.start(from)).round();
                     let end = match column == columns {
-                        true => place(self.series.elapsed()),
-                        false => place(self.series.start(column)),
+                        true => x_of(self.series.elapsed()),
+                        false => x_of(self.series.start(column)),
                     };
                     let (end, middle) = (end.round(), num(below(row) - self.row / 2.0));
                     paths[of] += &match ends[of] {

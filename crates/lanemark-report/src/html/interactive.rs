@@ -111,36 +111,36 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
         .into_iter()
         .chain(family_chart::load_charts(&all))
         .chain(latency::charts(&all));
-    let lines = lines.map(|chart| data(&chart.told(), &chart));
+    let lines = lines.map(|chart| data(&chart.alt_text(), &chart));
     let rates = series::charts(&all);
-    let bars = pointed(study, &runs).into_iter().map(|one| {
-        let bars: Vec<Value> = one.bars.iter().map(|(top, told)| json!([top, told])).collect();
-        json!({"label": one.label, "height": one.height, "bars": bars})
+    let bars = pointed(study, &runs).into_iter().map(|panel| {
+        let bars: Vec<Value> = panel.bars.iter().map(|(top, text)| json!([top, text])).collect();
+        json!({"label": panel.label, "height": panel.height, "bars": bars})
     });
     lines.chain(rates.iter().map(rate)).chain(bars).collect()
 }
 
 /// Returns the data of a rate over time; its axis of time is aligned with the rest of the drawing.
-fn rate(one: &Rate) -> Value {
-    let mut value = data(&one.label, &one.chart);
-    value["rest"] = json!(one.rest);
-    if one.rest.is_some() {
-        value["sides"] = json!([rounded(one.sides.0), rounded(one.sides.1)]);
+fn rate(rate: &Rate) -> Value {
+    let mut value = data(&rate.label, &rate.chart);
+    value["rest"] = json!(rate.rest);
+    if rate.rest.is_some() {
+        value["sides"] = json!([rounded(rate.sides.0), rounded(rate.sides.1)]);
     }
     value
 }
 
 /// Returns the data of a chart, whose drawing has the description `label`.
 fn data(label: &str, chart: &Chart) -> Value {
-    let place =
+    let x_text =
         |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
     let line = |line: &Line| {
         let points: Vec<Value> =
-            line.points.iter().map(|&(x, y)| json!([place(x), rounded(y)])).collect();
+            line.points.iter().map(|&(x, y)| json!([x_text(x), rounded(y)])).collect();
         let intervals: Vec<Value> = line
             .intervals
             .iter()
-            .map(|&(at, low, high)| json!([place(at), rounded(low), rounded(high)]))
+            .map(|&(at, low, high)| json!([x_text(at), rounded(low), rounded(high)]))
             .collect();
         json!({"name": line.name, "style": line.style, "rings": line.rings, "points": points,
             "intervals": intervals})

@@ -37,9 +37,9 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
             @if runs.len() > 1 {
                 (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))
             }
-            @let (shown, folded) = folded(names.iter().map(|name| of_test(runs, name)).collect());
+            @let (visible, folded) = folded(names.iter().map(|name| of_test(runs, name)).collect());
             div class="panels pairs" {
-                @for (charts, _) in &shown { @for chart in charts { (chart.figure().draw()) } }
+                @for (charts, _) in &visible { @for chart in charts { (chart.figure().draw()) } }
             }
             @if !folded.is_empty() {
                 details class="folded" {
@@ -77,7 +77,7 @@ fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, Chart, Chart) 
 /// Separates the tests whose panels show a difference from the others.
 fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
     let mut kept: Vec<(String, Chart)> = Vec::new();
-    let (mut shown, mut folded) = (Vec::new(), Vec::new());
+    let (mut visible, mut folded) = (Vec::new(), Vec::new());
     for (name, ladder, cumulative) in tests {
         let like = kept.iter().find(|(_, other)| ladder.is_like(other)).map(|(name, _)| name);
         let difference = match like {
@@ -91,25 +91,30 @@ fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
         }
         let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
         match difference {
-            Difference::Shown => shown.push((panels, difference)),
+            Difference::Shown => visible.push((panels, difference)),
             _ => folded.push((panels, difference)),
         }
     }
-    (shown, folded)
+    (visible, folded)
 }
 
 /// States why panels are folded: `12 tests in which all requests of a system take the same time, 1 test with the
 /// distributions of an earlier test`.
 fn summary(folded: &[OfTest]) -> String {
-    let count = |is: fn(&Difference) -> bool| folded.iter().filter(|(_, one)| is(one)).count();
+    let count = |is: fn(&Difference) -> bool| {
+        folded.iter().filter(|(_, difference)| is(difference)).count()
+    };
     let reasons = [
         (
-            count(|one| *one == Difference::Flat),
+            count(|difference| *difference == Difference::Flat),
             "in which all requests of a system take the same time",
         ),
-        (count(|one| *one == Difference::Uniform), "in which the systems differ by less than 1%"),
         (
-            count(|one| matches!(one, Difference::Like(_))),
+            count(|difference| *difference == Difference::Uniform),
+            "in which the systems differ by less than 1%",
+        ),
+        (
+            count(|difference| matches!(difference, Difference::Like(_))),
             "with the distributions of an earlier test",
         ),
     ];
@@ -139,8 +144,8 @@ pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Pic
 /// Returns the charts of all tests in the page's order: percentiles and cumulative shares of each.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
     let tests = tests(runs).into_iter().map(|name| of_test(runs, name)).collect();
-    let (shown, folded) = folded(tests);
-    shown.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
+    let (visible, folded) = folded(tests);
+    visible.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
 }
 
 /// Returns the tests that counted several requests.
@@ -285,11 +290,11 @@ mod tests {
             test("other", &[curved, &[90.0, 180.0, 330.0]]),
             test("one system", &[curved]),
         ];
-        let (shown, hidden) = folded(tests);
+        let (visible, hidden) = folded(tests);
         let titles = |all: &[OfTest]| -> Vec<String> {
             all.iter().map(|(charts, _)| charts[0].title.clone()).collect()
         };
-        assert_eq!(titles(&shown), ["first", "other", "one system"]);
+        assert_eq!(titles(&visible), ["first", "other", "one system"]);
         assert_eq!(titles(&hidden), ["flat", "like first", "uniform"]);
         assert_eq!(hidden[1].1, Difference::Like("first".to_owned()));
         let text = summary(&hidden);

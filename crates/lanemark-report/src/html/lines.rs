@@ -192,13 +192,23 @@ impl Chart {
             return vec![self];
         }
         let part = |(index, range): (usize, std::ops::Range<usize>)| {
-            let own = &styles[range];
+            let part_styles = &styles[range];
             Self {
                 title: part_title(&self.title, index, count),
                 across: self.across.clone(),
                 up: self.up.clone(),
-                lines: self.lines.iter().filter(|one| own.contains(&one.style)).cloned().collect(),
-                marks: self.marks.iter().filter(|one| own.contains(&one.style)).cloned().collect(),
+                lines: self
+                    .lines
+                    .iter()
+                    .filter(|one| part_styles.contains(&one.style))
+                    .cloned()
+                    .collect(),
+                marks: self
+                    .marks
+                    .iter()
+                    .filter(|one| part_styles.contains(&one.style))
+                    .cloned()
+                    .collect(),
             }
         };
         ranges.into_iter().enumerate().map(part).collect()
@@ -241,22 +251,22 @@ impl Chart {
         let x = |value: f64| self.across.share(value) * width;
         let y = |value: f64| bottom - self.up.share(value) * HEIGHT;
         let mut free = f64::NEG_INFINITY;
-        let mut shown = Vec::new();
+        let mut placed = Vec::new();
         for (at, label) in &self.across.ticks {
             let (at, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
             // A label at an end of the axis stays in the drawing.
-            let place = at.min(width + RIGHT - half).max(half - left);
-            let fits = place - half >= free;
+            let centre = at.min(width + RIGHT - half).max(half - left);
+            let fits = centre - half >= free;
             if fits {
-                free = place + half + 4.0;
+                free = centre + half + 4.0;
             }
-            shown.push((at, place, fits.then_some(label)));
+            placed.push((at, centre, fits.then_some(label)));
         }
         let level = |tick: &(f64, String)| format!("M0 {}h{}", num(y(tick.0)), num(width));
         let upright =
             |(at, ..): &(f64, f64, _)| format!("M{} {}v{}", num(*at), num(TOP), num(HEIGHT));
         let grid: String =
-            self.up.ticks.iter().map(level).chain(shown.iter().map(upright)).collect();
+            self.up.ticks.iter().map(level).chain(placed.iter().map(upright)).collect();
         let drawn = html! {
             g transform=(format!("translate({} 0)", num(left))) {
                 path class="grid" d=(grid) {}
@@ -264,9 +274,9 @@ impl Chart {
                 g class="soft" {
                     text x=(num(-left)) y="11" { (self.up.name) }
                     g class="middle" {
-                        @for (_, place, label) in &shown {
+                        @for (_, centre, label) in &placed {
                             @if let Some(label) = label {
-                                text x=(num(*place)) y=(num(bottom + 13.0)) { (label) }
+                                text x=(num(*centre)) y=(num(bottom + 13.0)) { (label) }
                             }
                         }
                     }
@@ -288,11 +298,11 @@ impl Chart {
                 @for line in &self.lines { (line.draw(&x, &y)) }
             }
         };
-        image(WIDTH, bottom + BOTTOM, &self.told(), drawn)
+        image(WIDTH, bottom + BOTTOM, &self.alt_text(), drawn)
     }
 
     /// Describes the panel as text: the first and the last point of each line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn alt_text(&self) -> String {
         let label = |value: f64| match self.up.logarithmic {
             true => time_label(value),
             false => crate::number::significant(value),
@@ -305,8 +315,8 @@ impl Chart {
         // A later part of a split panel names one series; the table has all.
         let is_later = self.lines.first().is_some_and(|line| line.style >= LINES_MAX);
         let few = if is_later { PART_TOLD } else { usize::MAX };
-        let told = listed(lines.take(few).chain(marks));
-        format!("{}. {} over {}. {told}", self.title, self.up.name, self.across.name)
+        let description = listed(lines.take(few).chain(marks));
+        format!("{}. {} over {}. {description}", self.title, self.up.name, self.across.name)
     }
 }
 
@@ -342,15 +352,15 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     // The current position of the path, and a step that may be extended: its command, its offset in the path, and
     // whether it goes up.
     let mut before: Option<(String, String)> = None;
-    let mut place = (0.0, 0.0);
+    let mut previous = (0.0, 0.0);
     let mut last: Option<(char, usize, bool)> = None;
     for (across, down) in points {
         let (x, y) = (num(across), num(down));
         let step = match &before {
             None => ('M', format!("{x} {y}"), false),
             Some((at, level)) if *at == x && *level == y => continue,
-            Some((at, _)) if *at == x => ('V', y.clone(), down > place.1),
-            Some((_, level)) if *level == y => ('H', x.clone(), across > place.0),
+            Some((at, _)) if *at == x => ('V', y.clone(), down > previous.1),
+            Some((_, level)) if *level == y => ('H', x.clone(), across > previous.0),
             Some(_) => ('L', format!("{x} {y}"), false),
         };
         let (command, text, up) = step;
@@ -363,7 +373,7 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
         last = Some((command, path.len(), up));
         path.push(command);
         path += &text;
-        (before, place) = (Some((x, y)), (across, down));
+        (before, previous) = (Some((x, y)), (across, down));
     }
     path
 }
@@ -394,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_goes_on_over_points_on_its_way_and_turns_where_they_do() {
+    fn a_path_skips_points_on_a_straight_line_and_turns_at_corners() {
         let path = |points: &[(f64, f64)]| trace(points.iter().copied());
         assert_eq!(
             path(&[(0.0, 1.0), (2.0, 1.0), (5.0, 1.0), (5.0, 4.0), (6.0, 5.5)]),

@@ -136,15 +136,15 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
                 @let summary = trial::trial_answer(&bare).or_else(|| summary::summary(&named));
                 @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
-                @let told = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
-                @let told: Vec<String> = told.collect();
+                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
+                @let sentences: Vec<String> = sentences.collect();
                 @if runs.len() > TOLD {
                     details {
                         summary { "The " (runs.len()) " runs" }
-                        ul class="soft" { @for sentence in &told { li { (sentence) } } }
+                        ul class="soft" { @for sentence in &sentences { li { (sentence) } } }
                     }
                 } @else {
-                    @for sentence in &told { p class="soft" { (sentence) } }
+                    @for sentence in &sentences { p class="soft" { (sentence) } }
                 }
             }
         }
@@ -214,7 +214,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
     page.add("Where the time goes", budget::budgets(&all));
     page.add("What would help", sensitivity::gains(&all));
     page.add("Throughput and latency", tested.then(|| latencies(&named)));
-    page.add("Transactions", study.and_then(|_| asked(&named)));
+    page.add("Transactions", study.and_then(|_| transactions_section(&named)));
     page.add("Power", power(&named));
     page.add("Calibrations", study.and_then(evidence::calibrations));
     page.add("Model values", evidence::models(&all));
@@ -276,7 +276,7 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
 }
 
 /// Writes the table of simulated transactions, if there are any.
-fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
+fn transactions_section(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
         p class="soft" {

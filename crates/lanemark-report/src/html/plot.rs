@@ -131,12 +131,12 @@ pub fn plot(
 }
 
 /// Joins two pictures; names of marks that both have appear once.
-fn both(mut one: Picture, other: Picture) -> Picture {
+fn both(mut first: Picture, other: Picture) -> Picture {
     if !other.figures.is_empty() {
-        one.entries.extend(other.entries);
+        first.entries.extend(other.entries);
     }
-    one.figures.extend(other.figures);
-    one
+    first.figures.extend(other.figures);
+    first
 }
 
 fn drawn(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
@@ -189,7 +189,7 @@ fn drawn(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
 /// Returns the positions of the entries of a legend, line by line.
 fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
     let (mut x, mut y) = (0.0, 0.0);
-    let place = |entry| {
+    let arranged = |entry| {
         let taken = room(entry);
         if x > 0.0 && x + taken > width {
             (x, y) = (0.0, y + LEGEND);
@@ -198,7 +198,7 @@ fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
         x += taken + 16.0;
         at
     };
-    entries.iter().map(place).collect()
+    entries.iter().map(arranged).collect()
 }
 
 /// Returns the width of an entry of a legend.

@@ -30,11 +30,11 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
             dl { @for (term, value) in &common { dt { (term) } dd { (value) } } }
         }
         @for (name, provenance) in results {
-            @let own: Vec<File<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
+            @let remaining: Vec<File<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
             details {
                 summary { (name) }
                 (fields(provenance, &common))
-                (files(FILES, &own))
+                (files(FILES, &remaining))
             }
         }
         (files("Library and study files of all of them, with their SHA-256", &agreed))
@@ -44,9 +44,9 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
 /// Returns the fields that are the same in all results.
 fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
     let [(_, first), others @ ..] = results else { return Vec::new() };
-    let mut common = told(first);
+    let mut common = values_of(first);
     for (_, other) in others {
-        let other = told(other);
+        let other = values_of(other);
         common.retain(|field| other.contains(field));
     }
     common
@@ -79,7 +79,7 @@ fn files(summary: &str, files: &[File<'_>]) -> Markup {
 }
 
 /// Returns all fields except the command, each with its value.
-fn told(provenance: &Provenance) -> Vec<(&'static str, String)> {
+fn values_of(provenance: &Provenance) -> Vec<(&'static str, String)> {
     let machine = provenance.machine.as_ref().map(|machine| {
         format!(
             "{}, {} logical processors, {} of memory, {}",
@@ -100,7 +100,7 @@ fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup 
     html! {
         dl {
             dt { "Command" } dd { code { (or_dash(&command(&provenance.command))) } }
-            @for (term, value) in told(provenance).iter().filter(|field| !before.contains(field)) {
+            @for (term, value) in values_of(provenance).iter().filter(|field| !before.contains(field)) {
                 dt { (term) } dd { (value) }
             }
         }

@@ -25,10 +25,10 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let mut panels: Vec<(String, &Sensitivity)> = Vec::new();
     for (system, run) in runs {
         for test in &run.tests {
-            let Some(asked) = &test.sensitivity else { continue };
+            let Some(sensitivity) = &test.sensitivity else { continue };
             let name = &test.test.name;
             let caption = if several { format!("{name}: {system}") } else { name.clone() };
-            panels.push((caption, asked));
+            panels.push((caption, sensitivity));
         }
     }
     (!panels.is_empty()).then(|| {
@@ -37,35 +37,35 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 "The throughput of the test with one hop at twice its speed and all else equal, and with twice the load. Gains do not add up. The hop with the largest gain is the bottleneck."
             }
             div class="panels wide" {
-                @for (caption, asked) in &panels {
+                @for (caption, sensitivity) in &panels {
                     figure {
                         figcaption { (caption) }
-                        p class="soft" { (sentence(asked)) }
-                        (draw(caption, asked))
+                        p class="soft" { (sentence(sensitivity)) }
+                        (draw(caption, sensitivity))
                     }
                 }
             }
             details {
                 summary { "Gains as numbers" }
-                @for (caption, asked) in &panels { (grid(&table(asked), caption)) }
+                @for (caption, sensitivity) in &panels { (grid(&table(sensitivity), caption)) }
             }
         }
     })
 }
 
-fn draw(caption: &str, asked: &Sensitivity) -> Image {
-    let gains = asked.gains.iter().map(|gain| gain.throughput_gain * 100.0);
+fn draw(caption: &str, sensitivity: &Sensitivity) -> Image {
+    let gains = sensitivity.gains.iter().map(|gain| gain.throughput_gain * 100.0);
     let axis = Axis::new(gains.chain([1.0]), WIDTH - NAMES - WORDS);
-    let height = asked.gains.len() as f64 * LINE;
+    let height = sensitivity.gains.len() as f64 * LINE;
     let content = html! {
         g transform=(format!("translate({} 0)", num(NAMES))) {
             (axis.draw(0.0, height, "%"))
-            @for (place, gain) in asked.gains.iter().enumerate() {
-                @let top = place as f64 * LINE;
+            @for (index, gain) in sensitivity.gains.iter().enumerate() {
+                @let top = index as f64 * LINE;
                 @let y = num(top + LINE / 2.0 + 3.5);
                 @let length = axis.place(gain.throughput_gain * 100.0);
-                @let name = label(asked, place);
-                @let most = asked.bottleneck == Some(place);
+                @let name = label(sensitivity, index);
+                @let most = sensitivity.bottleneck == Some(index);
                 text class=(if most { "" } else { "soft" }) x="-6" y=(y) text-anchor="end" {
                     (fitted(&name, NAMES - 10.0))
                 }
@@ -75,14 +75,14 @@ fn draw(caption: &str, asked: &Sensitivity) -> Image {
                         title { (name) ", " (gain.change) ": " (signed(gain.throughput_gain)) }
                     }
                 }
-                @let told = words(gain.throughput_gain, &latency(gain));
+                @let text_of_gain = words(gain.throughput_gain, &latency(gain));
                 text class=(if most { "" } else { "soft" }) x=(num(length + 5.0)) y=(y) {
-                    (fitted(&told, WIDTH - NAMES - length + text_width("  ")))
+                    (fitted(&text_of_gain, WIDTH - NAMES - length + text_width("  ")))
                 }
             }
         }
     };
-    image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(asked)), content)
+    image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(sensitivity)), content)
 }
 
 /// Formats the changes, `+85%, latency -46%`; a change of zero is omitted.

@@ -116,7 +116,7 @@ struct Plot {
 }
 
 /// A test over time, ready to draw.
-struct Shown<'r> {
+struct TestSeries<'r> {
     label: &'r str,
     caption: String,
     test: &'r Test,
@@ -124,14 +124,14 @@ struct Shown<'r> {
     series: &'r Series,
 }
 
-impl Shown<'_> {
+impl TestSeries<'_> {
     fn has_latencies(&self) -> bool {
         self.series.points.iter().any(|point| !point.latency_steps.is_empty())
     }
 }
 
 /// Returns the tests that have a series, each by its first sample with a series.
-fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
+fn test_series<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<TestSeries<'r>> {
     let several = runs.len() > 1;
     let mut all = Vec::new();
     for (label, run) in runs {
@@ -143,7 +143,7 @@ fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
             let Some(series) = &sample.series else { continue };
             let name = &result.test.name;
             let caption = if several { format!("{name}: {label}") } else { name.clone() };
-            all.push(Shown { label, caption, test: &result.test, sample, series });
+            all.push(TestSeries { label, caption, test: &result.test, sample, series });
         }
     }
     all
@@ -151,10 +151,12 @@ fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
 
 /// Draws all tests over time.
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
-    let all = shown(runs);
-    let heat = all.iter().any(Shown::has_latencies);
-    let drawing =
-        |one: &Shown<'_>| Drawing { title: one.caption.clone(), image: draw(one, Size::WHOLE).0 };
+    let all = test_series(runs);
+    let heat = all.iter().any(TestSeries::has_latencies);
+    let drawing = |series: &TestSeries<'_>| Drawing {
+        title: series.caption.clone(),
+        image: draw(series, Size::WHOLE).0,
+    };
     Picture {
         entries: if heat { heat::entries() } else { Vec::new() },
         figures: all.iter().map(drawing).collect(),
@@ -174,12 +176,12 @@ pub(super) struct Rate {
 
 /// Returns the rate of each test over time as a chart.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
-    let all = shown(runs);
+    let all = test_series(runs);
     let size = Size::of(all.len());
-    let chart = |one: &Shown<'_>| {
-        let series = one.series.condensed(size.steps);
-        let (unit, seconds) = over_time::time_unit(one.series.elapsed());
-        let plots = plots(one.test, &series, size);
+    let chart = |plotted: &TestSeries<'_>| {
+        let series = plotted.series.condensed(size.steps);
+        let (unit, seconds) = over_time::time_unit(plotted.series.elapsed());
+        let plots = plots(plotted.test, &series, size);
         let middle = |index: usize| {
             (series.start(index).as_seconds() + series.length(index).as_seconds() / 2.0) / seconds
         };
@@ -188,7 +190,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
         };
         let points: Vec<(f64, f64)> =
             plots[0].values.iter().enumerate().filter_map(known).collect();
-        let marks = marks(one.sample, one.series).into_iter();
+        let marks = marks(plotted.sample, plotted.series).into_iter();
         let marks = marks.map(|mark| lines::Mark {
             at: mark.at.as_seconds() / seconds,
             name: mark.name,
@@ -202,7 +204,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             intervals: Vec::new(),
         };
         let chart = Chart {
-            title: one.caption.clone(),
+            title: plotted.caption.clone(),
             across: Scale::from_zero(
                 &format!("time, {}", typeset(unit)),
                 line.points.iter().map(|point| point.0),
@@ -212,8 +214,8 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             marks: marks.collect(),
         };
         let (label, (_, rest)) = match size.is_small() {
-            true => (small::told(one, &plots), small::draw(one, size)),
-            false => (told(&one.caption, &plots, one.series), draw(one, size)),
+            true => (small::alt_text(plotted, &plots), small::draw(plotted, size)),
+            false => (alt_text(&plotted.caption, &plots, plotted.series), draw(plotted, size)),
         };
         Rate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
     };
@@ -222,15 +224,15 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
 
 /// Returns the section's content, or `None` if no run has a series.
 pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
-    let all = shown(runs);
+    let all = test_series(runs);
     (!all.is_empty()).then(|| {
         html! {
-            @if all.iter().any(Shown::has_latencies) { (picture::legend(&heat::entries())) }
+            @if all.iter().any(TestSeries::has_latencies) { (picture::legend(&heat::entries())) }
             @match Size::of(all.len()) {
                 size if size.is_small() => (small::section(&all, size)),
                 size => {
                     (picture::legend(&small::entries(&all, false)))
-                    @for one in &all { (whole(one, size)) }
+                    @for plotted in &all { (whole(plotted, size)) }
                 },
             }
         }
@@ -238,36 +240,36 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// Draws a test over time as wide as the page, with its numbers below.
-fn whole(one: &Shown<'_>, size: Size) -> Markup {
+fn whole(plotted: &TestSeries<'_>, size: Size) -> Markup {
     html! {
         figure class="time" {
-            figcaption { (one.caption) }
-            (draw(one, size).0)
-            @for sentence in over_time::sentences(one.sample) {
+            figcaption { (plotted.caption) }
+            (draw(plotted, size).0)
+            @for sentence in over_time::sentences(plotted.sample) {
                 p class="soft" { (sentence) }
             }
         }
-        @if let Some(table) = over_time::table(one.sample) {
+        @if let Some(table) = over_time::table(plotted.sample) {
             details {
-                summary { (one.caption) " over time, as numbers" }
-                (grid(&table, &one.caption))
+                summary { (plotted.caption) " over time, as numbers" }
+                (grid(&table, &plotted.caption))
             }
         }
     }
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
-fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
-    let Shown { ref caption, test, sample, series, .. } = *one;
-    let shown = series.condensed(size.steps);
+fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
+    let TestSeries { ref caption, test, sample, series, .. } = *plotted;
+    let condensed = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
     let time = Axis::with_ticks([longest].into_iter(), size.width - LEFT - RIGHT, TICKS);
-    let place = |at: Duration| time.place(at.as_seconds() / seconds);
-    let edges: Vec<f64> = (0..=shown.points.len())
-        .map(|index| place((shown.interval * index as u64).min(shown.elapsed())))
+    let x_of = |at: Duration| time.place(at.as_seconds() / seconds);
+    let edges: Vec<f64> = (0..=condensed.points.len())
+        .map(|index| x_of((condensed.interval * index as u64).min(condensed.elapsed())))
         .collect();
-    let plots = plots(test, &shown, size);
+    let plots = plots(test, &condensed, size);
     let spans = spans(sample, series);
     let marks = marks(sample, series);
     let mut top = NAMES;
@@ -285,23 +287,23 @@ fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let content = html! {
         g transform=(format!("translate({} 0)", num(LEFT))) {
             @for (index, (plot, top)) in placed.iter().enumerate() {
-                (shading(&spans, &place, *top, plot.height, index == 0))
+                (shading(&spans, &x_of, *top, plot.height, index == 0))
                 @if index + 1 == placed.len() && heat.is_none() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
                 (plot.heading(top - 8.0 - if index == 0 { NAMES } else { 0.0 }))
                 (plot.draw(*top, &edges, size))
-                (marked(&marks, &place, *top, plot.height, (index == 0).then_some(size)))
+                (marked(&marks, &x_of, *top, plot.height, (index == 0).then_some(size)))
             }
             @if let Some((heat, top)) = &heat {
                 (time.draw(*top, top + heat.height(), &typeset(unit)))
                 text class="unit" x=(num(-LEFT)) y=(num(top - 8.0)) { (heat::HEADING) }
-                (heat.draw(*top, right, &place))
-                (marked(&marks, &place, *top, heat.height(), None))
+                (heat.draw(*top, right, &x_of))
+                (marked(&marks, &x_of, *top, heat.height(), None))
             }
         }
     };
     let has_rest = plots.len() > 1 || heat.is_some();
-    let drawn = image(size.width, top + AXIS, &told(caption, &plots, series), content);
+    let drawn = image(size.width, top + AXIS, &alt_text(caption, &plots, series), content);
     (drawn, has_rest.then_some(rest + BELOW))
 }
 
@@ -385,14 +387,14 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
 /// Draws `marks` as lines from top to bottom, with their names if a drawing of `named` has room.
 fn marked(
     marks: &[Mark],
-    place: &impl Fn(Duration) -> f64,
+    x_of: &impl Fn(Duration) -> f64,
     top: f64,
     height: f64,
     named: Option<Size>,
 ) -> Markup {
     html! {
         @for (row, mark) in marks.iter().enumerate() {
-            @let at = place(mark.at);
+            @let at = x_of(mark.at);
             path class=(mark.class) d=(format!("M{} {}v{}", num(at), num(top), num(height))) {}
             @if let Some(size) = named {
                 @let fits = at + text_width(&mark.name) + 6.0 <= size.width - LEFT;
@@ -407,14 +409,14 @@ fn marked(
 
 fn shading(
     spans: &[Span],
-    place: &impl Fn(Duration) -> f64,
+    x_of: &impl Fn(Duration) -> f64,
     top: f64,
     height: f64,
     named: bool,
 ) -> Markup {
     html! {
         @for span in spans {
-            @let (from, to) = (place(span.from), place(span.to));
+            @let (from, to) = (x_of(span.from), x_of(span.to));
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
                 // The name is above the plot, away from all lines, and moves to the left if there is no room.
@@ -444,32 +446,32 @@ impl Plot {
         let count = (greatest / each * (1.0 - 1e-9)).floor() as usize + 1;
         let full = each * count as f64;
         let bottom = top + self.height;
-        let place = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * self.height;
+        let y_of = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * self.height;
         let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
         let right = edges.last().copied().unwrap_or_default();
-        let level = |tick: usize| format!("M0 {}H{}", num(place(each * tick as f64)), num(right));
+        let level = |tick: usize| format!("M0 {}H{}", num(y_of(each * tick as f64)), num(right));
         html! {
             path class="base" d=(level(0)) {}
             path class="grid" d=((1..=count).map(level).collect::<String>()) {}
             g class="soft end" {
                 @for tick in 0..=count {
                     @let value = each * tick as f64;
-                    text x="-6" y=(num(place(value) + 3.5)) { (grouped(&format!("{value:.decimals$}"))) }
+                    text x="-6" y=(num(y_of(value) + 3.5)) { (grouped(&format!("{value:.decimals$}"))) }
                 }
             }
-            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place, size.decimals)) {}
+            path class=(format!("trace {}", self.class)) d=(self.steps(edges, y_of, size.decimals)) {}
         }
     }
 
     /// Returns the values as steps, interrupted at unknown values.
-    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64, decimals: i32) -> String {
+    fn steps(&self, edges: &[f64], y_of: impl Fn(f64) -> f64, decimals: i32) -> String {
         let factor = 10f64.powi(decimals);
         let mut path = String::new();
         // The current step: its height, its beginning and its end.
         let mut step: Option<(String, f64, f64)> = None;
         for (value, ends) in self.values.iter().zip(edges.windows(2)) {
             let known = value.filter(|value| value.is_finite());
-            let y = known.map(|value| num((place(value) * factor).round() / factor));
+            let y = known.map(|value| num((y_of(value) * factor).round() / factor));
             if let (Some((known, _, to)), Some(y)) = (&mut step, &y)
                 && known == y
             {
@@ -494,7 +496,7 @@ impl Plot {
 }
 
 /// Describes the picture as text.
-fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
+fn alt_text(caption: &str, plots: &[Plot], series: &Series) -> String {
     let lines = plots.iter().map(|plot| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let first = known.first().copied().unwrap_or(f64::NAN);
@@ -502,7 +504,7 @@ fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
         format!("{}: {} at first, {} at last", plot.heading, significant(first), significant(last))
     });
     let lines = lines.collect::<Vec<_>>().join("; ");
-    format!("{caption} over {}. {lines}", over_time::time_told(series.elapsed()))
+    format!("{caption} over {}. {lines}", over_time::time_text(series.elapsed()))
 }
 
 #[cfg(test)]

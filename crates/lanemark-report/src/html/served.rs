@@ -59,8 +59,8 @@ fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
     for (first, of) in [(0, of_reads), (2, of_writes)] {
         let [Some(modelled), Some(delivered)] = of.map(|of| of(sample)) else { continue };
         let both = [(&modelled.latency, live.time_scale), (&delivered.latency, 1.0)];
-        for (place, (latency, factor)) in both.into_iter().enumerate() {
-            let (style, name) = LINES[first + place];
+        for (index, (latency, factor)) in both.into_iter().enumerate() {
+            let (style, name) = LINES[first + index];
             lines.push(line(style, name, latency, factor));
         }
     }

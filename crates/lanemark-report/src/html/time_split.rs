@@ -86,11 +86,16 @@ fn draw(splits: &[(String, TimeSplit)]) -> Image {
             }
         }
     };
-    let told = splits.iter().map(|(label, split)| {
+    let descriptions = splits.iter().map(|(label, split)| {
         let parts = split.parts.iter().map(|part| format!("{} {}", part.name, percent(part.share)));
         format!("{label}: {}", parts.collect::<Vec<_>>().join(", "))
     });
-    image(WIDTH, height + AXIS, &format!("Time of a transaction. {}", listed(told)), content)
+    image(
+        WIDTH,
+        height + AXIS,
+        &format!("Time of a transaction. {}", listed(descriptions)),
+        content,
+    )
 }
 
 /// Returns each part with the time before it.

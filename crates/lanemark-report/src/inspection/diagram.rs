@@ -12,7 +12,7 @@ use crate::path::Drawing;
 
 /// A hop in the tree under construction, identified by its position.
 struct Node {
-    place: String,
+    position: String,
     topology: TopologyNode,
     children: Vec<Node>,
 }
@@ -23,8 +23,8 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
     let on_path = inspection.target.is_some();
     let mut root = Node::new("", "CPU".to_owned(), on_path);
     for device in &inspection.devices {
-        for way in &device.ways {
-            root.add(device, way, on_path);
+        for path in &device.ways {
+            root.add(device, path, on_path);
         }
     }
     let marked: BTreeSet<&str> = inspection
@@ -45,18 +45,18 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         topology: &topology,
         narrow: &|node| marked.contains(node.label.split(' ').next().unwrap_or_default()),
         dashed: "Dashed: no link, or one whose rate is not known.",
-        said: said(inspection),
+        sentences: sentences(inspection),
     }
     .svg()
 }
 
 impl Node {
-    fn new(place: &str, label: String, on_path: bool) -> Self {
+    fn new(position: &str, label: String, on_path: bool) -> Self {
         let topology = TopologyNode { label, on_path, ..TopologyNode::default() };
-        Self { place: place.to_owned(), topology, children: Vec::new() }
+        Self { position: position.to_owned(), topology, children: Vec::new() }
     }
 
-    fn add(&mut self, device: &InspectedDevice, way: &InspectedPath, on_path: bool) {
+    fn add(&mut self, device: &InspectedDevice, path: &InspectedPath, on_path: bool) {
         // The model of a namespace belongs to its controller, which has a separate box.
         let model = match device.kind {
             BlockKind::NvmeNamespace { .. } => String::new(),
@@ -64,16 +64,16 @@ impl Node {
         };
         let words = words::joined(&[model, device.size.map_or(String::new(), words::capacity)]);
         let mut at = self;
-        for step in steps(device, way, words) {
+        for step in steps(device, path, words) {
             at = at.child(&step, on_path);
         }
     }
 
     fn child(&mut self, step: &Step<'_>, on_path: bool) -> &mut Self {
-        let index = self.children.iter().position(|child| child.place == step.place);
+        let index = self.children.iter().position(|child| child.position == step.position);
         let index = index.unwrap_or_else(|| {
             let label = format!("{} {}", step.name, step.words);
-            let mut node = Self::new(step.place, label.trim_end().to_owned(), on_path);
+            let mut node = Self::new(step.position, label.trim_end().to_owned(), on_path);
             node.topology.link = step.link.map(words::link);
             let range = step.link.and_then(|link| link.range());
             node.topology.link_rate = range.map(|(_, most)| most);
@@ -109,7 +109,7 @@ fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
 }
 
 /// Returns the paragraphs below the tree.
-fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
+fn sentences(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let made = inspection.devices.iter().filter(|device| !device.below.is_empty());
     let made = made.map(|device| {
         let text = format!("{} ({})", device.name, words::device(device));

@@ -52,19 +52,19 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
 
 /// Returns the gaps of one device.
 pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
-    let hops = || device.ways.iter().flat_map(|way| &way.hops);
-    if !hops().filter_map(|hop| hop.link.as_ref()).any(tells) {
+    let hops = || device.ways.iter().flat_map(|path| &path.hops);
+    if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
         return vec![Gap::AllLinks { on_pci }];
     }
-    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_way).collect();
+    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_path).collect();
     gaps.sort();
     gaps.dedup();
     gaps
 }
 
 /// Returns whether a link reports its rate or the capability of one of its ends.
-fn tells(link: &InspectedLink) -> bool {
+fn has_rate(link: &InspectedLink) -> bool {
     let ends = match link {
         InspectedLink::Pcie(link) => link.upper_max.or(link.lower_max),
         _ => None,
@@ -72,15 +72,15 @@ fn tells(link: &InspectedLink) -> bool {
     ends.is_some() || link.range().is_some()
 }
 
-fn of_way(way: &InspectedPath) -> Vec<Gap> {
-    let mut gaps: Vec<Gap> = way.hops.iter().flat_map(of_hop).collect();
+fn of_path(path: &InspectedPath) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = path.hops.iter().flat_map(of_hop).collect();
     let is_pci = |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { .. });
-    let end = way.hops.iter().rposition(is_pci);
+    let end = path.hops.iter().rposition(is_pci);
     if let Some(end) = end
-        && role(&way.hops[end]).is_some_and(has_links_behind)
-        && way.hops[end + 1..].iter().all(|hop| hop.link.is_none())
+        && role(&path.hops[end]).is_some_and(has_links_behind)
+        && path.hops[end + 1..].iter().all(|hop| hop.link.is_none())
     {
-        gaps.push(Gap::Behind(way.hops[end].name.clone()));
+        gaps.push(Gap::Behind(path.hops[end].name.clone()));
     }
     gaps
 }

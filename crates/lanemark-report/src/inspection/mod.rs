@@ -37,8 +37,12 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     for device in &inspection.devices {
         let name = shorten(&plain(&device.name), sheet.width() / 2);
         let room = sheet.width().saturating_sub(name.width() + 2);
-        let said = shorten(&plain(&words::device(device)), room);
-        sheet.line(&[(name, Ink::Strong), ("  ".to_owned(), Ink::Plain), (said, Ink::Plain)]);
+        let description = shorten(&plain(&words::device(device)), room);
+        sheet.line(&[
+            (name, Ink::Strong),
+            ("  ".to_owned(), Ink::Plain),
+            (description, Ink::Plain),
+        ]);
         tree::draw(&mut sheet, device, &all);
         sheet.blank();
     }
@@ -94,7 +98,7 @@ fn answer(inspection: &Inspection) -> String {
 
 /// `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
 fn slowest(drive: &InspectedDevice) -> String {
-    let links = drive.ways.iter().flat_map(|way| &way.hops).filter_map(|hop| hop.link.as_ref());
+    let links = drive.ways.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
     let rate = |link: &InspectedLink| link.usable().or(link.range().map(|(least, _)| least));
     let known = links.filter_map(|link| Some((link, rate(link)?)));
     known.min_by_key(|(_, rate)| rate.0).map_or(String::new(), |(link, rate)| {
@@ -166,20 +170,20 @@ fn finding(found: &InspectedFinding) -> String {
 /// Writes the files that were not read, by reason.
 fn unread(unread: &[Unread]) -> String {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for one in unread {
-        reasons.entry(reason(&one.reason)).or_default().push(&one.path);
+    for entry in unread {
+        reasons.entry(reason(&entry.reason)).or_default().push(&entry.path);
     }
-    let said: Vec<String> = reasons
+    let sentences: Vec<String> = reasons
         .into_iter()
         .map(|(reason, paths)| {
-            let shown = paths[..paths.len().min(UNREAD_MAX)].join(", ");
+            let listed = paths[..paths.len().min(UNREAD_MAX)].join(", ");
             match paths.len().checked_sub(UNREAD_MAX) {
-                Some(more @ 1..) => format!("{reason}: {shown} and {more} more."),
-                _ => format!("{reason}: {shown}."),
+                Some(more @ 1..) => format!("{reason}: {listed} and {more} more."),
+                _ => format!("{reason}: {listed}."),
             }
         })
         .collect();
-    format!("Not read. {}", said.join(" "))
+    format!("Not read. {}", sentences.join(" "))
 }
 
 fn reason(reason: &UnreadReason) -> String {

@@ -13,22 +13,22 @@ use super::words;
 pub(super) struct Step<'a> {
     pub(super) link: Option<&'a InspectedLink>,
     /// Position in the device tree, which identifies the step.
-    pub(super) place: &'a str,
+    pub(super) position: &'a str,
     pub(super) name: String,
     pub(super) words: String,
 }
 
-/// Returns the steps of `way` to `device`, with the description `words`.
+/// Returns the steps of `path` to `device`, with the description `words`.
 pub(super) fn steps<'a>(
     device: &'a InspectedDevice,
-    way: &'a InspectedPath,
+    path: &'a InspectedPath,
     words: String,
 ) -> Vec<Step<'a>> {
     let mut steps: Vec<Step<'a>> = Vec::new();
     let mut before: Option<&InspectedHop> = None;
     let mut link = None;
-    for (index, hop) in way.hops.iter().enumerate() {
-        let last = index + 1 == way.hops.len();
+    for (index, hop) in path.hops.iter().enumerate() {
+        let last = index + 1 == path.hops.len();
         match steps.last_mut() {
             _ if last && matches!(hop.part, HopPart::ScsiDevice { .. }) => link = hop.link.as_ref(),
             Some(step) if before.is_some_and(|before| is_one(before, hop)) => {
@@ -37,14 +37,14 @@ pub(super) fn steps<'a>(
             }
             _ => steps.push(Step {
                 link: hop.link.as_ref(),
-                place: &hop.place,
+                position: &hop.place,
                 name: hop.name.clone(),
                 words: words::part(&hop.part),
             }),
         }
         before = Some(hop);
     }
-    steps.push(Step { link, place: &device.name, name: device.name.clone(), words });
+    steps.push(Step { link, position: &device.name, name: device.name.clone(), words });
     steps
 }
 

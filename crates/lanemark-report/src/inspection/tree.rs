@@ -27,8 +27,8 @@ pub(super) fn draw<'a>(
     device: &'a InspectedDevice,
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
 ) {
-    for (index, way) in device.ways.iter().enumerate() {
-        draw_way(sheet, device, way, index + 1 == device.ways.len());
+    for (index, path) in device.ways.iter().enumerate() {
+        draw_path(sheet, device, path, index + 1 == device.ways.len());
     }
     if device.ways.is_empty() {
         let limits = words::queue(&device.queue);
@@ -41,18 +41,18 @@ pub(super) fn draw<'a>(
     }
 }
 
-fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedPath, last: bool) {
-    let node = way.hops.iter().find_map(|hop| hop.numa_node);
+fn draw_path(sheet: &mut Sheet, device: &InspectedDevice, path: &InspectedPath, last: bool) {
+    let node = path.hops.iter().find_map(|hop| hop.numa_node);
     let start = words::joined(&[
         "CPU".to_owned(),
         node.map_or(String::new(), |node| format!("NUMA node {node}")),
-        way.name.clone().unwrap_or_default(),
-        way.state.clone().unwrap_or_default(),
+        path.name.clone().unwrap_or_default(),
+        path.state.clone().unwrap_or_default(),
     ]);
     sheet.item("", &start, Ink::Plain);
     // With several paths the device's limits appear once, at its last path.
     let limits = if last { words::queue(&device.queue) } else { String::new() };
-    let lines = steps(device, way, limits);
+    let lines = steps(device, path, limits);
     let end = lines.len() - 1;
     for (depth, line) in lines.iter().enumerate() {
         draw_line(sheet, line, depth, depth == end);
@@ -100,9 +100,9 @@ fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
 
 fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
     let count = device.partitions.len();
-    let shown = &device.partitions[..count.min(PARTITIONS_MAX)];
+    let listed = &device.partitions[..count.min(PARTITIONS_MAX)];
     let indent = " ".repeat((3 * depth).min(sheet.width() / 2));
-    for (index, partition) in shown.iter().enumerate() {
+    for (index, partition) in listed.iter().enumerate() {
         let last = index + 1 == count;
         let size = partition.size.map(|size| format!("  {}", words::capacity(size)));
         let branch = if last { "└─ " } else { "├─ " };
@@ -113,8 +113,8 @@ fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
             (size.unwrap_or_default(), Ink::Faint),
         ]);
     }
-    if count > shown.len() {
-        let rest = format!("{indent}└─ and {} more", count - shown.len());
+    if count > listed.len() {
+        let rest = format!("{indent}└─ and {} more", count - listed.len());
         sheet.line(&[(rest, Ink::Faint)]);
     }
 }

@@ -100,13 +100,13 @@ pub(super) fn part(part: &HopPart) -> String {
     };
     match part {
         HopPart::Pci { role, driver, chipset, .. } => {
-            let place = if *chipset { ", chipset" } else { "" };
+            let chipset_text = if *chipset { ", chipset" } else { "" };
             match role {
                 PciRole::RootPort
                 | PciRole::UpstreamPort
                 | PciRole::DownstreamPort
-                | PciRole::Bridge => format!("{}{place}", self::role(*role)),
-                _ => driven(&format!("{}{place}", self::role(*role)), driver),
+                | PciRole::Bridge => format!("{}{chipset_text}", self::role(*role)),
+                _ => driven(&format!("{}{chipset_text}", self::role(*role)), driver),
             }
         }
         HopPart::AtaPort => "port".to_owned(),
@@ -200,7 +200,7 @@ pub(super) fn device(device: &InspectedDevice) -> String {
         BlockKind::Ram => "memory".to_owned(),
         BlockKind::Virtual => "virtual".to_owned(),
     };
-    let firmware = device.identity.firmware.as_ref().map(|own| format!("firmware {own}"));
+    let firmware = device.identity.firmware.as_ref().map(|version| format!("firmware {version}"));
     joined(&[
         identity,
         kind,
@@ -223,15 +223,15 @@ pub(super) fn queue(queue: &QueueLimits) -> String {
         Some(WriteCache::WriteThrough) => "write through",
         None => "",
     };
-    let told = |value: Option<u32>, text: fn(u32) -> String| value.map_or(String::new(), text);
+    let clause = |value: Option<u32>, text: fn(u32) -> String| value.map_or(String::new(), text);
     joined(&[
         blocks,
         queue.scheduler.as_ref().map_or(String::new(), |name| format!("scheduler {name}")),
         cache.to_owned(),
         if queue.rotational == Some(true) { "rotational".to_owned() } else { String::new() },
-        told(queue.queue_depth, |depth| format!("queue depth {depth}")),
-        told(queue.requests_max, |requests| format!("{requests} requests")),
-        told(queue.hardware_queues, |queues| match queues {
+        clause(queue.queue_depth, |depth| format!("queue depth {depth}")),
+        clause(queue.requests_max, |requests| format!("{requests} requests")),
+        clause(queue.hardware_queues, |queues| match queues {
             1 => "1 queue".to_owned(),
             queues => format!("{queues} queues"),
         }),
@@ -241,7 +241,7 @@ pub(super) fn queue(queue: &QueueLimits) -> String {
 
 /// Joins the non-empty parts with commas.
 pub(super) fn joined(parts: &[String]) -> String {
-    let said: Vec<&str> =
+    let stated: Vec<&str> =
         parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
-    said.join(", ")
+    stated.join(", ")
 }

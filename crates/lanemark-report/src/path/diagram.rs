@@ -43,7 +43,7 @@ pub(crate) struct Drawing<'a> {
     /// Meaning of a dashed line.
     pub(crate) dashed: &'a str,
     /// The paragraphs below the tree, each with its class.
-    pub(crate) said: Vec<(&'static str, String)>,
+    pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
 /// Draws the platform of `view` as one self-contained SVG file, with the system's path highlighted.
@@ -56,7 +56,7 @@ pub fn path_svg(view: &PathView) -> String {
         topology: &view.topology,
         narrow: &|node| is_bottleneck(node, &narrow),
         dashed: "Dashed: the rate is not known.",
-        said: vec![("bottleneck", sentence(view))],
+        sentences: vec![("bottleneck", sentence(view))],
     }
     .svg()
 }
@@ -68,11 +68,12 @@ impl Drawing<'_> {
         let layout = Layout::new(self.topology, scale, TREE_TOP);
         let width = layout.width.max(WIDTH_MIN);
         let notes = notes(&layout, scale, self.dashed);
-        let said = notes.into_iter().map(|text| ("note", text)).chain(self.said);
+        let notes_and_sentences =
+            notes.into_iter().map(|text| ("note", text)).chain(self.sentences);
         let legend_top = layout.height + LEGEND_DROP;
         let text_top = if scale.is_some() { legend_top + LEADING + 6.0 } else { legend_top };
         let columns = ((width.min(TEXT_WIDTH_MAX) - 2.0 * MARGIN) / text_width(" ")) as usize;
-        let lines: Vec<(&str, String)> = said
+        let lines: Vec<(&str, String)> = notes_and_sentences
             .flat_map(|(class, text)| {
                 wrap(&printable(&text), columns).into_iter().map(move |line| (class, line))
             })

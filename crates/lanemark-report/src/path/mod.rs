@@ -65,7 +65,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
 /// bottleneck is SATA 6 Gb/s`.
 fn answer(view: &PathView) -> String {
     let PathView { system, test, .. } = view;
-    let carried = view.simulated.map(|carried| told(view, carried));
+    let carried = view.simulated.map(|carried| throughput_text(view, carried));
     let names = names(&view.hops);
     let least = bottleneck(&view.hops);
     let hops = view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
@@ -84,7 +84,10 @@ fn answer(view: &PathView) -> String {
         Some(carried) => format!("{system} carries {carried} of {test}{hop}."),
         None => match view.hops.iter().find(|hop| least.contains(&hop.id)) {
             Some(PathHop { ceiling: Some(ceiling), .. }) => {
-                format!("{system} carries at most {} of {test}{hop}.", told(view, *ceiling))
+                format!(
+                    "{system} carries at most {} of {test}{hop}.",
+                    throughput_text(view, *ceiling)
+                )
             }
             _ => format!("No hop of {system} has a ceiling for {test}."),
         },
@@ -92,7 +95,7 @@ fn answer(view: &PathView) -> String {
 }
 
 /// Formats a throughput with its unit, and in requests a second if offsets are random.
-fn told(view: &PathView, carried: BytesPerSecond) -> String {
+fn throughput_text(view: &PathView, carried: BytesPerSecond) -> String {
     match view.random_block_bytes {
         Some(block) => {
             format!("{} ({} IOPS)", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
@@ -118,7 +121,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
         false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
     };
     let faster = match &loss.own {
-        Some(own) => format!("over {own}, which the drive supports,"),
+        Some(supported) => format!("over {supported}, which the drive supports,"),
         None => format!("with that link {} times as fast", loss.times),
     };
     format!(
@@ -130,7 +133,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
 
 /// Writes the sentence about the bottleneck.
 pub(crate) fn sentence(view: &PathView) -> String {
-    let told = |carried: BytesPerSecond| match view.random_block_bytes {
+    let throughput = |carried: BytesPerSecond| match view.random_block_bytes {
         Some(block) => {
             format!("{}, {} IOPS,", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
         }
@@ -143,12 +146,12 @@ pub(crate) fn sentence(view: &PathView) -> String {
     let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
     let hop = match (named.as_slice(), ceiling) {
         ([name], Some(ceiling)) => {
-            format!("The bottleneck is {name}: at most {} of this workload.", told(ceiling))
+            format!("The bottleneck is {name}: at most {} of this workload.", throughput(ceiling))
         }
         ([before @ .., last], Some(ceiling)) => format!(
             "The bottlenecks are {} and {last}: at most {} of this workload each.",
             before.join(", "),
-            told(ceiling)
+            throughput(ceiling)
         ),
         _ if view.hops.is_empty() => "The path has no hops.".to_owned(),
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
@@ -167,7 +170,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
     });
     format!(
         "{hop} The whole path carries {} in the simulator{share}{interval}.{assumed}",
-        told(simulated)
+        throughput(simulated)
     )
 }
 
@@ -277,8 +280,8 @@ mod tests {
 
     fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> PathView {
         let megabytes = |value: u64| BytesPerSecond(value * 1_000_000);
-        let hop = |((name, ceiling), place): (&(&str, Option<u64>), u8)| PathHop {
-            id: HopId::Link(place),
+        let hop = |((name, ceiling), index): (&(&str, Option<u64>), u8)| PathHop {
+            id: HopId::Link(index),
             name: (*name).to_owned(),
             law: String::new(),
             ceiling: ceiling.map(megabytes),
@@ -298,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bottleneck_hop_is_told_with_what_the_path_makes_of_it() {
+    fn the_bottleneck_hop_is_reported_with_the_rate_of_the_path() {
         let cases: [(&[(&str, Option<u64>)], Option<u64>, &str); 6] = [
             (
                 &[("a", Some(500)), ("b", None), ("c", Some(400))],

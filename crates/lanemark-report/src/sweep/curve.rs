@@ -72,17 +72,17 @@ impl Curves {
         let numeric = |&axis: &usize| texts(axis).all(|text| number(text).is_some());
         let x = (0..sweep.axes.len()).find(numeric).unwrap_or(0);
         let is_numeric = numeric(&x);
-        let mut places: Vec<&str> = Vec::new();
+        let mut distinct: Vec<&str> = Vec::new();
         for text in texts(x) {
-            if !places.contains(&text) {
-                places.push(text);
+            if !distinct.contains(&text) {
+                distinct.push(text);
             }
         }
-        let place = |text: &str| match is_numeric {
+        let x_of = |text: &str| match is_numeric {
             true => number(text).unwrap_or(0.0),
-            false => places.iter().position(|known| *known == text).unwrap_or(0) as f64,
+            false => distinct.iter().position(|known| *known == text).unwrap_or(0) as f64,
         };
-        let all: Vec<f64> = places.iter().map(|text| place(text)).collect();
+        let all: Vec<f64> = distinct.iter().map(|text| x_of(text)).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min);
         let most = all.iter().copied().fold(0.0, f64::max);
         let by = (0..sweep.axes.len()).find(|&axis| axis != x);
@@ -104,7 +104,7 @@ impl Curves {
                 || Curve { name: name.to_owned(), points: Vec::new() },
             );
             let text = point.values[x].clone();
-            curve.points.push(CurvePoint { x: place(&text), text, figures: figures.clone() });
+            curve.points.push(CurvePoint { x: x_of(&text), text, figures: figures.clone() });
         }
         for curve in panels.iter_mut().flat_map(|panel| &mut panel.curves) {
             curve.points.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -127,7 +127,9 @@ impl Curves {
 /// Returns whether requests are large, or of several sizes, so that their rates are not comparable.
 fn told_by_data(points: &[SweepPoint]) -> bool {
     let figures = points.iter().filter_map(|point| point.outcome.as_ref().ok());
-    let blocks = figures.filter(|one| one.iops > 0.0).map(|one| one.bytes_per_second / one.iops);
+    let blocks = figures
+        .filter(|figure| figure.iops > 0.0)
+        .map(|figure| figure.bytes_per_second / figure.iops);
     let (least, most) = blocks
         .fold((f64::INFINITY, 0.0_f64), |(least, most), block| (least.min(block), most.max(block)));
     most > least * 1.01 || least >= LARGE
@@ -137,7 +139,7 @@ impl Curve {
     /// Returns the curve's knee; `None` if it has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
         let power =
-            |place: &CurvePoint| place.figures.bytes_per_second / place.figures.latency_mean_us;
+            |point: &CurvePoint| point.figures.bytes_per_second / point.figures.latency_mean_us;
         let powers: Vec<f64> = self.points.iter().map(power).collect();
         if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
             return None;
@@ -155,17 +157,17 @@ impl Curve {
 
     /// Returns the maximum throughput of the curve.
     pub(crate) fn most(&self) -> f64 {
-        self.points.iter().map(|place| place.figures.bytes_per_second).fold(0.0, f64::max)
+        self.points.iter().map(|point| point.figures.bytes_per_second).fold(0.0, f64::max)
     }
 }
 
 /// Returns the item that satisfies `is`; creates and adds an item if it does not exist.
 fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
-    let place = items.iter().position(is).unwrap_or_else(|| {
+    let index = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());
         items.len() - 1
     });
-    &mut items[place]
+    &mut items[index]
 }
 
 /// Returns a value as a number, in the base unit of its quantity.
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_axis_of_numbers_is_across_and_the_next_tells_curves_apart() {
+    fn the_first_axis_of_numbers_is_across_and_the_next_separates_curves() {
         let axes = ["drive", "queue_depth", "block"].map(str::to_owned).to_vec();
         let points = vec![
             point(0, &["a", "16", "4 KiB"]),

@@ -43,12 +43,13 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     }
     // The answer about a single curve is the knee, unless a target is requested.
     if !is_alone || target.is_some() {
-        let told: Vec<String> = sentences(&curves, |curve| told(&curves, curve));
-        for sentence in told.iter().take(CURVES) {
+        let lines: Vec<String> = sentences(&curves, |curve| curve_sentence(&curves, curve));
+        for sentence in lines.iter().take(CURVES) {
             sheet.item("- ", sentence, Ink::Plain);
         }
-        if told.len() > CURVES {
-            sheet.aside(&format!("{} more curves; --html draws all of them.", told.len() - CURVES));
+        if lines.len() > CURVES {
+            sheet
+                .aside(&format!("{} more curves; --html draws all of them.", lines.len() - CURVES));
         }
     }
     failed(&mut sheet, sweep);
@@ -70,7 +71,7 @@ pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
     if let [(_, curve)] = all.as_slice() {
         let sentence = match target.filter(|_| curves.over_load()) {
             Some(share) => reached(&curves, curve, share),
-            None => told(&curves, curve),
+            None => curve_sentence(&curves, curve),
         };
         return format!("{subject}: {sentence}");
     }
@@ -117,7 +118,7 @@ fn title(sweep: &Sweep) -> String {
 }
 
 /// Writes a sentence about each curve.
-fn sentences(curves: &Curves, told: impl Fn(&Curve) -> String) -> Vec<String> {
+fn sentences(curves: &Curves, describe: impl Fn(&Curve) -> String) -> Vec<String> {
     let panels = curves.panels.iter();
     panels
         .flat_map(|panel| panel.curves.iter().map(move |curve| (panel.name.as_str(), curve)))
@@ -125,28 +126,28 @@ fn sentences(curves: &Curves, told: impl Fn(&Curve) -> String) -> Vec<String> {
             let by = curves.by.as_ref().map(|by| format!("{by} {}", curve.name));
             let names = by.into_iter().chain((!panel.is_empty()).then(|| panel.to_owned()));
             let name = names.collect::<Vec<_>>().join(", ");
-            let told = told(curve);
-            if name.is_empty() { told } else { format!("{name}: {told}") }
+            let text = describe(curve);
+            if name.is_empty() { text } else { format!("{name}: {text}") }
         })
         .collect()
 }
 
 /// Returns a text such as `at most 407 MB/s at queue_depth 16`.
 fn most(curves: &Curves, curve: &Curve) -> String {
-    let best = curve.points.iter().find(|place| place.figures.bytes_per_second >= curve.most());
+    let best = curve.points.iter().find(|point| point.figures.bytes_per_second >= curve.most());
     best.map_or("no figures.".to_owned(), |best| {
         format!("at most {} at {} {}.", rate(curves, best), curves.x, best.text)
     })
 }
 
-fn told(curves: &Curves, curve: &Curve) -> String {
+fn curve_sentence(curves: &Curves, curve: &Curve) -> String {
     let most = most(curves, curve);
     if !curves.over_load() || curve.points.is_empty() {
         return most;
     }
     match curve.knee() {
-        Some(Knee::At(place)) => {
-            let knee = &curve.points[place];
+        Some(Knee::At(index)) => {
+            let knee = &curve.points[index];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
                 "the knee is at {} {}, {} ({} of the maximum) in {} µs; {most}",
@@ -168,12 +169,12 @@ fn told(curves: &Curves, curve: &Curve) -> String {
 /// Returns the text `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second (91%) in
 /// 81.4 µs on average, p99 103 µs; 12 gives 82%`.
 fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
-    let of = |place: &curve::CurvePoint| place.figures.bytes_per_second / curve.most();
-    let Some(at) = curve.points.iter().position(|place| of(place) >= share) else {
+    let of = |point: &curve::CurvePoint| point.figures.bytes_per_second / curve.most();
+    let Some(at) = curve.points.iter().position(|point| of(point) >= share) else {
         return "no figures".to_owned();
     };
-    let place = &curve.points[at];
-    let p99 = place.figures.latency_percentiles_us[1];
+    let point = &curve.points[at];
+    let p99 = point.figures.latency_percentiles_us[1];
     let p99 = p99.map_or(String::new(), |us| format!(", p99 {} µs", significant(us)));
     let before = at.checked_sub(1).map(|before| &curve.points[before]);
     let before = before.map_or(String::new(), |before| {
@@ -182,27 +183,27 @@ fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     format!(
         "{} {} is the minimum that gives {} of the maximum: {} ({}) in {} µs on average{p99}{before}.",
         curves.x,
-        place.text,
+        point.text,
         percent_whole(share),
-        rate(curves, place),
-        percent_whole(of(place)),
-        significant(place.figures.latency_mean_us)
+        rate(curves, point),
+        percent_whole(of(point)),
+        significant(point.figures.latency_mean_us)
     )
 }
 
 fn first(curve: &Curve) -> &str {
-    curve.points.first().map_or("", |place| &place.text)
+    curve.points.first().map_or("", |point| &point.text)
 }
 
 fn last(curve: &Curve) -> &str {
-    curve.points.last().map_or("", |place| &place.text)
+    curve.points.last().map_or("", |point| &point.text)
 }
 
 /// Formats the throughput of a point.
-fn rate(curves: &Curves, place: &curve::CurvePoint) -> String {
+fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
     match curves.data {
-        true => format!("{} MB/s", significant(place.figures.bytes_per_second / 1e6)),
-        false => format!("{} requests a second", fixed(place.figures.iops, 0)),
+        true => format!("{} MB/s", significant(point.figures.bytes_per_second / 1e6)),
+        false => format!("{} requests a second", fixed(point.figures.iops, 0)),
     }
 }
 

@@ -7,7 +7,7 @@ use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
 use super::curve::{Curve, CurvePoint, Curves, Knee, Panel};
-use super::{counted, curves, errors, sentences, table, title, told};
+use super::{counted, curve_sentence, curves, errors, sentences, table, title};
 use crate::html::axis::step;
 use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
 use crate::html::provenance::provenances;
@@ -111,19 +111,22 @@ fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
 }
 
 fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
-    let rate = |place: &CurvePoint| match curves.data {
-        true => place.figures.bytes_per_second / 1e6,
-        false => place.figures.iops,
+    let rate = |curve_point: &CurvePoint| match curves.data {
+        true => curve_point.figures.bytes_per_second / 1e6,
+        false => curve_point.figures.iops,
     };
-    let mean = |place: &CurvePoint| place.figures.latency_mean_us * 1e3;
-    let tail = |place: &CurvePoint| Some(place.figures.latency_percentiles_us[P99]? * 1e3);
+    let mean = |curve_point: &CurvePoint| curve_point.figures.latency_mean_us * 1e3;
+    let tail =
+        |curve_point: &CurvePoint| Some(curve_point.figures.latency_percentiles_us[P99]? * 1e3);
     let name = |index: usize| match panel.curves[index].name.as_str() {
         "" => String::new(),
         name => format!("{name}, "),
     };
     let line =
         |index: usize, figure: &str, style: usize, of: &dyn Fn(&CurvePoint) -> Option<f64>| {
-            let point = |place: &CurvePoint| Some((rate(place), of(place).filter(|ns| *ns > 0.0)?));
+            let point = |curve_point: &CurvePoint| {
+                Some((rate(curve_point), of(curve_point).filter(|ns| *ns > 0.0)?))
+            };
             Line {
                 name: format!("{}{figure}", name(index)),
                 style,
@@ -135,7 +138,10 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
     // p99 has the colour of its mean, and a dash.
     let both = |index: usize| {
         let dashed = index % SYSTEM_COLOURS + SYSTEM_COLOURS;
-        [line(index, "mean", index, &|place| Some(mean(place))), line(index, "p99", dashed, &tail)]
+        [
+            line(index, "mean", index, &|curve_point| Some(mean(curve_point))),
+            line(index, "p99", dashed, &tail),
+        ]
     };
     let lines: Vec<Line> = (0..panel.curves.len()).flat_map(both).collect();
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -160,7 +166,7 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
 
 /// Writes the knees, or the best points if there are no knees.
 fn answer(curves: &Curves) -> Markup {
-    let sentences = sentences(curves, |curve| told(curves, curve));
+    let sentences = sentences(curves, |curve| curve_sentence(curves, curve));
     html! {
         @if sentences.len() <= 8 {
             div class="answer" { @for sentence in &sentences { p { (sentence) } } }
@@ -199,7 +205,7 @@ impl Across<'_> {
             .curves
             .iter()
             .flat_map(|curve| &curve.points)
-            .map(|place| (self.place(place.x), place.text.as_str()))
+            .map(|point| (self.place(point.x), point.text.as_str()))
             .collect();
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut free = f64::NEG_INFINITY;
@@ -223,7 +229,7 @@ struct Plot<'p> {
 }
 
 fn figure(curves: &Curves, panel: &Panel) -> Markup {
-    let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|place| place.x);
+    let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
     let across = Across {
         curves,
         least: xs().fold(f64::INFINITY, f64::min),
@@ -231,12 +237,12 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
         width: WIDTH - LEFT - RIGHT,
     };
     let latencies = panel.curves.iter().flat_map(|curve| &curve.points);
-    let unit = LatencyUnit::fitting(latencies.map(|place| place.figures.latency_mean_us * 1e3));
-    let rate = |place: &CurvePoint| match curves.data {
-        true => place.figures.bytes_per_second / 1e6,
-        false => place.figures.iops,
+    let unit = LatencyUnit::fitting(latencies.map(|point| point.figures.latency_mean_us * 1e3));
+    let rate = |point: &CurvePoint| match curves.data {
+        true => point.figures.bytes_per_second / 1e6,
+        false => point.figures.iops,
     };
-    let latency = |place: &CurvePoint| unit.of(place.figures.latency_mean_us * 1e3);
+    let latency = |point: &CurvePoint| unit.of(point.figures.latency_mean_us * 1e3);
     let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let plots = [
         Plot { heading: heading.to_owned(), top: HEADING, value: &rate },
@@ -259,13 +265,15 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
             (legend(curves, panel, across.width + 16.0))
         }
     };
-    let told =
-        panel.curves.iter().map(|curve| format!("{} {}", curve.name, super::told(curves, curve)));
-    let told = format!("{}. {}", panel.name, told.collect::<Vec<_>>().join(" "));
+    let description = panel
+        .curves
+        .iter()
+        .map(|curve| format!("{} {}", curve.name, super::curve_sentence(curves, curve)));
+    let description = format!("{}. {}", panel.name, description.collect::<Vec<_>>().join(" "));
     html! {
         figure class="time" {
             @if !panel.name.is_empty() { figcaption { (panel.name) } }
-            (image(WIDTH, bottom + AXIS, &told, drawn))
+            (image(WIDTH, bottom + AXIS, &description, drawn))
         }
     }
 }
@@ -316,21 +324,21 @@ impl Plot<'_> {
         colour: &str,
         y: &impl Fn(f64) -> f64,
     ) -> Markup {
-        let places: Vec<(String, String, &CurvePoint)> = curve
+        let points: Vec<(String, String, &CurvePoint)> = curve
             .points
             .iter()
-            .map(|place| (num(across.place(place.x)), num(y((self.value)(place))), place))
+            .map(|point| (num(across.place(point.x)), num(y((self.value)(point))), point))
             .collect();
-        let path: Vec<String> = places.iter().map(|(x, y, _)| format!("{x} {y}")).collect();
+        let path: Vec<String> = points.iter().map(|(x, y, _)| format!("{x} {y}")).collect();
         let knee = match curve.knee().filter(|_| across.curves.over_load()) {
-            Some(Knee::At(place)) => Some(place),
+            Some(Knee::At(point)) => Some(point),
             _ => None,
         };
         html! {
             path class=(format!("trace {colour}")) d=(format!("M{}", path.join("L"))) {}
-            @for (index, (x, y, place)) in places.iter().enumerate() {
+            @for (index, (x, y, point)) in points.iter().enumerate() {
                 circle class=(format!("dot {colour}")) cx=(x) cy=(y) r="2.5" {
-                    title { (across.curves.x) " " (place.text) ": " (format!("{:.3}", (self.value)(place))) }
+                    title { (across.curves.x) " " (point.text) ": " (format!("{:.3}", (self.value)(point))) }
                 }
                 @if knee == Some(index) { circle class=(format!("trace knee {colour}")) cx=(x) cy=(y) r="7" {} }
             }
@@ -346,11 +354,11 @@ mod tests {
 
     /// Returns curves of one panel with one curve of these rates.
     fn curves_of(rates: &[f64]) -> Curves {
-        let place = |(index, &iops): (usize, &f64)| {
+        let point_of = |(index, &iops): (usize, &f64)| {
             let figures = SweepFigures { iops, latency_mean_us: 100.0, ..Default::default() };
             CurvePoint { x: index as f64, text: index.to_string(), figures }
         };
-        let points = rates.iter().enumerate().map(place).collect();
+        let points = rates.iter().enumerate().map(point_of).collect();
         let curve = Curve { name: "one".to_owned(), points };
         let panel = Panel { name: String::new(), curves: vec![curve] };
         let (x, by) = ("queue_depth".to_owned(), None);
@@ -362,7 +370,7 @@ mod tests {
         for most in [0.002, 0.9, 1.0, 1.000_001, 4.9, 5.0, 5.1, 7.3, 99.0, 100.0, 101.0, 2.5e6] {
             let curves = curves_of(&[most / 3.0, most, f64::NAN]);
             let across = Across { curves: &curves, least: 0.0, most: 2.0, width: 100.0 };
-            let value = |place: &CurvePoint| place.figures.iops;
+            let value = |point: &CurvePoint| point.figures.iops;
             let plot = Plot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();
             let (base, lines) =
@@ -399,10 +407,10 @@ mod tests {
     #[test]
     fn mean_and_p99_are_drawn_over_throughput() {
         let mut curves = curves_of(&[1000.0, 2000.0, 2000.0]);
-        for (place, mean) in curves.panels[0].curves[0].points.iter_mut().zip([100.0, 120.0, 240.0])
+        for (point, mean) in curves.panels[0].curves[0].points.iter_mut().zip([100.0, 120.0, 240.0])
         {
-            place.figures.latency_mean_us = mean;
-            place.figures.latency_percentiles_us[P99] = Some(1.5 * mean);
+            point.figures.latency_mean_us = mean;
+            point.figures.latency_percentiles_us[P99] = Some(1.5 * mean);
         }
         let charts = latency_over_rate(&curves, &curves.panels[0]);
         let [chart] = charts.as_slice() else { panic!("{} panels", charts.len()) };

@@ -16,7 +16,7 @@ fn study(ratios: &[(&str, f64, Option<f64>)]) -> StudyOutcome {
 }
 
 #[test]
-fn a_tie_in_every_test_is_told_as_one() {
+fn a_tie_in_every_test_is_reported_as_a_tie() {
     let tie = |test: &str| (test.to_owned(), 1.001, None);
     let outcome = StudyOutcome {
         comparison: Some(Comparison {
@@ -26,8 +26,8 @@ fn a_tie_in_every_test_is_told_as_one() {
         }),
         ..fixture::study()
     };
-    let told = answer(&outcome).unwrap();
-    assert!(told.contains(" is as fast as ") && told.contains(" in every test."), "{told}");
+    let text = answer(&outcome).unwrap();
+    assert!(text.contains(" is as fast as ") && text.contains(" in every test."), "{text}");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn simulated_and_published_stand_side_by_side() {
 }
 
 #[test]
-fn a_tie_is_neither_faster_nor_slower_and_what_reads_twice_is_twice() {
+fn a_tie_is_neither_faster_nor_slower_and_double_the_rate_is_twice() {
     let study = study(&[("a", 1.004, None), ("b", 1.996, None), ("c", 0.5, None)]);
     let answer = answer(&study).unwrap();
     assert!(answer.contains("faster than SATA in 1 of 3 tests and as fast in 1,"), "{answer}");
@@ -169,9 +169,9 @@ fn a_written_answer_is_shown_only_if_its_claims_hold() {
             &Style { width: 100, colour: false },
         )
     };
-    let shown = of(vec![claim(3.0, 3.2)]);
-    assert!(shown.starts_with("NVMe reads 1,607 MB/s.\n\n"), "{shown}");
-    assert!(shown.contains("NVMe is faster than SATA in 7 of 8 tests"), "{shown}");
+    let printed = of(vec![claim(3.0, 3.2)]);
+    assert!(printed.starts_with("NVMe reads 1,607 MB/s.\n\n"), "{printed}");
+    assert!(printed.contains("NVMe is faster than SATA in 7 of 8 tests"), "{printed}");
     let withheld = of(vec![claim(3.0, 3.2), claim(3.3, 3.2)]);
     assert!(
         !withheld.contains("1,607 MB/s.") && withheld.starts_with("NVMe is faster"),

@@ -181,10 +181,10 @@ fn the_published_chart_comes_out_as_published() {
     let names: Vec<&str> = changes.iter().take(6).map(|one| one.name.as_str()).collect();
     let chart = ["tpm", "NOPM", "device read, µs", "device write, µs", "device overall, µs"];
     assert_eq!(names[..5], chart);
-    let shown = compared(&sata, &sas);
-    assert!(shown.contains("; +10.0 points"), "{shown}");
-    assert!(shown.contains("A 1,335,965 to 1,404,035, B "), "{shown}");
-    assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+    let printed = compared(&sata, &sas);
+    assert!(printed.contains("; +10.0 points"), "{printed}");
+    assert!(printed.contains("A 1,335,965 to 1,404,035, B "), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 60), "{printed}");
 }
 
 #[test]
@@ -228,12 +228,12 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
         assert_eq!(nodes_saved(&calm, other, 5).unwrap(), None);
     }
     assert!(!text(&calm).contains("! "), "{}", text(&calm));
-    let told = warnings(&calm, &disturbed);
-    assert_eq!(told, ["B: other programs used up to 48% of the processors"]);
-    let shown = compared(&calm, &disturbed);
-    assert!(shown.contains("not shown: other programs used the processors"), "{shown}");
-    let shown = compared(&calm, &close);
-    assert!(shown.contains("; no difference shown"), "{shown}");
+    let reported = warnings(&calm, &disturbed);
+    assert_eq!(reported, ["B: other programs used up to 48% of the processors"]);
+    let printed = compared(&calm, &disturbed);
+    assert!(printed.contains("not shown: other programs used the processors"), "{printed}");
+    let printed = compared(&calm, &close);
+    assert!(printed.contains("; no difference shown"), "{printed}");
     // With slower servers more of them are needed, and no number is negative.
     let slower = nodes_saved(&calm, &halved, 5).unwrap().unwrap();
     assert!(slower.plan.answer.contains("10 servers with B instead of 5 with A: 5 more (100%)"));
@@ -246,51 +246,51 @@ fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
     of(&mut none).kinds.clear();
     (of(&mut none).count, of(&mut none).response) = (0, LatencyHistogram::new());
     let nothing = result(vec![none.clone(), none.clone(), none]);
-    let shown = text(&nothing);
-    assert!(!shown.contains("0.000 ") && !shown.contains("latency, mean"), "{shown}");
+    let printed = text(&nothing);
+    assert!(!printed.contains("0.000 ") && !printed.contains("latency, mean"), "{printed}");
     let some = three(1.37e6, (440, 290), 0.51);
     for (a, b) in [(&nothing, &some), (&some, &nothing), (&nothing, &nothing)] {
-        let shown = compared(a, b);
-        assert!(!shown.contains("inf") && !shown.contains("NaN"), "{shown}");
-        assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+        let printed = compared(a, b);
+        assert!(!printed.contains("inf") && !printed.contains("NaN"), "{printed}");
+        assert!(printed.lines().all(|line| line.chars().count() <= 60), "{printed}");
         assert_eq!(nodes_saved(a, b, 5).unwrap(), None);
     }
 }
 
 #[test]
 fn a_single_repeat_has_no_spread() {
-    let shown = text(&result(vec![repeat(100.0, (1, 1), 0.5)]));
+    let printed = text(&result(vec![repeat(100.0, (1, 1), 0.5)]));
     // The spread of session samples is independent of the repeats.
-    let figures = shown.lines().take_while(|line| !line.starts_with("time of a transaction"));
-    assert!(shown.contains("1 repeat of 60 s"), "{shown}");
-    assert!(figures.into_iter().all(|line| !line.contains('±')), "{shown}");
+    let figures = printed.lines().take_while(|line| !line.starts_with("time of a transaction"));
+    assert!(printed.contains("1 repeat of 60 s"), "{printed}");
+    assert!(figures.into_iter().all(|line| !line.contains('±')), "{printed}");
     assert!(text(&three(100.0, (1, 1), 0.5)).contains("± 1.0%"));
 }
 
 #[test]
-fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
+fn a_run_shows_its_time_split_and_the_device_next_to_tpm() {
     let result = three(1.37e6, (440, 290), 0.51);
-    let shown = text(&result);
+    let printed = text(&result);
     // 1,610 ms of requests over 1,000 transactions of 2 ms.
     let row = |name: &str| {
-        let found = shown.lines().find(|line| line.trim_start().starts_with(name));
-        found.unwrap_or_else(|| panic!("{name}: {shown}")).to_owned()
+        let found = printed.lines().find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("{name}: {printed}")).to_owned()
     };
-    assert!(row("tpm, all").contains("device time is 80% of the response time"), "{shown}");
-    assert!(row("tpm, database's count").contains("+0.50% from ours"), "{shown}");
-    assert!(row("device reads a second").contains("of 8.0 KiB each"), "{shown}");
-    assert!(row("database CPU, µs each").contains("179"), "{shown}");
-    assert!(row("buffer hits, %").contains("99.00"), "{shown}");
-    assert!(row("log, KiB each").contains("4.00"), "{shown}");
-    assert!(row("log flushes each").contains("0.800"), "{shown}");
-    assert!(row("time of a transaction").contains("from 1200 samples"), "{shown}");
-    assert!(row("read wait").contains("1.500") && row("read wait").contains("75.0%"), "{shown}");
-    assert!(row("measured:").contains("0.400 on a processor, 0.100 ready"), "{shown}");
-    assert!(!shown.contains("latches") && !shown.contains("deadlocks"), "{shown}");
+    assert!(row("tpm, all").contains("device time is 80% of the response time"), "{printed}");
+    assert!(row("tpm, database's count").contains("+0.50% from ours"), "{printed}");
+    assert!(row("device reads a second").contains("of 8.0 KiB each"), "{printed}");
+    assert!(row("database CPU, µs each").contains("179"), "{printed}");
+    assert!(row("buffer hits, %").contains("99.00"), "{printed}");
+    assert!(row("log, KiB each").contains("4.00"), "{printed}");
+    assert!(row("log flushes each").contains("0.800"), "{printed}");
+    assert!(row("time of a transaction").contains("from 1200 samples"), "{printed}");
+    assert!(row("read wait").contains("1.500") && row("read wait").contains("75.0%"), "{printed}");
+    assert!(row("measured:").contains("0.400 on a processor, 0.100 ready"), "{printed}");
+    assert!(!printed.contains("latches") && !printed.contains("deadlocks"), "{printed}");
 }
 
 #[test]
-fn what_is_not_known_is_not_shown() {
+fn unknown_values_are_not_shown() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     one.evidence = None;
     let all = of(&mut one);
@@ -298,10 +298,10 @@ fn what_is_not_known_is_not_shown() {
     (all.counted_per_minute, all.counters, all.looked_on) = (None, Counters::default(), 0);
     (all.log_bytes, all.log_flushes) = (None, None);
     let result = result(vec![one]);
-    let shown = text(&result);
-    assert!(shown.contains("device time unknown"), "{shown}");
+    let printed = text(&result);
+    assert!(printed.contains("device time unknown"), "{printed}");
     for name in ["database's count", "CPU", "buffer hits", "log,", "time of a transaction"] {
-        assert!(!shown.contains(name), "{name}: {shown}");
+        assert!(!printed.contains(name), "{name}: {printed}");
     }
 }
 
@@ -310,22 +310,22 @@ fn a_run_without_transactions_has_no_shares() {
     let mut none = repeat(0.0, (1, 1), 0.5);
     of(&mut none).kinds.clear();
     of(&mut none).count = 0;
-    let shown = text(&result(vec![none]));
-    assert!(!shown.contains("NaN") && !shown.contains("inf"), "{shown}");
+    let printed = text(&result(vec![none]));
+    assert!(!printed.contains("NaN") && !printed.contains("inf"), "{printed}");
 }
 
 #[test]
-fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
+fn a_user_thread_shows_its_own_time_if_the_database_reports_none() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     of(&mut one).waits = None;
     of(&mut one).processor_time.as_mut().unwrap().server_s = None;
-    let shown = text(&result(vec![one]));
+    let printed = text(&result(vec![one]));
     for part in ["by its user's thread", "on a processor", "ready for one", "waiting"] {
-        assert!(shown.contains(part), "{part}: {shown}");
+        assert!(printed.contains(part), "{part}: {printed}");
     }
-    let waiting = shown.lines().find(|line| line.trim_start().starts_with("waiting")).unwrap();
+    let waiting = printed.lines().find(|line| line.trim_start().starts_with("waiting")).unwrap();
     assert!(waiting.contains("1.500") && waiting.contains("75.0%"), "{waiting}");
-    assert!(shown.contains("\nCPU, µs each"), "{shown}");
+    assert!(printed.contains("\nCPU, µs each"), "{printed}");
 }
 
 #[test]

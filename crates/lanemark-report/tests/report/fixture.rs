@@ -293,10 +293,10 @@ fn test(row: &Row) -> Test {
         volume: Some(Bytes::mebi(1000)),
         ..Test::of_blocks(Bytes::kibi(kibibytes))
     }
-    .with(|asked| {
-        asked.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
-        asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
-        asked.queue_depth = queue_depth;
+    .with(|requests| {
+        requests.pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        requests.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+        requests.queue_depth = queue_depth;
     })
 }
 

@@ -93,15 +93,15 @@ fn texts(svg: &str) -> Vec<Area> {
     elements(svg, "text")
         .into_iter()
         .map(|(attributes, text)| {
-            let shown = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-            let shown = shown.replace("&quot;", "\"");
+            let decoded = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+            let decoded = decoded.replace("&quot;", "\"");
             let heading = attributes.get("class").is_some_and(|class| class == "heading");
             let character = if heading { 9.0 } else { 6.6 };
-            let width = shown.width() as f64 * character;
+            let width = decoded.width() as f64 * character;
             let (x, y) = (number(&attributes, "x"), number(&attributes, "y"));
             let middle = attributes.get("text-anchor").is_some_and(|anchor| anchor == "middle");
             let left = if middle { x - width / 2.0 } else { x };
-            Area { what: shown, left, right: left + width, top: y - 9.0, bottom: y + 3.0 }
+            Area { what: decoded, left, right: left + width, top: y - 9.0, bottom: y + 3.0 }
         })
         .collect()
 }

@@ -35,25 +35,28 @@ fn colour_moves_nothing_and_the_path_is_bright() {
         assert_eq!(stripped, path_table(&view, &PLAIN));
         assert!(!stripped.contains('\x1b'));
     }
-    let shown = path_table(&marvell(), &Style { colour: true, ..PLAIN });
-    assert!(shown.contains("\x1b[1m● Samsung SSD 850 PRO 1TB\x1b[0m"), "{shown}");
-    assert!(shown.contains("\x1b[2m○ slot x16\x1b[0m"), "{shown}");
-    assert!(shown.contains("   ┃  \x1b[2m└─\x1b[0m"), "the path is brighter than others: {shown}");
+    let printed = path_table(&marvell(), &Style { colour: true, ..PLAIN });
+    assert!(printed.contains("\x1b[1m● Samsung SSD 850 PRO 1TB\x1b[0m"), "{printed}");
+    assert!(printed.contains("\x1b[2m○ slot x16\x1b[0m"), "{printed}");
+    assert!(
+        printed.contains("   ┃  \x1b[2m└─\x1b[0m"),
+        "the path is brighter than others: {printed}"
+    );
 }
 
 #[test]
 fn every_node_has_a_line_and_the_path_is_marked() {
-    let shown = path_table(&server(), &PLAIN);
+    let printed = path_table(&server(), &PLAIN);
     let marked: Vec<&str> =
-        shown.lines().filter_map(|line| Some(line.split_once("● ")?.1)).collect();
+        printed.lines().filter_map(|line| Some(line.split_once("● ")?.1)).collect();
     assert_eq!(marked, ["2 x EPYC 7B13", "switch B", "U.2 bay 13", "Micron 9300 PRO 3.84TB"]);
-    assert_eq!(shown.matches("○ ").count(), 1 + 19 * 2, "{shown}");
+    assert_eq!(printed.matches("○ ").count(), 1 + 19 * 2, "{printed}");
     assert_eq!(path_table(&comb(6, 4), &PLAIN).matches("● ").count(), 6);
 }
 
 #[test]
-fn each_link_stands_on_its_branch_with_its_rate() {
-    let shown = path_table(&marvell(), &PLAIN);
+fn each_link_is_on_its_branch_with_its_rate() {
+    let printed = path_table(&marvell(), &PLAIN);
     for branch in [
         "┠─ PCIe 2.0 x16, 8,000 MB/s ───────── ○ slot x16",
         "┗━ DMI 1.0: PCIe 1.1 x4, 1,000 MB/s ━ ● ICH10R",
@@ -61,35 +64,35 @@ fn each_link_stands_on_its_branch_with_its_rate() {
         "│        ┗━ SATA 6 Gb/s, 600 MB/s ━ ● Samsung SSD 850 PRO 1TB",
         "└─ PCIe 1.1 x1, 250 MB/s ─── ○ slot x1",
     ] {
-        assert!(shown.contains(branch), "`{branch}` is missing in\n{shown}");
+        assert!(printed.contains(branch), "`{branch}` is missing in\n{printed}");
     }
 }
 
 #[test]
-fn the_bottleneck_hop_is_marked_in_its_row_and_told() {
-    let shown = path_table(&marvell(), &PLAIN);
-    let marked: Vec<&str> = shown.lines().filter(|line| line.contains('◀')).collect();
-    assert_eq!(marked.len(), 3, "its link in the tree, its row and the sentence: {shown}");
-    assert!(marked[1].starts_with("PCIe 2.0 x1 ") && marked[1].contains("412  ◀"), "{shown}");
+fn the_bottleneck_hop_is_marked_in_its_row_and_in_a_sentence() {
+    let printed = path_table(&marvell(), &PLAIN);
+    let marked: Vec<&str> = printed.lines().filter(|line| line.contains('◀')).collect();
+    assert_eq!(marked.len(), 3, "its link in the tree, its row and the sentence: {printed}");
+    assert!(marked[1].starts_with("PCIe 2.0 x1 ") && marked[1].contains("412  ◀"), "{printed}");
     assert!(
-        unwrapped(&shown).contains(
+        unwrapped(&printed).contains(
             "◀ The bottleneck is PCIe 2.0 x1: at most 412 MB/s of this workload. The whole path \
              carries 399 MB/s in the simulator (97% of it)."
         ),
-        "{shown}"
+        "{printed}"
     );
 }
 
 #[test]
-fn laws_are_told_whole_at_every_width() {
+fn formulas_are_printed_whole_at_every_width() {
     for width in [60, 80, 100] {
-        let shown = path_table(&marvell(), &Style { width, colour: false });
-        let words = unwrapped(&shown);
+        let printed = path_table(&marvell(), &Style { width, colour: false });
+        let words = unwrapped(&printed);
         for word in ["turn-around", "complete,", "payloads", "128", "KiB"] {
-            assert!(words.contains(word), "`{word}` is missing in\n{shown}");
+            assert!(words.contains(word), "`{word}` is missing in\n{printed}");
         }
         assert!(
-            !shown
+            !printed
                 .lines()
                 .skip_while(|line| !line.starts_with("hop "))
                 .any(|line| line.contains('…'))
@@ -98,11 +101,11 @@ fn laws_are_told_whole_at_every_width() {
 }
 
 #[test]
-fn what_is_not_known_is_not_told_as_zero() {
-    let shown = path_table(&unknown(), &PLAIN);
-    assert!(!shown.contains('◀') && !shown.contains("latency"), "{shown}");
-    assert!(shown.contains("┗━ DMI 1.0: PCIe 1.1 x4 ━ ● ICH10R"), "{shown}");
-    assert!(shown.contains("No hop of the path has a ceiling for this test."), "{shown}");
+fn unknown_values_are_not_shown_as_zero() {
+    let printed = path_table(&unknown(), &PLAIN);
+    assert!(!printed.contains('◀') && !printed.contains("latency"), "{printed}");
+    assert!(printed.contains("┗━ DMI 1.0: PCIe 1.1 x4 ━ ● ICH10R"), "{printed}");
+    assert!(printed.contains("No hop of the path has a ceiling for this test."), "{printed}");
     let bare = path_table(&bare(), &PLAIN);
     let expected = "No hop of 850-pro@desktop-x58:marvell has a ceiling for Seq read.\n\n\
         850-pro@desktop-x58:marvell under Seq read\n\n● processor\n\nThe path has no hops.\n";
@@ -114,6 +117,6 @@ fn what_is_not_known_is_not_told_as_zero() {
 
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
-    let shown = path_table(&named("\x1b[31m\u{7}\r\n\t"), &PLAIN);
-    assert!(shown.chars().all(|character| character == '\n' || !character.is_control()));
+    let printed = path_table(&named("\x1b[31m\u{7}\r\n\t"), &PLAIN);
+    assert!(printed.chars().all(|character| character == '\n' || !character.is_control()));
 }

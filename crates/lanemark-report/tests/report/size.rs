@@ -98,7 +98,7 @@ fn few_runs_have_large_drawings_over_time_and_many_have_small_ones_with_one_tabl
 }
 
 #[test]
-fn what_several_runs_have_is_told_once() {
+fn values_that_several_runs_share_are_shown_once() {
     let runs = runs(6);
     let page = html(None, &runs.iter().collect::<Vec<_>>());
     let study = "studies/sata-vs-nvme-crystaldiskmark.toml";

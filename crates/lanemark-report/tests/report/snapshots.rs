@@ -8,22 +8,22 @@ use lanemark_report::{
     test_detail,
 };
 
-/// Compares `shown` with the file `name`, or rewrites the file on request.
-fn assert_snapshot(name: &str, shown: &str) {
+/// Compares `printed` with the file `name`, or rewrites the file on request.
+fn assert_snapshot(name: &str, printed: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::env::var_os("LANEMARK_BLESS").is_some() {
-        std::fs::write(&path, shown).unwrap();
+        std::fs::write(&path, printed).unwrap();
         return;
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    let differing = expected.lines().zip(shown.lines()).position(|(one, other)| one != other);
-    let line = differing.unwrap_or(expected.lines().count().min(shown.lines().count()));
+    let differing = expected.lines().zip(printed.lines()).position(|(one, other)| one != other);
+    let line = differing.unwrap_or(expected.lines().count().min(printed.lines().count()));
     assert!(
-        expected == shown,
+        expected == printed,
         "{name} differs from line {}; look at it and bless it with LANEMARK_BLESS=1\n  was: {}\n  is:  {}",
         line + 1,
         expected.lines().nth(line).unwrap_or_default(),
-        shown.lines().nth(line).unwrap_or_default(),
+        printed.lines().nth(line).unwrap_or_default(),
     );
 }
 

@@ -100,14 +100,14 @@ fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
 #[test]
 fn columns_without_room_are_named() {
     let (study, measured) = (fixture::study(), fixture::measured());
-    let shown = |width| study_table(&study, Some(&measured), true, &Style { width, colour: false });
-    assert!(!shown(100).contains("no room for"));
-    assert!(shown(78).contains("no room for: spread\n"), "{}", shown(78));
-    assert!(shown(64).contains("no room for: spread, measured here\n"), "{}", shown(64));
+    let table = |width| study_table(&study, Some(&measured), true, &Style { width, colour: false });
+    assert!(!table(100).contains("no room for"));
+    assert!(table(78).contains("no room for: spread\n"), "{}", table(78));
+    assert!(table(64).contains("no room for: spread, measured here\n"), "{}", table(64));
 }
 
 #[test]
-fn colour_is_used_only_when_asked_for() {
+fn colour_is_used_only_on_request() {
     let (study, measured) = (fixture::study(), fixture::measured());
     for view in terminal_views(&study, &measured, &PLAIN) {
         assert!(!view.contains('\x1b'), "{view}");
@@ -266,13 +266,13 @@ fn every_warning_is_shown_with_its_advice_in_every_view() {
 
 #[test]
 fn a_run_that_has_not_ended_says_so() {
-    let shown = run_table(&fixture::empty(), &PLAIN);
-    assert!(shown.contains("No test has ended."), "{shown}");
-    assert!(shown.contains("! the run has not ended: run again"), "{shown}");
+    let printed = run_table(&fixture::empty(), &PLAIN);
+    assert!(printed.contains("No test has ended."), "{printed}");
+    assert!(printed.contains("! the run has not ended: run again"), "{printed}");
 }
 
 #[test]
-fn what_is_empty_shows_neither_panic_nor_false_numbers() {
+fn an_empty_run_causes_neither_a_panic_nor_false_numbers() {
     let mut run = fixture::simulated();
     let (test, workload) = (run.tests[0].test.clone(), run.workload.clone());
     let without_requests = {
@@ -306,21 +306,21 @@ fn what_is_empty_shows_neither_panic_nor_false_numbers() {
             }
         }
     }
-    let shown = run_table(&run, &PLAIN);
-    let row = shown.lines().find(|line| line.starts_with("Seq read")).unwrap();
+    let printed = run_table(&run, &PLAIN);
+    let row = printed.lines().find(|line| line.starts_with("Seq read")).unwrap();
     assert!(row.split_whitespace().skip(2).all(|cell| cell == "–"), "no sample: {row}");
     assert!(test_detail(&run, &run.tests[0], &PLAIN).contains("No request was completed."));
 }
 
 #[test]
-fn what_is_not_known_is_a_dash_and_never_zero() {
-    let shown = study_table(&fixture::study(), Some(&fixture::measured()), true, &PLAIN);
-    let row = shown.lines().find(|line| line.starts_with("4K QD32 read")).unwrap();
+fn an_unknown_value_is_a_dash_and_never_zero() {
+    let printed = study_table(&fixture::study(), Some(&fixture::measured()), true, &PLAIN);
+    let row = printed.lines().find(|line| line.starts_with("4K QD32 read")).unwrap();
     assert!(row.ends_with('–'), "this test was not measured here: {row}");
     let mut study = fixture::study();
     study.figures.retain(|check| check.figure.test != "4K read");
-    let shown = study_table(&study, None, true, &PLAIN);
-    let row = shown.lines().find(|line| line.starts_with("4K read")).unwrap();
+    let printed = study_table(&study, None, true, &PLAIN);
+    let row = printed.lines().find(|line| line.starts_with("4K read")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells, ["4K", "read", "SATA", "37.1", "±0.3%", "–", "–", "–"]);
     let mut single = fixture::simulated();
@@ -335,56 +335,56 @@ fn what_is_not_known_is_a_dash_and_never_zero() {
 fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
     let run = fixture::simulated();
     for test in &run.tests {
-        let shown = test_detail(&run, test, &PLAIN);
+        let text = test_detail(&run, test, &PLAIN);
         // The last four columns, from the right: share, both, service and wait.
         let cells = |line: &str| -> Vec<String> {
             line.split_whitespace().rev().take(4).map(|cell| cell.replace('%', "")).collect()
         };
         let number = |cell: &String| cell.parse::<f64>().unwrap();
-        let hops = shown.lines().skip_while(|line| !line.starts_with("hop "));
+        let hops = text.lines().skip_while(|line| !line.starts_with("hop "));
         let rows: Vec<&str> = hops.skip(2).take_while(|line| !line.starts_with('─')).collect();
-        assert_eq!(rows.len(), 8, "{shown}");
-        let total = shown.lines().find(|line| line.starts_with("mean latency ")).unwrap();
+        assert_eq!(rows.len(), 8, "{text}");
+        let total = text.lines().find(|line| line.starts_with("mean latency ")).unwrap();
         for (column, sum) in cells(total).iter().enumerate() {
             let added: f64 = rows.iter().map(|row| number(&cells(row)[column])).sum();
             let decimals = sum.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             // Each row is rounded, and so is the total.
             let rounding = 4.5 * 10f64.powi(-(decimals as i32));
-            assert!((added - number(sum)).abs() <= rounding, "{added} against {sum} in\n{shown}");
+            assert!((added - number(sum)).abs() <= rounding, "{added} against {sum} in\n{text}");
         }
-        let mean_ns = number(&cells(total)[1]) * unit_of_budget(&shown);
+        let mean_ns = number(&cells(total)[1]) * unit_of_budget(&text);
         let ratio = mean_ns / test.latency_mean_ns.value;
-        assert!((ratio - 1.0).abs() < 0.002, "{ratio} of the mean latency in\n{shown}");
+        assert!((ratio - 1.0).abs() < 0.002, "{ratio} of the mean latency in\n{text}");
     }
 }
 
 /// Returns the unit in the header of the budget, in ns.
-fn unit_of_budget(shown: &str) -> f64 {
-    let header = shown.lines().find(|line| line.starts_with("hop ")).unwrap();
+fn unit_of_budget(printed: &str) -> f64 {
+    let header = printed.lines().find(|line| line.starts_with("hop ")).unwrap();
     if header.contains(" ms ") { 1e6 } else { 1e3 }
 }
 
 #[test]
-fn the_busiest_hop_is_named_with_what_it_carries() {
+fn the_busiest_hop_is_named_with_its_rate() {
     let run = fixture::simulated();
-    let shown = test_detail(&run, run.test("Seq read").unwrap(), &PLAIN);
+    let text = test_detail(&run, run.test("Seq read").unwrap(), &PLAIN);
     assert!(
-        shown.contains("SATA 6 Gb/s: 97% busy, carries at most 551 MB/s of this workload"),
-        "{shown}"
+        text.contains("SATA 6 Gb/s: 97% busy, carries at most 551 MB/s of this workload"),
+        "{text}"
     );
 }
 
 #[test]
 fn calibrated_figures_are_apart_from_predicted_ones() {
     let study = fixture::study();
-    let shown = study_table(&study, None, true, &PLAIN);
-    let rows = |role: &str| shown.lines().filter(|line| line.trim_end().ends_with(role)).count();
+    let text = study_table(&study, None, true, &PLAIN);
+    let rows = |role: &str| text.lines().filter(|line| line.trim_end().ends_with(role)).count();
     let count = |role| study.figures_of(role).count();
     assert_eq!(rows(")  calibrated"), count(Role::Calibrated), "their errors are in parentheses");
     assert_eq!(rows("   predicted"), count(Role::Predicted));
     assert!(
-        unwrapped(&shown).contains("predicted 12 figures, absolute error: median 3.4%, mean 4.3%"),
-        "{shown}"
+        unwrapped(&text).contains("predicted 12 figures, absolute error: median 3.4%, mean 4.3%"),
+        "{text}"
     );
 }
 
@@ -393,18 +393,18 @@ fn each_metric_has_a_table_of_its_own() {
     let mut study = fixture::study();
     study.figures[3].figure.metric = Metric::Latency;
     study.figures[5].figure.metric = Metric::Iops;
-    let shown = study_table(&study, None, true, &PLAIN);
+    let printed = study_table(&study, None, true, &PLAIN);
     for heading in ["Throughput, MB/s = 10^6", "Requests a second", "Mean latency, µs"] {
-        assert!(shown.contains(heading), "{shown}");
+        assert!(printed.contains(heading), "{printed}");
     }
     let rows =
-        shown.lines().filter(|line| line.contains("predicted") || line.contains("calibrated"));
+        printed.lines().filter(|line| line.contains("predicted") || line.contains("calibrated"));
     let in_tables = rows.filter(|line| line.ends_with("predicted") || line.ends_with("calibrated"));
-    assert_eq!(in_tables.count(), 16, "every figure once:\n{shown}");
+    assert_eq!(in_tables.count(), 16, "every figure once:\n{printed}");
 }
 
 #[test]
-fn a_comparison_tells_a_difference_from_the_spread() {
+fn a_comparison_distinguishes_a_difference_from_the_spread() {
     let a = fixture::measured();
     let mut b = a.clone();
     b.tests.swap(0, 1);
@@ -425,7 +425,7 @@ fn a_comparison_tells_a_difference_from_the_spread() {
 }
 
 #[test]
-fn what_the_flash_took_besides_is_told_where_there_was_something() {
+fn additional_writes_of_the_flash_are_reported_if_there_are_any() {
     let mut run = fixture::study().systems.swap_remove(0).run;
     let detail = |run: &RunResult| test_detail(run, &run.tests[0], &PLAIN);
     assert!(!detail(&run).contains("Flash took"), "nothing is known of it");
@@ -439,9 +439,9 @@ fn what_the_flash_took_besides_is_told_where_there_was_something() {
     }
     let count = run.tests[0].samples.len();
     let moved = format!("moved {:.2} GB; {} superblocks", 1.5 * count as f64, 4 * count);
-    let seen = detail(&run).replace('\n', " ");
-    assert!(seen.contains("Flash took 2.50 bytes for each that the host wrote"), "{seen}");
-    assert!(seen.contains(&moved), "{moved} in {seen}");
+    let text = detail(&run).replace('\n', " ");
+    assert!(text.contains("Flash took 2.50 bytes for each that the host wrote"), "{text}");
+    assert!(text.contains(&moved), "{moved} in {text}");
 }
 
 /// Tests that ran in parallel, and copies, are marked below the table and on the page.
@@ -449,7 +449,7 @@ fn what_the_flash_took_besides_is_told_where_there_was_something() {
 fn rows_that_would_mislead_have_a_sentence() {
     let mut run = fixture::simulated();
     let mut first = run.tests[0].test.clone();
-    let copy = first.clone().with(|asked| asked.mix.copy_to = Some(Bytes::mebi(8)));
+    let copy = first.clone().with(|requests| requests.mix.copy_to = Some(Bytes::mebi(8)));
     first.name = "data".to_owned();
     let mut log = Test { name: "log".to_owned(), ..first.clone() };
     log.start.beside = true;
@@ -518,7 +518,7 @@ fn tests_that_differ_in_queue_depth_are_lines_and_latency_over_load() {
 }
 
 #[test]
-fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
+fn a_served_run_has_delivered_figures_next_to_modelled_ones() {
     let mut run = fixture::simulated();
     assert!(!html(None, &[&run]).contains("Modelled and delivered"));
     run.tests.truncate(1);

@@ -33,7 +33,7 @@ impl RunResult {
         some(&at.key("target.served"), self.target.served(), |at, served| {
             within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
         })?;
-        each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
+        each(&at.key("workload.tests"), &self.workload.tests, requested_test)?;
         each(&at.key("tests"), &self.tests, test_result)
     }
 }
@@ -53,31 +53,31 @@ impl Sweep {
     }
 }
 
-fn sweep_figures(at: &ValuePath, one: &SweepFigures) -> RangeCheck {
-    within(&at.key("iops"), one.iops, FIGURE_MAX)?;
-    within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
-    within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
-    let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
+fn sweep_figures(at: &ValuePath, figures: &SweepFigures) -> RangeCheck {
+    within(&at.key("iops"), figures.iops, FIGURE_MAX)?;
+    within(&at.key("bytes_per_second"), figures.bytes_per_second, FIGURE_MAX)?;
+    within(&at.key("latency_mean_us"), figures.latency_mean_us, TIME_MAX_NS)?;
+    let others = figures.latency_percentiles_us.iter().chain([&figures.latency_max_us]).flatten();
     others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))?;
-    for (key, direction) in [("read", &one.reads), ("write", &one.writes)] {
+    for (key, direction) in [("read", &figures.reads), ("write", &figures.writes)] {
         if let Some(direction) = direction {
             direction_figures(&at.key(key), direction)?;
         }
     }
-    let amplification = one.write_amplification.unwrap_or_default();
+    let amplification = figures.write_amplification.unwrap_or_default();
     within(&at.key("write_amplification"), amplification, FIGURE_MAX)?;
-    one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
+    figures.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
 }
 
-fn direction_figures(at: &ValuePath, one: &DirectionFigures) -> RangeCheck {
-    within(&at.key("iops"), one.iops, FIGURE_MAX)?;
-    within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
-    within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
-    let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
+fn direction_figures(at: &ValuePath, figures: &DirectionFigures) -> RangeCheck {
+    within(&at.key("iops"), figures.iops, FIGURE_MAX)?;
+    within(&at.key("bytes_per_second"), figures.bytes_per_second, FIGURE_MAX)?;
+    within(&at.key("latency_mean_us"), figures.latency_mean_us, TIME_MAX_NS)?;
+    let others = figures.latency_percentiles_us.iter().chain([&figures.latency_max_us]).flatten();
     others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))
 }
 
-fn test_asked(at: &ValuePath, test: &Test) -> RangeCheck {
+fn requested_test(at: &ValuePath, test: &Test) -> RangeCheck {
     let depth = test.queue_depth();
     if !QUEUE_DEPTH.contains(&depth) {
         return at.key("queue_depth").fail(depth, QUEUE_DEPTH);
@@ -108,7 +108,7 @@ fn test_asked(at: &ValuePath, test: &Test) -> RangeCheck {
 }
 
 fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
-    test_asked(&at.key("test"), &test.test)?;
+    requested_test(&at.key("test"), &test.test)?;
     if test.samples.is_empty() {
         return at.key("samples").fail("empty", "at least one sample");
     }
@@ -139,117 +139,120 @@ fn queue_probe(at: &ValuePath, probe: &QueueProbe) -> RangeCheck {
     probe.processors.map_or(Ok(()), |used| processors(&at.key("processors"), &used))
 }
 
-fn statistic(at: &ValuePath, one: &Statistic) -> RangeCheck {
-    for (key, value) in [("value", one.value), ("min", one.min), ("max", one.max)] {
+fn statistic(at: &ValuePath, statistic: &Statistic) -> RangeCheck {
+    for (key, value) in [("value", statistic.value), ("min", statistic.min), ("max", statistic.max)]
+    {
         within(&at.key(key), value, FIGURE_MAX)?;
     }
-    within(&at.key("deviation"), one.deviation.unwrap_or(0.0), FIGURE_MAX)?;
-    let (low, high) = one.interval_95.unwrap_or_default();
+    within(&at.key("deviation"), statistic.deviation.unwrap_or(0.0), FIGURE_MAX)?;
+    let (low, high) = statistic.interval_95.unwrap_or_default();
     within(&at.key("interval_95"), low, FIGURE_MAX)?;
     within(&at.key("interval_95"), high, FIGURE_MAX)?;
     // Means are rounded.
-    let slack = one.max.abs() * 1e-6;
-    match one.min <= one.value + slack && one.value <= one.max + slack {
+    let slack = statistic.max.abs() * 1e-6;
+    match statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
         true => Ok(()),
-        false => at.key("value").fail(one.value, format!("from {} to {}", one.min, one.max)),
+        false => at
+            .key("value")
+            .fail(statistic.value, format!("from {} to {}", statistic.min, statistic.max)),
     }
 }
 
-fn sample(at: &ValuePath, one: &Sample) -> RangeCheck {
-    if let Some(in_flight) = &one.in_flight {
+fn sample(at: &ValuePath, sample: &Sample) -> RangeCheck {
+    if let Some(in_flight) = &sample.in_flight {
         time(&at.key("in_flight.age_max_ns"), in_flight.age_max)?;
     }
-    time(&at.key("elapsed_ns"), one.elapsed)?;
+    time(&at.key("elapsed_ns"), sample.elapsed)?;
     for (key, direction) in [
-        ("reads", &one.reads),
-        ("writes", &one.writes),
-        ("flushes", &one.flushes),
-        ("trims", &one.trims),
+        ("reads", &sample.reads),
+        ("writes", &sample.writes),
+        ("flushes", &sample.flushes),
+        ("trims", &sample.trims),
     ] {
         some(&at.key(key), direction.as_ref(), direction_result)?;
     }
-    if one.elapsed == Duration::ZERO && one.complete && one.operations() > 1 {
-        let requests = one.operations();
+    if sample.elapsed == Duration::ZERO && sample.complete && sample.operations() > 1 {
+        let requests = sample.operations();
         return at.key("elapsed_ns").fail(0, format!("above 0, since {requests} requests ended"));
     }
-    errors(&at.key("errors"), &one.errors)?;
-    each(&at.key("faults"), &one.faults, fault)?;
-    if let Some(cpu) = &one.cpu {
+    errors(&at.key("errors"), &sample.errors)?;
+    each(&at.key("faults"), &sample.faults, fault)?;
+    if let Some(cpu) = &sample.cpu {
         within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
         within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
     }
-    if let Some(punctuality) = &one.punctuality {
+    if let Some(punctuality) = &sample.punctuality {
         let at = at.key("punctuality");
         latency(&at.key("lateness"), &punctuality.lateness)?;
         latency(&at.key("own_lateness"), &punctuality.own_lateness)?;
     }
-    some(&at.key("evidence"), one.evidence.as_ref(), evidence)?;
-    some(&at.key("path"), one.path.as_ref(), path)?;
-    some(&at.key("drive"), one.drive.as_ref(), drive)?;
-    some(&at.key("energy"), one.energy.as_ref(), energy)?;
-    some(&at.key("series"), one.series.as_ref(), series)?;
-    some(&at.key("steady"), one.steady.as_ref(), steady)?;
-    some(&at.key("live"), one.live.as_ref(), live)?;
-    one.converged.as_ref().map_or(Ok(()), |converged| converged.check(at))?;
-    one.similar.as_ref().map_or(Ok(()), |similar| similar.check(at))?;
-    count(&at.key("phases"), one.phases.len())?;
-    one.phases.iter().try_for_each(|phase| phase.check(&at.key("phases")))?;
-    count(&at.key("credits"), one.credits.len())?;
-    one.credits.iter().try_for_each(|credits| credits.check(&at.key("credits")))?;
-    some(&at.key("transactions"), one.transactions.as_ref(), transactions)
+    some(&at.key("evidence"), sample.evidence.as_ref(), evidence)?;
+    some(&at.key("path"), sample.path.as_ref(), path)?;
+    some(&at.key("drive"), sample.drive.as_ref(), drive)?;
+    some(&at.key("energy"), sample.energy.as_ref(), energy)?;
+    some(&at.key("series"), sample.series.as_ref(), series)?;
+    some(&at.key("steady"), sample.steady.as_ref(), steady)?;
+    some(&at.key("live"), sample.live.as_ref(), live)?;
+    sample.converged.as_ref().map_or(Ok(()), |converged| converged.check(at))?;
+    sample.similar.as_ref().map_or(Ok(()), |similar| similar.check(at))?;
+    count(&at.key("phases"), sample.phases.len())?;
+    sample.phases.iter().try_for_each(|phase| phase.check(&at.key("phases")))?;
+    count(&at.key("credits"), sample.credits.len())?;
+    sample.credits.iter().try_for_each(|credits| credits.check(&at.key("credits")))?;
+    some(&at.key("transactions"), sample.transactions.as_ref(), transactions)
 }
 
 /// Checks the delivery of a served system.
-fn live(at: &ValuePath, one: &LiveUse) -> RangeCheck {
-    within(&at.key("time_scale"), one.time_scale, FIGURE_MAX)?;
-    time(&at.key("served_ns"), one.served)?;
-    latency(&at.key("lateness"), &one.lateness)?;
-    some(&at.key("reads"), one.reads.as_ref(), direction_result)?;
-    some(&at.key("writes"), one.writes.as_ref(), direction_result)?;
-    delivery_evidence(&at.key("evidence"), &one.evidence)?;
-    some(&at.key("content"), one.content.as_ref(), |at, one| {
-        bytes(&at.key("written_bytes"), one.written_bytes)
+fn live(at: &ValuePath, live: &LiveUse) -> RangeCheck {
+    within(&at.key("time_scale"), live.time_scale, FIGURE_MAX)?;
+    time(&at.key("served_ns"), live.served)?;
+    latency(&at.key("lateness"), &live.lateness)?;
+    some(&at.key("reads"), live.reads.as_ref(), direction_result)?;
+    some(&at.key("writes"), live.writes.as_ref(), direction_result)?;
+    delivery_evidence(&at.key("evidence"), &live.evidence)?;
+    some(&at.key("content"), live.content.as_ref(), |at, live| {
+        bytes(&at.key("written_bytes"), live.written_bytes)
     })?;
-    within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)?;
-    time(&at.key("busy_ns"), one.busy)?;
-    some(&at.key("program"), one.program.as_ref(), program)
+    within(&at.key("processor_s"), live.processor_s, FIGURE_MAX)?;
+    time(&at.key("busy_ns"), live.busy)?;
+    some(&at.key("program"), live.program.as_ref(), program)
 }
 
 /// Checks the program that used a served system.
-fn program(at: &ValuePath, one: &ProgramUse) -> RangeCheck {
-    time(&at.key("wall_ns"), one.wall)?;
-    time(&at.key("busy_ns"), one.busy)?;
-    time(&at.key("sync_ns"), one.sync)?;
-    within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)
+fn program(at: &ValuePath, program: &ProgramUse) -> RangeCheck {
+    time(&at.key("wall_ns"), program.wall)?;
+    time(&at.key("busy_ns"), program.busy)?;
+    time(&at.key("sync_ns"), program.sync)?;
+    within(&at.key("processor_s"), program.processor_s, FIGURE_MAX)
 }
 
-fn delivery_evidence(at: &ValuePath, one: &DeliveryEvidence) -> RangeCheck {
-    time(&at.key("modelled_p50_ns"), one.modelled_p50)?;
-    time(&at.key("modelled_p99_ns"), one.modelled_p99)?;
-    time(&at.key("modelled_mean_ns"), one.modelled_mean)?;
-    within(&at.key("modelled_total_ns"), one.modelled_total.as_seconds() * 1e9, FIGURE_MAX)?;
-    some(&at.key("outside"), one.outside.as_ref(), |at, one| {
-        time(&at.key("client_ns"), one.client)?;
-        time(&at.key("host_ns"), one.host)
+fn delivery_evidence(at: &ValuePath, evidence: &DeliveryEvidence) -> RangeCheck {
+    time(&at.key("modelled_p50_ns"), evidence.modelled_p50)?;
+    time(&at.key("modelled_p99_ns"), evidence.modelled_p99)?;
+    time(&at.key("modelled_mean_ns"), evidence.modelled_mean)?;
+    within(&at.key("modelled_total_ns"), evidence.modelled_total.as_seconds() * 1e9, FIGURE_MAX)?;
+    some(&at.key("outside"), evidence.outside.as_ref(), |at, evidence| {
+        time(&at.key("client_ns"), evidence.client)?;
+        time(&at.key("host_ns"), evidence.host)
     })?;
-    time(&at.key("unread_ns"), one.unread)?;
-    share(&at.key("drive_busy"), one.drive_busy)?;
-    share(&at.key("server_busy"), one.server_busy)
+    time(&at.key("unread_ns"), evidence.unread)?;
+    share(&at.key("drive_busy"), evidence.drive_busy)?;
+    share(&at.key("server_busy"), evidence.server_busy)
 }
 
-fn direction_result(at: &ValuePath, one: &DirectionResult) -> RangeCheck {
-    bytes(&at.key("bytes"), one.bytes)?;
-    latency(&at.key("latency"), &one.latency)
+fn direction_result(at: &ValuePath, direction: &DirectionResult) -> RangeCheck {
+    bytes(&at.key("bytes"), direction.bytes)?;
+    latency(&at.key("latency"), &direction.latency)
 }
 
 /// Checks the outcome of a fault: its text and its times.
-fn fault(at: &ValuePath, one: &FaultUse) -> RangeCheck {
+fn fault(at: &ValuePath, fault_use: &FaultUse) -> RangeCheck {
     let text = at.key("fault");
-    match one.fault.parse::<Fault>() {
+    match fault_use.fault.parse::<Fault>() {
         Ok(_) => {}
-        Err(error) => text.fail(&one.fault, error)?,
+        Err(error) => text.fail(&fault_use.fault, error)?,
     }
-    let times = [("at_ns", Some(one.at)), ("recovery_ns", one.recovery)];
+    let times = [("at_ns", Some(fault_use.at)), ("recovery_ns", fault_use.recovery)];
     times.into_iter().try_for_each(|(key, time)| {
         within(&at.key(key), time.unwrap_or_default().as_seconds() * 1e9, TIME_MAX_NS)
     })
@@ -260,7 +263,7 @@ fn errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
     if counts.len() > ERRORS_MAX {
         return at.fail(format!("{} entries", counts.len()), format!("at most {ERRORS_MAX}"));
     }
-    each(at, counts, |at, one| match one.requests {
+    each(at, counts, |at, count| match count.requests {
         0 => at.key("requests").fail(0, "above 0"),
         requests => counted(&at.key("requests"), requests),
     })?;
@@ -273,61 +276,61 @@ fn errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
     }
 }
 
-fn latency(at: &ValuePath, one: &LatencyHistogram) -> RangeCheck {
-    one.check(at)
+fn latency(at: &ValuePath, histogram: &LatencyHistogram) -> RangeCheck {
+    histogram.check(at)
 }
 
-fn path(at: &ValuePath, one: &PathUse) -> RangeCheck {
-    let mut ids: Vec<HopId> = one.hops.iter().map(|hop| hop.id).collect();
+fn path(at: &ValuePath, path: &PathUse) -> RangeCheck {
+    let mut ids: Vec<HopId> = path.hops.iter().map(|hop| hop.id).collect();
     ids.sort_unstable();
     if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
         return at.key("hops").fail(twice[0], "each hop once".to_owned());
     }
-    each(&at.key("hops"), &one.hops, |at, hop| {
+    each(&at.key("hops"), &path.hops, |at, hop| {
         share(&at.key("utilisation"), hop.utilisation)?;
         within(&at.key("wait_ns"), hop.wait_ns, TIME_MAX_NS)?;
         within(&at.key("service_ns"), hop.service_ns, TIME_MAX_NS)
     })
 }
 
-fn drive(at: &ValuePath, one: &DriveUse) -> RangeCheck {
+fn drive(at: &ValuePath, drive: &DriveUse) -> RangeCheck {
     for (key, value) in [
-        ("host_written_bytes", one.host_written),
-        ("moved_bytes", one.moved),
-        ("folded_bytes", one.folded),
-        ("padded_bytes", one.padded),
-        ("map_written_bytes", one.map_written),
+        ("host_written_bytes", drive.host_written),
+        ("moved_bytes", drive.moved),
+        ("folded_bytes", drive.folded),
+        ("padded_bytes", drive.padded),
+        ("map_written_bytes", drive.map_written),
     ] {
         bytes(&at.key(key), value)?;
     }
-    counted(&at.key("superblocks_erased"), one.superblocks_erased)
+    counted(&at.key("superblocks_erased"), drive.superblocks_erased)
 }
 
-fn energy(at: &ValuePath, one: &EnergyUse) -> RangeCheck {
-    time(&at.key("elapsed_ns"), one.elapsed)?;
-    within(&at.key("energy_joules"), one.energy_joules, FIGURE_MAX)?;
-    within(&at.key("power_mean_watts"), one.power_mean_watts, FIGURE_MAX)?;
-    each(&at.key("parts"), &one.parts, |at, part| {
+fn energy(at: &ValuePath, energy: &EnergyUse) -> RangeCheck {
+    time(&at.key("elapsed_ns"), energy.elapsed)?;
+    within(&at.key("energy_joules"), energy.energy_joules, FIGURE_MAX)?;
+    within(&at.key("power_mean_watts"), energy.power_mean_watts, FIGURE_MAX)?;
+    each(&at.key("parts"), &energy.parts, |at, part| {
         within(&at.key("energy_joules"), part.energy_joules, FIGURE_MAX)
     })?;
-    each(&at.key("states"), &one.states, |at, state| time(&at.key("time_ns"), state.time))
+    each(&at.key("states"), &energy.states, |at, state| time(&at.key("time_ns"), state.time))
 }
 
-fn series(at: &ValuePath, one: &Series) -> RangeCheck {
-    if one.points.len() > POINTS_MAX {
-        let points = one.points.len();
+fn series(at: &ValuePath, series: &Series) -> RangeCheck {
+    if series.points.len() > POINTS_MAX {
+        let points = series.points.len();
         return at.key("points").fail(format!("{points} points"), format!("at most {POINTS_MAX}"));
     }
-    let whole = one.interval.picoseconds() as f64 / 1e3 * one.points.len() as f64;
+    let whole = series.interval.picoseconds() as f64 / 1e3 * series.points.len() as f64;
     within(&at.key("interval_ns"), whole, 2.0 * TIME_MAX_NS)?;
-    if one.interval == Duration::ZERO && one.points.len() > 1 {
+    if series.interval == Duration::ZERO && series.points.len() > 1 {
         return at.key("interval_ns").fail(0, "above 0");
     }
-    time(&at.key("last_ns"), one.last)?;
+    time(&at.key("last_ns"), series.last)?;
     // The sum of reads and writes over all points must fit in 64 bits.
-    let most = u64::MAX / 4 / one.points.len().max(1) as u64;
-    count(&at.key("points"), one.points.len())?;
-    one.points.iter().enumerate().try_for_each(|(index, point)| {
+    let most = u64::MAX / 4 / series.points.len().max(1) as u64;
+    count(&at.key("points"), series.points.len())?;
+    series.points.iter().enumerate().try_for_each(|(index, point)| {
         let at = at.key(&format!("points[{index}]"));
         for (key, value) in [
             ("reads", point.reads),
@@ -349,8 +352,8 @@ fn series(at: &ValuePath, one: &Series) -> RangeCheck {
     })
 }
 
-fn steady(at: &ValuePath, one: &SteadyState) -> RangeCheck {
-    each(&at.key("rounds"), &one.rounds, |at, round| {
+fn steady(at: &ValuePath, steady: &SteadyState) -> RangeCheck {
+    each(&at.key("rounds"), &steady.rounds, |at, round| {
         within(&at.key("iops"), round.iops, FIGURE_MAX)?;
         let rate = round.throughput_bytes_per_second;
         within(&at.key("throughput_bytes_per_second"), rate, FIGURE_MAX)?;
@@ -358,30 +361,30 @@ fn steady(at: &ValuePath, one: &SteadyState) -> RangeCheck {
     })
 }
 
-fn transactions(at: &ValuePath, one: &TransactionsUse) -> RangeCheck {
-    counted(&at.key("count"), one.count)?;
-    counted(&at.key("looked_on"), one.looked_on)?;
+fn transactions(at: &ValuePath, transactions: &TransactionsUse) -> RangeCheck {
+    counted(&at.key("count"), transactions.count)?;
+    counted(&at.key("looked_on"), transactions.looked_on)?;
     for (key, value) in [
-        ("per_minute", Some(one.per_minute)),
-        ("new_orders_per_minute", one.new_orders_per_minute),
-        ("counted_per_minute", one.counted_per_minute),
-        ("page_reads", one.page_reads),
-        ("page_writes", one.page_writes),
-        ("log_writes", one.log_writes),
-        ("log_bytes", one.log_bytes),
-        ("log_flushes", one.log_flushes),
-        ("commits_per_log_write", one.commits_per_log_write),
+        ("per_minute", Some(transactions.per_minute)),
+        ("new_orders_per_minute", transactions.new_orders_per_minute),
+        ("counted_per_minute", transactions.counted_per_minute),
+        ("page_reads", transactions.page_reads),
+        ("page_writes", transactions.page_writes),
+        ("log_writes", transactions.log_writes),
+        ("log_bytes", transactions.log_bytes),
+        ("log_flushes", transactions.log_flushes),
+        ("commits_per_log_write", transactions.commits_per_log_write),
     ] {
         within(&at.key(key), value.unwrap_or(0.0), FIGURE_MAX)?;
     }
     for (key, value) in [
-        ("processor_busy", one.processor_busy),
-        ("processor_others", one.processor_others),
-        ("buffer_hit_ratio", one.buffer_hit_ratio),
+        ("processor_busy", transactions.processor_busy),
+        ("processor_others", transactions.processor_others),
+        ("buffer_hit_ratio", transactions.buffer_hit_ratio),
     ] {
         share(&at.key(key), value.unwrap_or(0.0))?;
     }
-    if let Some(time) = &one.processor_time {
+    if let Some(time) = &transactions.processor_time {
         let at = at.key("processor_time");
         let sessions = time.sessions.unwrap_or_default();
         for (key, seconds) in [
@@ -393,15 +396,15 @@ fn transactions(at: &ValuePath, one: &TransactionsUse) -> RangeCheck {
             within(&at.key(key), seconds.unwrap_or(0.0), FIGURE_MAX)?;
         }
     }
-    for (counter, value) in one.counters.iter() {
+    for (counter, value) in transactions.counters.iter() {
         counted(&at.key(&format!("counters.{counter:?}")), value)?;
     }
-    if let Some(waits) = &one.waits {
+    if let Some(waits) = &transactions.waits {
         let at = at.key("waits");
         counted(&at.key("looks"), waits.looks)?;
         waits.samples.values().try_for_each(|&samples| counted(&at.key("samples"), samples))?;
     }
-    for (kind, used) in &one.kinds {
+    for (kind, used) in &transactions.kinds {
         let at = at.key(&format!("kinds.{}", kind.name()));
         for (key, value) in
             [("count", used.count), ("rolled_back", used.rolled_back), ("retries", used.retries)]
@@ -413,11 +416,11 @@ fn transactions(at: &ValuePath, one: &TransactionsUse) -> RangeCheck {
         }
         latency(&at.key("latency"), &used.latency)?;
     }
-    latency(&at.key("response"), &one.response)
+    latency(&at.key("response"), &transactions.response)
 }
 
-fn evidence(at: &ValuePath, one: &Evidence) -> RangeCheck {
-    if let Some(device) = &one.device {
+fn evidence(at: &ValuePath, evidence: &Evidence) -> RangeCheck {
+    if let Some(device) = &evidence.device {
         let at = at.key("device");
         bytes(&at.key("read_bytes"), device.read_bytes)?;
         bytes(&at.key("written_bytes"), device.written_bytes)?;
@@ -429,10 +432,10 @@ fn evidence(at: &ValuePath, one: &Evidence) -> RangeCheck {
         time(&at.key("busy_ns"), device.busy)?;
         time(&at.key("elapsed_ns"), device.elapsed)?;
     }
-    if let Some(used) = &one.processors {
+    if let Some(used) = &evidence.processors {
         processors(&at.key("processors"), used)?;
     }
-    if let Some(threads) = &one.threads {
+    if let Some(threads) = &evidence.threads {
         within(&at.key("threads.busiest"), threads.busiest, 1e9)?;
         within(&at.key("threads.core_wait"), threads.core_wait.unwrap_or(0.0), 1e9)?;
     }
@@ -459,7 +462,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_that_no_probe_of_a_deeper_queue_has_is_refused_with_its_place() {
+    fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {
         let used = ProcessorUse { cores: 2, user: 0.5, ..ProcessorUse::default() };
         let good = QueueProbe {
             queue_depth: 1,
@@ -485,12 +488,12 @@ mod tests {
                 probe.processors.as_mut().unwrap().wakes = Some(value);
             }),
         ];
-        for (place, spoil) in spoils {
+        for (path, spoil) in spoils {
             for value in [-1.0, 1e300, f64::NAN, f64::INFINITY] {
                 let mut spoilt = good;
                 spoil(&mut spoilt, value);
-                let told = queue_probe(&at, &spoilt).unwrap_err().to_string();
-                assert!(told.contains(place), "{place} = {value}: {told}");
+                let message = queue_probe(&at, &spoilt).unwrap_err().to_string();
+                assert!(message.contains(path), "{path} = {value}: {message}");
             }
         }
     }

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_one_look_knows_is_not_told() {
+    fn a_counter_that_only_one_reading_has_is_absent() {
         let early: Counters =
             [(Counter::Commits, 5), (Counter::BufferHits, 7)].into_iter().collect();
         let late: Counters = [(Counter::Commits, 9), (Counter::Rollbacks, 1)].into_iter().collect();

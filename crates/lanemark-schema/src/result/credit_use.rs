@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn credits_that_no_volume_has_are_rejected() {
-        let one = CreditUse {
+        let credits = CreditUse {
             reserve: Reserve::OperationCredits,
             at_start: 5_400_000,
             used_per_second: 3_000.0,
@@ -52,17 +52,21 @@ mod tests {
             end: Some(Duration::from_seconds(2_000)),
             is_simulated: false,
         };
-        let place = |one: CreditUse| one.check(&ValuePath::of("credits")).map_err(|e| e.place);
-        assert_eq!(place(one), Ok(()));
-        assert_eq!(place(CreditUse { end: None, ..one }), Ok(()));
+        let error_path =
+            |credits: CreditUse| credits.check(&ValuePath::of("credits")).map_err(|e| e.path);
+        assert_eq!(error_path(credits), Ok(()));
+        assert_eq!(error_path(CreditUse { end: None, ..credits }), Ok(()));
         let wrong = |key: &str| Err(format!("credits.{key}"));
-        assert_eq!(place(CreditUse { reserve: Reserve::PseudoSlc, ..one }), wrong("reserve"));
-        assert_eq!(place(CreditUse { at_start: u64::MAX, ..one }), wrong("at_start"));
+        assert_eq!(
+            error_path(CreditUse { reserve: Reserve::PseudoSlc, ..credits }),
+            wrong("reserve")
+        );
+        assert_eq!(error_path(CreditUse { at_start: u64::MAX, ..credits }), wrong("at_start"));
         for rate in [-1.0, f64::NAN, f64::INFINITY] {
-            let one = CreditUse { used_per_second: rate, ..one };
-            assert_eq!(place(one), wrong("used_per_second"), "{rate}");
+            let credits = CreditUse { used_per_second: rate, ..credits };
+            assert_eq!(error_path(credits), wrong("used_per_second"), "{rate}");
         }
-        let one = CreditUse { refill_per_second: u64::MAX, ..one };
-        assert_eq!(place(one), wrong("refill_per_second"));
+        let credits = CreditUse { refill_per_second: u64::MAX, ..credits };
+        assert_eq!(error_path(credits), wrong("refill_per_second"));
     }
 }

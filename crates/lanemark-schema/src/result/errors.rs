@@ -41,20 +41,20 @@ impl ErrorKind {
     }
 
     fn words(self, requests: u64) -> &'static str {
-        let one = requests == 1;
+        let is_single = requests == 1;
         match self {
-            Self::Media if one => "media error",
+            Self::Media if is_single => "media error",
             Self::Media => "media errors",
-            Self::Timeout if one => "timeout",
+            Self::Timeout if is_single => "timeout",
             Self::Timeout => "timeouts",
             Self::Aborted => "aborted",
-            Self::Link if one => "link error",
+            Self::Link if is_single => "link error",
             Self::Link => "link errors",
             Self::NoSpace => "without space",
             Self::DeviceGone => "because the device disappeared",
             Self::ReadOnly => "refused as read-only",
             Self::Ended => "beyond the end of the target",
-            Self::Other if one => "other error",
+            Self::Other if is_single => "other error",
             Self::Other => "other errors",
         }
     }
@@ -125,18 +125,18 @@ impl RequestErrors {
     /// not depend on the order of the threads.
     pub fn add(&mut self, more: ErrorCount) {
         let key = (more.kind, more.errno);
-        match self.counts.binary_search_by_key(&key, |one| (one.kind, one.errno)) {
-            Ok(place) => {
-                let known = &mut self.counts[place].requests;
+        match self.counts.binary_search_by_key(&key, |count| (count.kind, count.errno)) {
+            Ok(index) => {
+                let known = &mut self.counts[index].requests;
                 *known = known.saturating_add(more.requests);
             }
-            Err(place) => self.counts.insert(place, more),
+            Err(index) => self.counts.insert(index, more),
         }
     }
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        other.counts.iter().for_each(|one| self.add(*one));
+        other.counts.iter().for_each(|count| self.add(*count));
     }
 
     /// Returns the counts in order of kind and error number.
@@ -146,7 +146,7 @@ impl RequestErrors {
 
     /// Returns the number of failed requests.
     pub fn total(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, one| sum.saturating_add(one.requests))
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(count.requests))
     }
 
     /// Returns whether no request failed.
@@ -158,10 +158,10 @@ impl RequestErrors {
 /// Writes `3 media errors (ENODATA), 1 timeout`.
 impl fmt::Display for RequestErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, one) in self.counts.iter().enumerate() {
-            let comma = if place > 0 { ", " } else { "" };
-            write!(f, "{comma}{} {}", one.requests, one.kind.words(one.requests))?;
-            if let Some(errno) = one.errno {
+        for (index, count) in self.counts.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            write!(f, "{comma}{} {}", count.requests, count.kind.words(count.requests))?;
+            if let Some(errno) = count.errno {
                 match ERRNOS.iter().find(|(number, ..)| *number == errno) {
                     Some((_, name, _)) => write!(f, " ({name})")?,
                     None => write!(f, " (error number {errno})")?,
@@ -177,21 +177,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_the_same_in_whatever_order_they_come() {
+    fn counts_do_not_depend_on_their_order() {
         let numbers = [110, 5, 61, 5, 4095, 61, 5];
-        let (mut one, mut other) = (RequestErrors::default(), RequestErrors::default());
-        numbers.iter().for_each(|&errno| one.count_errno(errno));
+        let (mut errors, mut other) = (RequestErrors::default(), RequestErrors::default());
+        numbers.iter().for_each(|&errno| errors.count_errno(errno));
         numbers[3..].iter().rev().for_each(|&errno| other.count_errno(errno));
         let mut rest = RequestErrors::default();
         numbers[..3].iter().for_each(|&errno| rest.count_errno(errno));
         other.merge(&rest);
-        assert_eq!(one, other);
+        assert_eq!(errors, other);
         assert_eq!(
-            one.to_string(),
+            errors.to_string(),
             "2 media errors (ENODATA), 1 timeout (ETIMEDOUT), 3 other errors (EIO), 1 other error \
              (error number 4095)"
         );
-        assert_eq!((one.total(), one.is_empty()), (7, false));
+        assert_eq!((errors.total(), errors.is_empty()), (7, false));
     }
 
     #[test]

@@ -38,8 +38,9 @@ impl Sample {
             let device = self.counted_device()?;
             return Some(rates(device.reads, device.writes, device.flushes));
         }
-        let count =
-            |one: &Option<DirectionResult>| one.as_ref().map_or(0, |one| one.latency.count());
+        let count = |direction: &Option<DirectionResult>| {
+            direction.as_ref().map_or(0, |direction| direction.latency.count())
+        };
         Some(rates(count(&self.reads), count(&self.writes), count(&self.flushes)))
     }
 
@@ -64,7 +65,7 @@ impl Sample {
             false => [&self.reads, &self.writes, &self.flushes]
                 .into_iter()
                 .flatten()
-                .map(|one| one.latency.mean_ns() * one.latency.count() as f64)
+                .map(|direction| direction.latency.mean_ns() * direction.latency.count() as f64)
                 .sum(),
         };
         (responses_ns > 0.0).then(|| device_ns / responses_ns)
@@ -82,11 +83,14 @@ impl TestResult {
     /// time budget and processor time, are absent.
     pub fn by_direction(&self, workload: &Workload) -> Vec<(&'static str, TestResult)> {
         let counted = |of: fn(&Sample) -> &Option<DirectionResult>| {
-            self.samples
-                .iter()
-                .any(|one| of(one).as_ref().is_some_and(|one| one.latency.count() > 0))
+            self.samples.iter().any(|direction| {
+                of(direction).as_ref().is_some_and(|direction| direction.latency.count() > 0)
+            })
         };
-        if self.has_transactions() || !counted(|one| &one.reads) || !counted(|one| &one.writes) {
+        if self.has_transactions()
+            || !counted(|direction| &direction.reads)
+            || !counted(|direction| &direction.writes)
+        {
             return Vec::new();
         }
         let part = |keeps_reads: bool| {
@@ -151,7 +155,7 @@ impl TestResult {
     pub fn kind(&self, kind: TransactionKind) -> KindUse {
         let mut all = KindUse::default();
         let uses = self.samples.iter().filter_map(|sample| sample.transactions.as_ref());
-        uses.filter_map(|one| one.kinds.get(&kind)).for_each(|one| all.merge(one));
+        uses.filter_map(|usage| usage.kinds.get(&kind)).for_each(|usage| all.merge(usage));
         all
     }
 

@@ -60,9 +60,9 @@ impl fmt::Display for HopId {
     /// Writes the notation that results use.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Link(place) => write!(f, "link{place}"),
-            Self::SecondLink(place) => write!(f, "second.link{place}"),
-            other => f.write_str(WORDS.iter().find(|(id, _)| id == other).map_or("", |one| one.1)),
+            Self::Link(index) => write!(f, "link{index}"),
+            Self::SecondLink(index) => write!(f, "second.link{index}"),
+            other => f.write_str(WORDS.iter().find(|(id, _)| id == other).map_or("", |row| row.1)),
         }
     }
 }
@@ -71,7 +71,7 @@ impl FromStr for HopId {
     type Err = NoHop;
 
     fn from_str(text: &str) -> Result<Self, NoHop> {
-        let link = |prefix: &str| text.strip_prefix(prefix).and_then(|place| place.parse().ok());
+        let link = |prefix: &str| text.strip_prefix(prefix).and_then(|index| index.parse().ok());
         let word = || WORDS.iter().find(|(_, word)| *word == text).map(|(id, _)| *id);
         let found = link("link").map(Self::Link).or(link("second.link").map(Self::SecondLink));
         // Each number has only one notation, so that equal hops have equal strings.
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_hop_is_a_text_and_back() {
-        let links = (0..=u8::MAX).flat_map(|place| [HopId::Link(place), HopId::SecondLink(place)]);
+        let links = (0..=u8::MAX).flat_map(|index| [HopId::Link(index), HopId::SecondLink(index)]);
         for id in links.chain(WORDS.map(|(id, _)| id)) {
             assert_eq!(id.to_string().parse(), Ok(id));
         }
@@ -101,10 +101,10 @@ mod tests {
     }
 
     #[test]
-    fn hops_are_in_the_order_of_the_way() {
-        let way =
+    fn hops_are_in_the_order_of_the_path() {
+        let path =
             [HopId::Cpu, HopId::Protocol, HopId::Link(0), HopId::Link(1), HopId::SecondLink(0)];
-        assert!(way.is_sorted());
+        assert!(path.is_sorted());
         assert!(HopId::SecondLink(9) < HopId::Power && HopId::Channels < HopId::Media);
     }
 }

@@ -376,8 +376,8 @@ mod tests {
     fn percentiles_are_within_a_thousandth() {
         let histogram = ramp(10_000);
         for (percentile, exact_us) in [(50.0, 5_000.0), (99.0, 9_900.0), (99.9, 9_990.0)] {
-            let seen = histogram.percentile_ns(percentile).unwrap() as f64 / 1e3;
-            assert!((seen / exact_us - 1.0).abs() < 0.001, "p{percentile}: {seen} us");
+            let reported = histogram.percentile_ns(percentile).unwrap() as f64 / 1e3;
+            assert!((reported / exact_us - 1.0).abs() < 0.001, "p{percentile}: {reported} us");
         }
         assert!((histogram.mean_ns() - 5_000_500.0).abs() < 1e-6);
         assert_eq!(histogram.max_ns(), Some(10_000_000));
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_what_came_in_between() {
+    fn a_difference_contains_the_values_between_two_states() {
         let before = ramp(500);
         let since = ramp(1000).since(&before);
         assert_eq!(
@@ -461,23 +461,30 @@ mod tests {
         let stated = vec![(50.0, 100_000), (95.0, 200_000), (99.0, 200_500)];
         for count in [1, 2, 3, 87, 10_000] {
             let stated_again = stated.clone();
-            let one =
+            let histogram =
                 LatencyHistogram::from_percentiles(stated_again, count, 120_000.0, 50_000, 900_000);
-            assert_eq!((one.count(), one.mean_ns()), (count, 120_000.0));
+            assert_eq!((histogram.count(), histogram.mean_ns()), (count, 120_000.0));
             for &(percentile, ns) in &stated {
-                assert_eq!(one.percentile_ns(percentile), Some(ns), "p{percentile} of {count}");
+                assert_eq!(
+                    histogram.percentile_ns(percentile),
+                    Some(ns),
+                    "p{percentile} of {count}"
+                );
             }
             // The neighbours of p97 agree, the neighbours of p90 do not, and the maximum brackets no percentile.
-            assert_eq!(one.percentile_ns(97.0), Some(200_500));
-            assert_eq!((one.percentile_ns(90.0), one.percentile_ns(99.9)), (None, None));
-            assert_eq!(one.percentile_ns(10.0), None);
-            let text = serde_json::to_string(&one).unwrap();
-            assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+            assert_eq!(histogram.percentile_ns(97.0), Some(200_500));
+            assert_eq!(
+                (histogram.percentile_ns(90.0), histogram.percentile_ns(99.9)),
+                (None, None)
+            );
+            assert_eq!(histogram.percentile_ns(10.0), None);
+            let text = serde_json::to_string(&histogram).unwrap();
+            assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
         }
     }
 
     #[test]
-    fn a_sum_states_what_both_parts_know_within_their_values() {
+    fn a_sum_has_the_percentiles_of_both_parts_within_their_values() {
         let of = |p50, p99: u64| {
             let stated = vec![(50.0, p50), (99.0, p99)];
             LatencyHistogram::from_percentiles(stated, 1_000, p50 as f64, 10, 9_000)
@@ -499,28 +506,38 @@ mod tests {
 
     #[test]
     fn latencies_that_were_not_measured_have_no_figures() {
-        let one = LatencyHistogram::unmeasured(22_782);
-        assert_eq!((one.count(), one.bins().count()), (22_782, 0));
-        assert_eq!((one.min_ns(), one.max_ns(), one.mean_known_ns()), (None, None, None));
-        assert!(PERCENTILES.iter().all(|&percentile| one.percentile_ns(percentile).is_none()));
-        let text = serde_json::to_string(&one).unwrap();
-        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+        let histogram = LatencyHistogram::unmeasured(22_782);
+        assert_eq!((histogram.count(), histogram.bins().count()), (22_782, 0));
+        assert_eq!(
+            (histogram.min_ns(), histogram.max_ns(), histogram.mean_known_ns()),
+            (None, None, None)
+        );
+        assert!(
+            PERCENTILES.iter().all(|&percentile| histogram.percentile_ns(percentile).is_none())
+        );
+        let text = serde_json::to_string(&histogram).unwrap();
+        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
     }
 
     #[test]
     fn of_a_mean_only_the_mean_and_the_stated_ends_are_known() {
-        let one = LatencyHistogram::from_mean(2_000, 46_780.0, None, Some(900_000));
-        assert_eq!((one.count(), one.bins().count(), one.deviation_ns()), (2_000, 0, 0.0));
+        let histogram = LatencyHistogram::from_mean(2_000, 46_780.0, None, Some(900_000));
         assert_eq!(
-            (one.mean_known_ns(), one.min_ns(), one.max_ns()),
+            (histogram.count(), histogram.bins().count(), histogram.deviation_ns()),
+            (2_000, 0, 0.0)
+        );
+        assert_eq!(
+            (histogram.mean_known_ns(), histogram.min_ns(), histogram.max_ns()),
             (Some(46_780.0), None, Some(900_000))
         );
-        assert!(PERCENTILES.iter().all(|&percentile| one.percentile_ns(percentile).is_none()));
-        let text = serde_json::to_string(&one).unwrap();
-        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+        assert!(
+            PERCENTILES.iter().all(|&percentile| histogram.percentile_ns(percentile).is_none())
+        );
+        let text = serde_json::to_string(&histogram).unwrap();
+        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
         // A sum has a mean if both parts have one, but lacks a minimum or maximum that one of them lacks.
         let mut sum = ramp(2_000);
-        sum.merge(&one);
+        sum.merge(&histogram);
         assert_eq!(
             (sum.detail(), sum.min_ns(), sum.max_ns()),
             (Detail::Mean, None, Some(2_000_000))

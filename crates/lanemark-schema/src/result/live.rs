@@ -203,7 +203,10 @@ impl LiveUse {
     /// Returns the delivered latencies of reads and writes.
     pub fn delivered(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
-        [&self.reads, &self.writes].into_iter().flatten().for_each(|one| all.merge(&one.latency));
+        [&self.reads, &self.writes]
+            .into_iter()
+            .flatten()
+            .for_each(|direction| all.merge(&direction.latency));
         all
     }
 

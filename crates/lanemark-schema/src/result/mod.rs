@@ -379,7 +379,8 @@ impl Sample {
     /// Returns the longest latency of the counted requests of all kinds, or `None` if no request was counted.
     pub fn latency_max(&self) -> Option<Duration> {
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
-        let longest = all.into_iter().flatten().filter_map(|one| one.latency.max_ns()).max();
+        let longest =
+            all.into_iter().flatten().filter_map(|direction| direction.latency.max_ns()).max();
         longest.map(Duration::from_nanoseconds)
     }
 
@@ -438,7 +439,7 @@ impl TestResult {
     /// Creates the figures of `samples`, averaged by the method of `workload`.
     pub fn new(workload: &Workload, test: &Test, samples: Vec<Sample>) -> Self {
         // For a database without a known device, the requests are unknown.
-        let asked =
+        let is_known =
             |sample: &&Sample| !sample.is_counted_by_device() || sample.counted_device().is_some();
         // A rate and the mean latency of a closed loop have the same relative interval (Little's law).
         let half_width = match samples.as_slice() {
@@ -450,10 +451,10 @@ impl TestResult {
             None => figure,
         };
         let over = |value: fn(&Sample) -> f64| {
-            let values: Vec<f64> = samples.iter().filter(asked).map(value).collect();
+            let values: Vec<f64> = samples.iter().filter(is_known).map(value).collect();
             within(Statistic::of(&values, workload.average))
         };
-        let latencies: Vec<f64> = (samples.iter().filter(asked))
+        let latencies: Vec<f64> = (samples.iter().filter(is_known))
             .filter(|sample| !sample.lacks_latencies())
             .map(Sample::latency_mean_ns)
             .collect();

@@ -22,7 +22,7 @@ const SHARE_SLACK: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
     /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
-    pub place: String,
+    pub path: String,
     /// The value, as text.
     pub value: String,
     /// The values that are accepted.
@@ -31,7 +31,7 @@ pub struct OutOfRange {
 
 impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}; {}", self.place, self.value, self.bound)
+        write!(f, "{} is {}; {}", self.path, self.value, self.bound)
     }
 }
 
@@ -57,8 +57,8 @@ impl ValuePath {
 
     /// Returns an error for the value at this path.
     pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> RangeCheck {
-        let (place, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
-        Err(OutOfRange { place, value, bound })
+        let (path, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
+        Err(OutOfRange { path, value, bound })
     }
 }
 
@@ -70,15 +70,15 @@ pub(super) fn each<T>(
     count(at, all.len())?;
     all.iter()
         .enumerate()
-        .try_for_each(|(index, one)| check(&ValuePath(format!("{}[{index}]", at.0)), one))
+        .try_for_each(|(index, value)| check(&ValuePath(format!("{}[{index}]", at.0)), value))
 }
 
 pub(super) fn some<T>(
     at: &ValuePath,
-    one: Option<&T>,
+    value: Option<&T>,
     check: fn(&ValuePath, &T) -> RangeCheck,
 ) -> RangeCheck {
-    one.map_or(Ok(()), |one| check(at, one))
+    value.map_or(Ok(()), |value| check(at, value))
 }
 
 pub(super) fn count(at: &ValuePath, entries: usize) -> RangeCheck {

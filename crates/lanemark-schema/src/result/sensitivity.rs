@@ -62,7 +62,7 @@ impl Sensitivity {
     pub fn new(gains: Vec<Gain>) -> Self {
         let hops = gains.iter().enumerate().filter(|(_, gain)| !gain.id.is_load() && gain.is_one());
         let most = hops.reduce(|most, other| if other.1.exceeds(most.1) { other } else { most });
-        let bottleneck = most.map(|(place, _)| place);
+        let bottleneck = most.map(|(index, _)| index);
         Self { gains, bottleneck }
     }
 
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_hundredth_is_none() {
+    fn a_gain_below_a_hundredth_is_no_bottleneck() {
         assert_eq!(beyond_noise(0.0099), 0.0);
         assert_eq!(beyond_noise(-0.0099), 0.0);
         assert_eq!(beyond_noise(0.01), 0.01);

@@ -143,8 +143,8 @@ impl Series {
         let mut sum = coarse.clone();
         let interval = sum.interval.picoseconds().max(1);
         for (index, point) in fine.points.iter().enumerate() {
-            let place = (fine.start(index).picoseconds() / interval) as usize;
-            match sum.points.get_mut(place) {
+            let slot = (fine.start(index).picoseconds() / interval) as usize;
+            match sum.points.get_mut(slot) {
                 Some(own) => *own = own.with(point),
                 None => sum.points.push(point.clone()),
             }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_nobody_gave_is_round_and_makes_at_most_a_thousand_points() {
+    fn a_default_interval_is_round_and_gives_at_most_a_thousand_points() {
         for (length, interval) in [(86_400, 100_000), (60, 100), (1, 1), (3600, 5000)] {
             let recorder = Recorder::automatic(Some(Duration::from_seconds(length)));
             assert_eq!(recorder.interval, MS * interval, "{length} s");

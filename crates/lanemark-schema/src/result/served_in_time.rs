@@ -18,7 +18,8 @@ impl Sample {
         let late_ns = total_ns(&live.lateness);
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
         // The latencies of a simulated sample are modelled, and the latencies of a measured sample are not.
-        let own_ns = || all.into_iter().flatten().map(|one| total_ns(&one.latency)).sum::<f64>();
+        let own_ns =
+            || all.into_iter().flatten().map(|direction| total_ns(&direction.latency)).sum::<f64>();
         let modelled_ns = match live.evidence.modelled_total {
             Duration::ZERO => own_ns() * live.time_scale,
             total => total.nanoseconds() as f64,

@@ -72,7 +72,7 @@ fn four_rounds_are_not_steady_however_alike() {
 }
 
 #[test]
-fn what_is_no_figure_is_not_steady() {
+fn an_invalid_figure_is_not_steady() {
     for value in [0.0, f64::NAN, f64::INFINITY, -1.0] {
         assert_eq!(reason(&[value; 5]), Some(Reason::NoFigures), "{value}");
     }

@@ -331,14 +331,16 @@ impl StudyOutcome {
     /// close.
     pub fn distinct(&self, role: Role) -> Vec<&FigureCheck> {
         let drive = |check: &FigureCheck| {
-            let system = self.systems.iter().find(|one| one.name == check.figure.system)?;
+            let system =
+                self.systems.iter().find(|candidate| candidate.name == check.figure.system)?;
             match &system.run.target {
                 Target::Simulated(target) => Some(target.drive.as_str()),
                 _ => None,
             }
         };
         let test = |check: &FigureCheck| {
-            let system = self.systems.iter().find(|one| one.name == check.figure.system)?;
+            let system =
+                self.systems.iter().find(|candidate| candidate.name == check.figure.system)?;
             Some(&system.run.test(&check.figure.test)?.test)
         };
         let alike = |check: &FigureCheck, other: &FigureCheck| {

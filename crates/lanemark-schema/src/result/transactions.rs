@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_time_of_a_transaction_is_what_is_known_of_server_and_driver() {
+    fn the_processor_time_of_a_transaction_is_the_known_time_of_server_and_driver() {
         let of = |server_s, driver_s, count| {
             let processor_time = Some(ServerTime { server_s, driver_s, sessions: None });
             let all = TransactionsUse { count, processor_time, ..TransactionsUse::default() };

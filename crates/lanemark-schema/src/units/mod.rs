@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_queue_adds_up_saturates() {
+    fn sums_of_a_queue_saturate() {
         let long = Duration::from_picoseconds(u64::MAX - 1);
         let second = Duration::from_seconds(1);
         assert_eq!(long.saturating_add(second), Duration::MAX);

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_reads_back() {
+    fn printed_quantities_read_back() {
         for text in ["115 us", "6.667 ns", "1.5 s"] {
             assert_eq!(text.parse::<Duration>().unwrap().to_string(), text);
         }

@@ -3,7 +3,7 @@
 //! A thread's stream depends only on (seed, test, repeat, thread) and not on events during the test, so a faster target
 //! receives the same offsets in the same order.
 
-use super::places::{Field, Places};
+use super::addresses::{AddressRule, Field};
 use super::{Mix, Requests, Test};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
@@ -45,7 +45,7 @@ pub struct Access {
 #[derive(Clone, Debug)]
 pub struct Accesses {
     rng: Rng,
-    places: Places,
+    rule: AddressRule,
     read_share: f64,
     trim_share: f64,
     block: Bytes,
@@ -69,10 +69,10 @@ impl Accesses {
 
     /// Creates the stream of thread `key.thread` for the `requests` of `test`.
     pub fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
-        let Field { start, step, places } = Field::of(test, requests, key);
+        let Field { start, step, rule } = Field::of(test, requests, key);
         Self {
             rng: Rng::new(key),
-            places,
+            rule,
             read_share: requests.read_share.get(),
             trim_share: requests.mix.trim_share.get(),
             block: test.block,
@@ -96,10 +96,10 @@ impl Accesses {
             };
         }
         let length = self.length();
-        let place = self.places.next(&mut self.rng, length.get());
+        let address = self.rule.next(&mut self.rng, length.get());
         let operation = self.operation();
         self.written += u32::from(operation == Operation::Write && self.flush_every.is_some());
-        Access { operation, offset: Bytes(self.start + place * self.step), length }
+        Access { operation, offset: Bytes(self.start + address * self.step), length }
     }
 
     /// Returns whether the next request is a flush. A flush follows the writes before it immediately and does not have
@@ -136,11 +136,11 @@ impl Accesses {
 fn cumulative(mix: &Mix) -> Box<[(f64, Bytes)]> {
     let sum: f64 = mix.sizes.iter().map(|size| size.share).sum();
     let mut up_to = 0.0;
-    let one = |size: &super::SizeShare| {
+    let cumulated = |size: &super::SizeShare| {
         up_to += size.share / sum;
         (up_to, size.block)
     };
-    mix.sizes.iter().map(one).collect()
+    mix.sizes.iter().map(cumulated).collect()
 }
 
 #[cfg(test)]
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn sequential_threads_share_the_span_and_start_over() {
         let test = Test { threads: 2, span: Bytes::kibi(16), ..random_read() }
-            .with(|asked| asked.pattern = Pattern::Sequential);
+            .with(|requests| requests.pattern = Pattern::Sequential);
         let offsets = |thread| {
             let mut stream = Accesses::new(&test, StreamKey { thread, ..key() }).unwrap();
             (0..3).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>()
@@ -168,16 +168,16 @@ mod tests {
 
     #[test]
     fn a_sequential_step_that_is_rounded_up_to_the_alignment_must_fit_the_span() {
-        let test = Test { threads: 2, span: Bytes(8192), ..random_read() }.with(|asked| {
-            asked.pattern = Pattern::Sequential;
-            asked.alignment = Bytes(3072);
+        let test = Test { threads: 2, span: Bytes(8192), ..random_read() }.with(|requests| {
+            requests.pattern = Pattern::Sequential;
+            requests.alignment = Bytes(3072);
         });
         assert_eq!(test.check().unwrap_err().field, "span");
     }
 
     #[test]
     fn the_mix_keeps_its_share() {
-        let test = random_read().with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+        let test = random_read().with(|requests| requests.read_share = Ratio::new(0.7).unwrap());
         let mut stream = Accesses::new(&test, key()).unwrap();
         let reads =
             (0..100_000).filter(|_| stream.next_access().operation == Operation::Read).count();
@@ -190,7 +190,7 @@ mod tests {
             hot_span: Ratio::new(0.05).unwrap(),
             hot_share: Ratio::new(0.5).unwrap(),
         };
-        let test = random_read().with(|asked| asked.pattern = pattern);
+        let test = random_read().with(|requests| requests.pattern = pattern);
         let mut stream = Accesses::new(&test, key()).unwrap();
         let edge = test.span.get() / 20;
         let hot = (0..100_000).filter(|_| stream.next_access().offset.get() < edge).count();
@@ -207,12 +207,13 @@ mod tests {
 
     #[test]
     fn zones_get_their_shares() {
-        let test = random_read().with(|asked| asked.pattern = Pattern::Zones { zones: thirds() });
+        let test =
+            random_read().with(|requests| requests.pattern = Pattern::Zones { zones: thirds() });
         let mut stream = Accesses::new(&test, key()).unwrap();
         let mut counts = [0u32; 3];
         for _ in 0..100_000 {
-            let place = stream.next_access().offset.get() as f64 / test.span.get() as f64;
-            counts[usize::from(place >= 0.05) + usize::from(place >= 0.2)] += 1;
+            let fraction = stream.next_access().offset.get() as f64 / test.span.get() as f64;
+            counts[usize::from(fraction >= 0.05) + usize::from(fraction >= 0.2)] += 1;
         }
         for (count, share) in counts.into_iter().zip([0.5, 0.3, 0.2]) {
             assert!((f64::from(count) / 1e5 - share).abs() < 0.01, "{counts:?}");
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn backward_begins_at_the_end() {
         let test = Test { span: Bytes::kibi(12), ..random_read() }
-            .with(|asked| asked.pattern = Pattern::Backward);
+            .with(|requests| requests.pattern = Pattern::Backward);
         let mut stream = Accesses::new(&test, key()).unwrap();
         let offsets: Vec<u64> = (0..4).map(|_| stream.next_access().offset.get()).collect();
         assert_eq!(offsets, [8192, 4096, 0, 8192]);
@@ -231,14 +232,14 @@ mod tests {
     #[test]
     fn a_shuffled_pass_goes_everywhere_once_and_the_next_in_another_order() {
         let test = Test { span: Bytes::kibi(4 * 1000), ..random_read() }
-            .with(|asked| asked.pattern = Pattern::Shuffled);
+            .with(|requests| requests.pattern = Pattern::Shuffled);
         let mut stream = Accesses::new(&test, key()).unwrap();
         let mut pass = || (0..1000).map(|_| stream.next_access().offset.get()).collect::<Vec<_>>();
         let (first, second) = (pass(), pass());
         assert_ne!(first, second);
-        for mut places in [first, second] {
-            places.sort_unstable();
-            assert!(places.iter().copied().eq((0..1000).map(|place| place * 4096)));
+        for mut addresses in [first, second] {
+            addresses.sort_unstable();
+            assert!(addresses.iter().copied().eq((0..1000).map(|index| index * 4096)));
         }
     }
 
@@ -246,9 +247,9 @@ mod tests {
     fn sizes_come_in_their_shares_and_sequential_ones_follow_each_other() {
         let size = |kibi, share| SizeShare { block: Bytes::kibi(kibi), share };
         let mix = Mix { sizes: vec![size(4, 3.0), size(16, 1.0)], ..Mix::default() };
-        let test = Test { block: Bytes::kibi(16), ..random_read() }.with(|asked| {
-            asked.mix = mix;
-            asked.pattern = Pattern::Sequential;
+        let test = Test { block: Bytes::kibi(16), ..random_read() }.with(|requests| {
+            requests.mix = mix;
+            requests.pattern = Pattern::Sequential;
         });
         assert_eq!((test.check(), test.block_mean()), (Ok(()), 7168.0));
         let mut stream = Accesses::new(&test, key()).unwrap();
@@ -266,9 +267,9 @@ mod tests {
     fn a_flush_comes_after_so_many_writes_and_trims_take_their_share() {
         let mix =
             Mix { flush_every: Some(4), trim_share: Ratio::new(0.25).unwrap(), ..Mix::default() };
-        let test = random_read().with(|asked| {
-            asked.mix = mix;
-            asked.read_share = Ratio::ZERO;
+        let test = random_read().with(|requests| {
+            requests.mix = mix;
+            requests.read_share = Ratio::ZERO;
         });
         let mut stream = Accesses::new(&test, key()).unwrap();
         let (mut writes, mut trims, mut flushes) = (0u32, 0u32, 0u32);

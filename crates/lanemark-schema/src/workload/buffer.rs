@@ -344,8 +344,8 @@ mod tests {
         (each(reads), each(writes), each(pages))
     }
 
-    fn near(seen: f64, law: f64, within: f64) {
-        assert!((law / seen - 1.0).abs() < within, "{law} by the law, {seen} counted");
+    fn near(counted: f64, law: f64, within: f64) {
+        assert!((law / counted - 1.0).abs() < within, "{law} by the law, {counted} counted");
     }
 
     #[test]
@@ -384,7 +384,7 @@ mod tests {
 
     /// Frequently visited pages that never change are neither dropped nor written, even if the probabilities are tiny.
     #[test]
-    fn pages_that_nobody_changes_are_not_written() {
+    fn unchanged_pages_are_not_written() {
         let mut own = transactions();
         own.pages[0] =
             PageClass { size: Bytes::kibi(8), changed: Ratio::ZERO, ..own.pages[0].clone() };
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_not_read_and_is_written_at_checkpoints() {
+    fn data_that_fits_is_not_read_and_is_written_at_checkpoints() {
         let own = Transactions { buffer: Bytes::mebi(64), ..transactions() };
         let law = own.buffer_use(Bytes::kibi(8), 10_000.0);
         assert_eq!((law.reads, law.hit_ratio), (0.0, Some(1.0)));

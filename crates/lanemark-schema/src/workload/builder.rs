@@ -140,9 +140,9 @@ impl TestBuilder {
     fn new(block: impl Quantity<Bytes>, pattern: Pattern, read_share: Ratio) -> Self {
         let requests = Requests { pattern, read_share, ..Requests::aligned_to(Bytes::ZERO) };
         let test = Test::of_blocks(Bytes::ZERO);
-        Self { test, requests, error: None }.set("block", block, |own, block| {
-            own.test.block = block;
-            own.requests.alignment = block;
+        Self { test, requests, error: None }.set("block", block, |builder, block| {
+            builder.test.block = block;
+            builder.requests.alignment = block;
         })
     }
 
@@ -188,42 +188,44 @@ impl TestBuilder {
 
     /// Sets the share of requests that are reads, `"70%"`.
     pub fn read_share(self, share: impl Quantity<Ratio>) -> Self {
-        self.set("read", share, |own, share| own.requests.read_share = share)
+        self.set("read", share, |builder, share| builder.requests.read_share = share)
     }
 
     /// Sets the span: the bytes of the target that are used.
     pub fn span(self, span: impl Quantity<Bytes>) -> Self {
-        self.set("span", span, |own, span| own.test.span = span)
+        self.set("span", span, |builder, span| builder.test.span = span)
     }
 
     /// Sets the offset on the target at which the span begins.
     pub fn offset(self, offset: impl Quantity<Bytes>) -> Self {
-        self.set("offset", offset, |own, offset| own.test.offset = offset)
+        self.set("offset", offset, |builder, offset| builder.test.offset = offset)
     }
 
     /// Sets the alignment of every request's offset within the span; the default is the block.
     pub fn alignment(self, alignment: impl Quantity<Bytes>) -> Self {
-        self.set("alignment", alignment, |own, alignment| own.requests.alignment = alignment)
+        self.set("alignment", alignment, |builder, alignment| {
+            builder.requests.alignment = alignment;
+        })
     }
 
     /// Sets the volume: the data after which the test ends.
     pub fn volume(self, volume: impl Quantity<Bytes>) -> Self {
-        self.set("volume", volume, |own, volume| own.test.volume = Some(volume))
+        self.set("volume", volume, |builder, volume| builder.test.volume = Some(volume))
     }
 
     /// Sets the time during which the test counts requests.
     pub fn duration(self, duration: impl Quantity<Duration>) -> Self {
-        self.set("duration", duration, |own, duration| own.test.duration = Some(duration))
+        self.set("duration", duration, |builder, duration| builder.test.duration = Some(duration))
     }
 
     /// Sets the time for which the load runs before requests are counted.
     pub fn ramp(self, ramp: impl Quantity<Duration>) -> Self {
-        self.set("ramp", ramp, |own, ramp| own.test.ramp = ramp)
+        self.set("ramp", ramp, |builder, ramp| builder.test.ramp = ramp)
     }
 
     /// Sets the time for which a thread waits between a completion and its next request.
     pub fn think(self, think: impl Quantity<Duration>) -> Self {
-        self.set("think", think, |own, think| own.requests.think = think)
+        self.set("think", think, |builder, think| builder.requests.think = think)
     }
 
     /// Sets the load: the times at which requests are submitted.
@@ -272,13 +274,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_said_is_as_in_a_workload_file() {
+    fn defaults_are_those_of_a_workload_file() {
         let test = Test::random_read("4 KiB").named("RND4K Q1T1 read").volume("16 MiB");
         assert_eq!(test.build().unwrap().into_test(), super::super::tests::random_read());
     }
 
     #[test]
-    fn the_first_of_several_faults_is_told_with_its_field() {
+    fn the_first_of_several_faults_is_reported_with_its_field() {
         let wrong = Test::sequential_write("128 KiB").ramp("5").span("x").queue_depth(0);
         let error = wrong.build().unwrap_err();
         assert_eq!((error.field, error.value.as_str()), ("ramp", "5"));
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_says_what_is_asked() {
+    fn a_name_describes_the_requests() {
         let test = Test::sequential_write("1 MiB").threads(2).queue_depth(8).duration("1 s");
         let name = |test: TestBuilder| test.build().unwrap().name.clone();
         assert_eq!(name(test.clone()), "1 MiB sequential write, QD 8 x 2");

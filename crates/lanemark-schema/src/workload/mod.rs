@@ -12,6 +12,7 @@
 //! Not modelled: jobs that wait for another job's requests. A copy is one job, whose writes wait for its reads.
 
 mod accesses;
+mod addresses;
 mod arrival;
 mod asks;
 pub mod bound;
@@ -26,7 +27,6 @@ mod load;
 mod mix;
 mod paged;
 mod pattern;
-mod places;
 mod requests;
 mod rounds;
 mod saved;
@@ -109,8 +109,8 @@ impl Workload {
 
     /// Returns whether no other test runs in parallel with `test`, which is identified by its name.
     pub fn runs_alone(&self, test: &Test) -> bool {
-        let place = self.tests.iter().position(|own| own.name == test.name);
-        place.is_none_or(|place| self.is_alone(place))
+        let index = self.tests.iter().position(|listed| listed.name == test.name);
+        index.is_none_or(|index| self.is_alone(index))
     }
 
     /// Returns whether no other test runs in parallel with the test of this number.
@@ -367,7 +367,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn asked(test: &mut Test) -> &mut Requests {
+    fn requests_of(test: &mut Test) -> &mut Requests {
         test.requests_mut().unwrap()
     }
 
@@ -381,14 +381,14 @@ pub(crate) mod tests {
         let cases: [(&str, fn(&mut Test)); 9] = [
             ("block", |t| t.block = Bytes(1000)),
             ("block", |t| t.block = Bytes::mebi(65)),
-            ("alignment", |t| asked(t).alignment = Bytes::ZERO),
-            ("queue_depth", |t| asked(t).queue_depth = 0),
+            ("alignment", |t| requests_of(t).alignment = Bytes::ZERO),
+            ("queue_depth", |t| requests_of(t).queue_depth = 0),
             ("threads", |t| t.threads = 5000),
             ("volume", |t| t.volume = None),
             ("span", |t| t.span = Bytes(512)),
-            ("theta", |t| asked(t).pattern = Pattern::Zipf { theta: 0.0 }),
+            ("theta", |t| requests_of(t).pattern = Pattern::Zipf { theta: 0.0 }),
             ("hot_span", |t| {
-                asked(t).pattern =
+                requests_of(t).pattern =
                     Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
             }),
         ];
@@ -409,13 +409,13 @@ pub(crate) mod tests {
         };
         assert_eq!(copy().check(), Ok(()));
         let cases: [(&str, fn(&mut Requests)); 6] = [
-            ("copy_to", |asked| asked.mix.copy_to = Some(Bytes(4096 * 1024 + 1))),
-            ("copy_to", |asked| asked.mix.copy_to = Some(Bytes::kibi(4))),
-            ("read", |asked| asked.read_share = Ratio::ONE),
-            ("trim", |asked| asked.mix.trim_share = Ratio::HALF),
-            ("flush_every", |asked| asked.mix.flush_every = Some(8)),
-            ("rate", |asked| {
-                asked.load = Load::Open { rate_per_second: 1e3, process: Process::Poisson };
+            ("copy_to", |settings| settings.mix.copy_to = Some(Bytes(4096 * 1024 + 1))),
+            ("copy_to", |settings| settings.mix.copy_to = Some(Bytes::kibi(4))),
+            ("read", |settings| settings.read_share = Ratio::ONE),
+            ("trim", |settings| settings.mix.trim_share = Ratio::HALF),
+            ("flush_every", |settings| settings.mix.flush_every = Some(8)),
+            ("rate", |settings| {
+                settings.load = Load::Open { rate_per_second: 1e3, process: Process::Poisson };
             }),
         ];
         for (field, spoil) in cases {
@@ -424,6 +424,6 @@ pub(crate) mod tests {
         }
         // A copy may begin at the end of the span that it reads.
         let end = copy().span_end();
-        assert_eq!(copy().with(|asked| asked.mix.copy_to = Some(end)).check(), Ok(()));
+        assert_eq!(copy().with(|settings| settings.mix.copy_to = Some(end)).check(), Ok(()));
     }
 }

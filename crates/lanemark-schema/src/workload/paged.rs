@@ -33,16 +33,17 @@ impl Test {
             return self.clone();
         };
         let single = [SizeShare { block: self.block, share: 1.0 }];
-        let own = if requests.mix.sizes.is_empty() { &single[..] } else { &requests.mix.sizes };
+        let requested =
+            if requests.mix.sizes.is_empty() { &single[..] } else { &requests.mix.sizes };
         let step = gcd(requests.alignment.get(), PAGE.get());
         let first = self.offset.get() % step;
-        let sizes = touched(own, step, first);
+        let sizes = touched(requested, step, first);
         let block = sizes.iter().map(|size| size.block).max().unwrap_or(PAGE);
         let in_order = requests.is_in_order();
-        let mut paged = Self { block, ..self.clone() }.with(|asked| {
+        let mut paged = Self { block, ..self.clone() }.with(|settings| {
             let one_size = sizes.len() == 1;
-            asked.alignment = if in_order && one_size { block } else { PAGE };
-            asked.mix.sizes = if one_size { Vec::new() } else { sizes };
+            settings.alignment = if in_order && one_size { block } else { PAGE };
+            settings.mix.sizes = if one_size { Vec::new() } else { sizes };
         });
         paged.offset = Bytes(self.offset.get() / PAGE.get() * PAGE.get());
         let least = block.get() * if in_order { u64::from(self.threads) } else { 1 };
@@ -72,14 +73,14 @@ impl Workload {
 /// bytes after a multiple of `step`.
 fn touched(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
     let mut found: Vec<SizeShare> = Vec::new();
-    let places = PAGE.get() / step;
+    let positions = PAGE.get() / step;
     for size in sizes {
-        let whole = |place: u64| {
-            let end = (first + place * step) % PAGE.get() + size.block.get();
+        let whole = |index: u64| {
+            let end = (first + index * step) % PAGE.get() + size.block.get();
             Bytes(end.next_multiple_of(PAGE.get()))
         };
-        for place in 0..places {
-            let (block, share) = (whole(place), size.share / places as f64);
+        for index in 0..positions {
+            let (block, share) = (whole(index), size.share / positions as f64);
             match found.iter_mut().find(|known| known.block == block) {
                 Some(known) => known.share += share,
                 None => found.push(SizeShare { block, share }),
@@ -113,9 +114,9 @@ mod tests {
             volume: Some(Bytes(block * 1000)),
             ..random_read()
         }
-        .with(|asked| {
-            asked.pattern = Pattern::Sequential;
-            asked.alignment = Bytes(block);
+        .with(|requests| {
+            requests.pattern = Pattern::Sequential;
+            requests.alignment = Bytes(block);
         })
     }
 
@@ -142,9 +143,9 @@ mod tests {
     fn random_places_and_several_sizes_are_rounded_out_too() {
         let sizes = [(1000, 0.5), (8192, 0.5)];
         let sizes = sizes.map(|(block, share)| SizeShare { block: Bytes(block), share });
-        let test = Test { block: Bytes(8192), ..random_read() }.with(|asked| {
-            asked.alignment = Bytes(1000);
-            asked.mix = Mix { sizes: sizes.to_vec(), ..Mix::PLAIN };
+        let test = Test { block: Bytes(8192), ..random_read() }.with(|requests| {
+            requests.alignment = Bytes(1000);
+            requests.mix = Mix { sizes: sizes.to_vec(), ..Mix::PLAIN };
         });
         let paged = test.in_pages();
         assert_eq!((paged.check(), paged.alignment()), (Ok(()), PAGE));
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_page_cache_stays_as_it_is() {
+    fn a_test_that_needs_no_page_cache_is_unchanged() {
         let test = random_read();
         assert_eq!(test.in_pages(), test);
         let mut odd = in_order(2300);

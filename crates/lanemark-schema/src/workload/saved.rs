@@ -275,15 +275,15 @@ mod tests {
 
     #[test]
     fn every_kind_of_test_comes_back_as_it_was() {
-        let mixed = random_read().with(|asked| {
-            asked.load = Load::Open { rate_per_second: 500.0, process: Process::Poisson };
-            asked.mix.sizes = vec![SizeShare { block: Bytes::kibi(4), share: 1.0 }];
-            asked.mix.flush_every = Some(8);
-            asked.think = Duration::from_microseconds(5);
+        let mixed = random_read().with(|requests| {
+            requests.load = Load::Open { rate_per_second: 500.0, process: Process::Poisson };
+            requests.mix.sizes = vec![SizeShare { block: Bytes::kibi(4), share: 1.0 }];
+            requests.mix.flush_every = Some(8);
+            requests.think = Duration::from_microseconds(5);
         });
         let mut all: Vec<Test> = patterns()
             .into_iter()
-            .map(|pattern| random_read().with(|asked| asked.pattern = pattern))
+            .map(|pattern| random_read().with(|requests| requests.pattern = pattern))
             .collect();
         all.extend([mixed, users(transactions())]);
         all.extend([database(), trace()].map(|asks| Test { asks, ..random_read() }));
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn files_have_the_keys_that_they_always_had() {
         let head = r#"{"name":"RND4K Q1T1 read","block_bytes":4096,"pattern":"#;
-        let place = r#""threads":1,"span_bytes":1073741824,"offset_bytes":0,"#;
+        let range = r#""threads":1,"span_bytes":1073741824,"offset_bytes":0,"#;
         let end = r#""volume_bytes":16777216,"duration_ns":null,"ramp_ns":0.0,"think_ns":0.0,"compressibility":0.0"#;
         let database_load = r#","load":{"loop":"database","profile":"tpcc","warehouses":10,"divisor":1,"contents_seed":1,"think_times":true,"procedures":false}"#;
         for (test, pattern, share, depth, alignment, load) in [
@@ -307,16 +307,15 @@ mod tests {
             (Test { asks: trace(), ..random_read() }, "trace", "0.25", 7, 512, ""),
             (Test { asks: database(), ..random_read() }, "uniform", "0.5", 1, 4096, database_load),
         ] {
-            let asked = format!(r#""{pattern}","read_share":{share},"queue_depth":{depth},"#);
-            let text =
-                format!(r#"{head}{asked}{place}"alignment_bytes":{alignment},{end}{load}}}"#);
+            let keys = format!(r#""{pattern}","read_share":{share},"queue_depth":{depth},"#);
+            let text = format!(r#"{head}{keys}{range}"alignment_bytes":{alignment},{end}{load}}}"#);
             assert_eq!(serde_json::to_string(&test).unwrap(), text);
             assert_eq!(serde_json::from_str::<Test>(&text).unwrap(), test);
         }
     }
 
     #[test]
-    fn what_is_not_stated_comes_back_as_not_stated() {
+    fn unstated_settings_are_read_back_as_unstated() {
         let read_share = Ratio::new(0.75).unwrap();
         for (pattern, queue_depth) in
             [(None, None), (None, Some(8)), (Some(Pattern::Uniform), None)]

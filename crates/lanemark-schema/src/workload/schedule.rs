@@ -57,7 +57,7 @@ mod tests {
 
     fn open(process: Process, threads: u32) -> Test {
         Test { threads, ..random_read() }
-            .with(|asked| asked.load = Load::Open { rate_per_second: 1000.0, process })
+            .with(|requests| requests.load = Load::Open { rate_per_second: 1000.0, process })
     }
 
     fn times(test: &Test, thread: u32, count: usize) -> Vec<f64> {
@@ -93,11 +93,11 @@ mod tests {
     fn a_closed_loop_has_no_times_and_an_open_one_no_think_time() {
         assert!(Schedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
         let thinks =
-            open(Process::Even, 1).with(|asked| asked.think = Duration::from_microseconds(1));
+            open(Process::Even, 1).with(|requests| requests.think = Duration::from_microseconds(1));
         assert_eq!(thinks.check().unwrap_err().field, "think");
         let never = Load::Open { rate_per_second: 0.0, process: Process::Even };
         assert_eq!(
-            random_read().with(|asked| asked.load = never).check().unwrap_err().field,
+            random_read().with(|requests| requests.load = never).check().unwrap_err().field,
             "rate"
         );
     }

@@ -64,15 +64,15 @@ pub struct ExportRange {
 impl Backing {
     /// Creates memory of `size` without allocating it.
     pub(crate) fn memory(size: u64) -> io::Result<Self> {
-        let own = File::from(memfd_create("lanemark-serve", MemfdFlags::CLOEXEC)?);
-        own.set_len(size)?;
-        Ok(Self { own, size, is_kept: false, is_cut: AtomicBool::new(false), over: None })
+        let file = File::from(memfd_create("lanemark-serve", MemfdFlags::CLOEXEC)?);
+        file.set_len(size)?;
+        Ok(Self { own: file, size, is_kept: false, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// Uses the file `own`, and sets its length to `size`.
-    pub(crate) fn file(own: File, size: u64) -> io::Result<Self> {
-        own.set_len(size)?;
-        Ok(Self { own, size, is_kept: true, is_cut: AtomicBool::new(false), over: None })
+    /// Uses the file `file`, and sets its length to `size`.
+    pub(crate) fn file(file: File, size: u64) -> io::Result<Self> {
+        file.set_len(size)?;
+        Ok(Self { own: file, size, is_kept: true, is_cut: AtomicBool::new(false), over: None })
     }
 
     /// Places this over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without own blocks.
@@ -126,9 +126,9 @@ impl Backing {
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
         let (mut at, mut rest) = (offset, bytes);
         while !rest.is_empty() {
-            let (length, own) = run(&map, at, rest.len() as u64);
+            let (length, is_written) = run(&map, at, rest.len() as u64);
             let (piece, after) = rest.split_at_mut(length as usize);
-            match own {
+            match is_written {
                 true => self.own.read_exact_at(piece, at)?,
                 false => over.read_image(at, piece)?,
             }
@@ -269,8 +269,8 @@ impl Backing {
     fn stretch(&self, at: u64, end: u64) -> (u64, bool) {
         let Some(over) = &self.over else { return stretch_of(&self.own, at, end) };
         let map = over.map.read().unwrap_or_else(PoisonError::into_inner);
-        let (length, own) = run(&map, at, end - at);
-        match own {
+        let (length, is_written) = run(&map, at, end - at);
+        match is_written {
             true => stretch_of(&self.own, at, at + length),
             false if at >= over.image_size => (length, true),
             false => stretch_of(&over.image, at, (at + length).min(over.image_size)),
@@ -298,12 +298,12 @@ fn is_own(map: &[u8], block: u64) -> bool {
 
 /// Returns the length of the run of equal blocks from `at`, up to `most`, and whether they are own blocks.
 fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
-    let own = is_own(map, at / MAPPED);
+    let is_written = is_own(map, at / MAPPED);
     let mut end = (at / MAPPED + 1) * MAPPED;
-    while end < at + most && is_own(map, end / MAPPED) == own {
+    while end < at + most && is_own(map, end / MAPPED) == is_written {
         end += MAPPED;
     }
-    (most.min(end - at), own)
+    (most.min(end - at), is_written)
 }
 
 /// Returns the range of a file that begins at `at`, up to `end`. The whole file counts as data on a file system that
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_files_hold_what_was_written() {
+    fn memory_and_files_contain_the_written_data() {
         let mut model = vec![0; SIZE as usize];
         holds_as_a_model_does(&Backing::memory(SIZE).unwrap(), &mut model, 1);
         let mut model = vec![0; SIZE as usize];

@@ -187,28 +187,28 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_says_what_was_written_to_it() {
+    fn a_journal_reads_back_its_records() {
         let file = tempfile::tempfile().unwrap();
         let image = Image { extent: Extent { length: 9, inode: 8 }, path: "/a b/c".to_owned() };
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, Some(&image)).unwrap();
-        let said = |state, cuts: &[&str]| {
+        let content = |state, cuts: &[&str]| {
             let cuts = cuts.iter().map(|&cut| cut.to_owned()).collect();
             Some(JournalContent { state, data: DATA, over: Some(image.clone()), cuts })
         };
-        assert_eq!(read(&text(&file)), said(State::Flushed, &[]));
+        assert_eq!(read(&text(&file)), content(State::Flushed, &[]));
         journal.unflushed().unwrap();
         journal.cut("one sector").unwrap();
-        assert_eq!(read(&text(&file)), said(State::Unflushed, &["one sector"]));
+        assert_eq!(read(&text(&file)), content(State::Unflushed, &["one sector"]));
         journal.flushed(&AtomicBool::new(true)).unwrap();
-        assert_eq!(read(&text(&file)), said(State::Unflushed, &["one sector"]));
+        assert_eq!(read(&text(&file)), content(State::Unflushed, &["one sector"]));
         journal.flushed(&AtomicBool::new(false)).unwrap();
-        assert_eq!(read(&text(&file)), said(State::Flushed, &["one sector"]));
+        assert_eq!(read(&text(&file)), content(State::Flushed, &["one sector"]));
         journal.closed().unwrap();
-        assert_eq!(read(&text(&file)), said(State::Closed, &["one sector"]));
+        assert_eq!(read(&text(&file)), content(State::Closed, &["one sector"]));
     }
 
     #[test]
-    fn a_journal_does_not_grow_beyond_what_is_read() {
+    fn a_journal_does_not_exceed_the_readable_length() {
         let file = tempfile::tempfile().unwrap();
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, None).unwrap();
         let line = "x".repeat(100_000);

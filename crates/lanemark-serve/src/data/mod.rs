@@ -251,7 +251,7 @@ impl Data {
 impl DataOwner for std::sync::Arc<Data> {
     fn power_cut(&self) -> String {
         let line = match self.lose() {
-            Ok(loss) => told(&loss),
+            Ok(loss) => loss_line(&loss),
             Err(error) => format!("power cut: unflushed data could not be removed: {error}"),
         };
         if let Some(journal) = &self.journal {
@@ -263,7 +263,7 @@ impl DataOwner for std::sync::Arc<Data> {
 }
 
 /// Describes a loss in a line.
-fn told(loss: &Loss) -> String {
+fn loss_line(loss: &Loss) -> String {
     if loss.writes == 0 {
         return "power cut: no unflushed data, so no data is lost".to_owned();
     }
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_takes_from_a_volatile_cache_what_was_not_flushed() {
+    fn a_cut_loses_unflushed_data_of_a_volatile_cache() {
         assert!((10..90).contains(&kept(VOLATILE, false)));
         assert_eq!(kept(VOLATILE, true), 100);
         for kind in [WriteCache::Protected, WriteCache::Off] {
@@ -349,14 +349,14 @@ mod tests {
 
     #[test]
     fn a_write_that_a_cut_came_into_is_torn_at_sectors() {
-        let mut seen = [0; 3];
+        let mut counts = [0; 3];
         for seed in 0..60 {
             let data = Data::memory(1 << 20, VOLATILE, seed).unwrap();
             data.tear(512, &[9; 512 * 8]).unwrap();
             let stored = (1..9).filter(|at| read(&data, at * 512) == 9).count();
             assert_eq!((read(&data, 0), read(&data, 9 * 512)), (0, 0));
-            seen[usize::from(stored > 0) + usize::from(stored == 8)] += 1;
+            counts[usize::from(stored > 0) + usize::from(stored == 8)] += 1;
         }
-        assert!(seen.iter().all(|count| *count > 8), "{seen:?}");
+        assert!(counts.iter().all(|count| *count > 8), "{counts:?}");
     }
 }

@@ -21,7 +21,7 @@ const JOURNAL: &str = ".lanemark";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
     /// The location of the data.
-    pub place: DataLocation,
+    pub location: DataLocation,
     /// A read-only image that provides the content of unwritten blocks.
     pub over: Option<PathBuf>,
     /// Length of the export.
@@ -45,7 +45,7 @@ pub struct Opened {
     /// The data.
     pub data: Data,
     /// Lines about the state that the last server left.
-    pub told: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// The state that the last server left of a file's data.
@@ -53,7 +53,7 @@ struct PreviousState {
     /// The journal, open and locked.
     journal: File,
     /// The journal's content, if the data that it describes exists.
-    said: Option<JournalContent>,
+    content: Option<JournalContent>,
     /// Whether there is a journal whose data no longer exists.
     is_gone: bool,
 }
@@ -70,7 +70,7 @@ impl DataPlan {
             let why = format!("the image of {length} bytes is longer than the export of {size}");
             return Err(DataError::Misfit { path: image.path.clone(), why });
         }
-        match &self.place {
+        match &self.location {
             DataLocation::Memory => {
                 let none = PathBuf::from("memory");
                 let fail =
@@ -81,7 +81,7 @@ impl DataPlan {
                     None => backing,
                 };
                 let data = Data::new(backing, None, cache, seed);
-                Ok(Opened { data, told: Vec::new() })
+                Ok(Opened { data, notes: Vec::new() })
             }
             DataLocation::File(path) => self.open_file(path, image, cache, seed),
         }
@@ -95,27 +95,27 @@ impl DataPlan {
         seed: u64,
     ) -> Result<Opened, DataError> {
         let mut made = CreatedFiles::default();
-        let own = take(path, image.as_ref(), &mut made)?;
+        let file = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let inode = own.metadata().map_err(fail("looked at"))?.ino();
-        let PreviousState { journal, said, is_gone } = self.former(path, &own, &mut made)?;
+        let inode = file.metadata().map_err(fail("looked at"))?.ino();
+        let PreviousState { journal, content, is_gone } = self.former(path, &file, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         if is_gone {
-            told.push(format!(
+            notes.push(format!(
                 "{}: the data that the journal next to it records is missing; the export begins empty",
                 path.display()
             ));
         }
-        if let Some(said) = &said {
-            self.check_former(path, said, over.as_ref())?;
-            told = left_by(said);
+        if let Some(content) = &content {
+            self.check_former(path, content, over.as_ref())?;
+            notes = left_by(content);
         }
-        let mut backing = Backing::file(own, self.size).map_err(fail("made as long"))?;
+        let mut backing = Backing::file(file, self.size).map_err(fail("made as long"))?;
         if let Some(image) = image {
             let path = companion::path(path, ".map");
-            let map = self.map(&path, said.is_some(), &mut made)?;
+            let map = self.map(&path, content.is_some(), &mut made)?;
             let fail = |source| DataError::System { path: path.clone(), action: "used", source };
             backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
@@ -128,7 +128,7 @@ impl DataPlan {
         })?;
         made.keep();
         let data = Data::new(backing, Some(journal), cache, seed);
-        Ok(Opened { data, told })
+        Ok(Opened { data, notes })
     }
 
     /// Returns whether the user allows the file at `path` to be used as it is.
@@ -171,7 +171,7 @@ impl DataPlan {
         let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
-        let former = |file, said| Ok(PreviousState { journal: file, said, is_gone: false });
+        let former = |file, content| Ok(PreviousState { journal: file, content, is_gone: false });
         let file = journal.file;
         if journal.is_empty && (length == 0 || may_overwrite) {
             return former(file, None);
@@ -190,8 +190,8 @@ impl DataPlan {
         let text = read_bounded(&file);
         match text.as_deref().ok().and_then(journal::read) {
             // The user removed the file, and its data with it.
-            _ if is_new => Ok(PreviousState { journal: file, said: None, is_gone: true }),
-            Some(said) => former(file, Some(said)),
+            _ if is_new => Ok(PreviousState { journal: file, content: None, is_gone: true }),
+            Some(content) => former(file, Some(content)),
             None if may_overwrite => former(file, None),
             None => Err(refused(
                 format!("its journal {} is of another version or damaged", beside.display()),
@@ -204,17 +204,17 @@ impl DataPlan {
     fn check_former(
         &self,
         path: &Path,
-        said: &JournalContent,
+        content: &JournalContent,
         over: Option<&Image>,
     ) -> Result<(), DataError> {
         let of = |image: Option<&Image>| image.map(|image| image.path.clone());
-        let wrong = if said.data.length != self.size {
+        let wrong = if content.data.length != self.size {
             Some(format!(
                 "it is served with a size of {} bytes, not {}",
-                said.data.length, self.size
+                content.data.length, self.size
             ))
-        } else if of(said.over.as_ref()) != of(over) {
-            let named = of(said.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
+        } else if of(content.over.as_ref()) != of(over) {
+            let named = of(content.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
             Some(format!("it is served over {named}"))
         } else {
             None
@@ -231,9 +231,11 @@ impl DataPlan {
             source,
         })?;
         let data = Extent { length: there.len(), inode: there.ino() };
-        let image = said.over.as_ref().zip(over);
-        let wrong = differs(said.data, data, "the file").or_else(|| {
-            image.and_then(|(said, now)| differs(said.extent, now.extent, "the image below it"))
+        let image = content.over.as_ref().zip(over);
+        let wrong = differs(content.data, data, "the file").or_else(|| {
+            image.and_then(|(content, now)| {
+                differs(content.extent, now.extent, "the image below it")
+            })
         });
         match wrong {
             None => Ok(()),
@@ -251,32 +253,32 @@ impl DataPlan {
 }
 
 /// Describes the difference between a file and the journal's record of it.
-fn differs(said: Extent, now: Extent, what: &str) -> Option<String> {
-    if said.length != now.length {
+fn differs(recorded: Extent, now: Extent, what: &str) -> Option<String> {
+    if recorded.length != now.length {
         return Some(format!(
             "the journal records {} bytes, but {what} has {}: missing data would read as zeroes",
-            said.length, now.length
+            recorded.length, now.length
         ));
     }
-    (said.inode != now.inode)
+    (recorded.inode != now.inode)
         .then(|| format!("{what} is not the file of the last server, but a copy or another file"))
 }
 
 /// Returns lines about the state that the last server left.
-fn left_by(said: &JournalContent) -> Vec<String> {
-    let mut told: Vec<String> = said.cuts.iter().map(|cut| format!("before: {cut}")).collect();
-    match said.state {
+fn left_by(content: &JournalContent) -> Vec<String> {
+    let mut notes: Vec<String> = content.cuts.iter().map(|cut| format!("before: {cut}")).collect();
+    match content.state {
         State::Closed => {}
-        State::Flushed => told.push(
+        State::Flushed => notes.push(
             "the last server did not shut down cleanly; everything was flushed, so no data is lost".to_owned(),
         ),
-        State::Unflushed => told.push(
+        State::Unflushed => notes.push(
             "the last server did not shut down cleanly, and some writes were not flushed: they are \
              lost only if the machine crashed"
                 .to_owned(),
         ),
     }
-    told
+    notes
 }
 
 fn read_bounded(file: &File) -> io::Result<String> {
@@ -293,8 +295,8 @@ mod tests {
     const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
 
     fn plan(path: &Path) -> DataPlan {
-        let place = DataLocation::File(path.to_owned());
-        DataPlan { place, over: None, size: 1 << 20, overwrite: None }
+        let location = DataLocation::File(path.to_owned());
+        DataPlan { location, over: None, size: 1 << 20, overwrite: None }
     }
 
     fn refusal(plan: &DataPlan) -> String {
@@ -305,27 +307,27 @@ mod tests {
     fn a_file_is_there_again_and_says_how_it_was_left() {
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(&folder.path().join("disk"));
-        let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told.is_empty());
+        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        assert!(notes.is_empty());
         assert!(refusal(&plan).contains("locked"));
         data.write(4096, &[5; 512]).unwrap();
         drop(data);
-        let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told[0].contains("not flushed"), "{told:?}");
+        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        assert!(notes[0].contains("not flushed"), "{notes:?}");
         let mut bytes = [0; 512];
         data.read(4096, &mut bytes).unwrap();
         assert_eq!(bytes, [5; 512]);
         data.flush(data.mark()).unwrap();
         drop(data);
-        let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told[0].contains("no data is lost"), "{told:?}");
+        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        assert!(notes[0].contains("no data is lost"), "{notes:?}");
         data.close().unwrap();
         drop(data);
-        assert!(plan.open(CACHE, 1).unwrap().told.is_empty());
+        assert!(plan.open(CACHE, 1).unwrap().notes.is_empty());
     }
 
     #[test]
-    fn what_a_cut_took_is_told_at_the_next_start() {
+    fn data_lost_in_a_cut_is_reported_at_the_next_start() {
         use crate::engine::DataOwner;
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(&folder.path().join("disk"));
@@ -335,7 +337,7 @@ mod tests {
         assert!(line.contains("of 20 unflushed writes"), "{line}");
         data.close().unwrap();
         drop(data);
-        assert_eq!(plan.open(CACHE, 1).unwrap().told, [format!("before: {line}")]);
+        assert_eq!(plan.open(CACHE, 1).unwrap().notes, [format!("before: {line}")]);
     }
 
     #[test]
@@ -374,7 +376,7 @@ mod tests {
         drop(data);
         assert!(refusal(&plan(&path)).contains("over"));
         assert!(refusal(&DataPlan { size: 1 << 21, ..over.clone() }).contains("size of 1048576"));
-        let short = DataPlan { size: 8_192, place: DataLocation::Memory, ..over.clone() };
+        let short = DataPlan { size: 8_192, location: DataLocation::Memory, ..over.clone() };
         assert!(refusal(&short).contains("longer than the export"));
         let data = over.open(CACHE, 1).unwrap().data;
         let mut bytes = [0; 1024];
@@ -436,7 +438,7 @@ mod tests {
         assert!(plan.open(CACHE, 1).is_ok());
         // A user who removed the file no longer needs its data.
         std::fs::remove_file(&path).unwrap();
-        assert!(plan.open(CACHE, 1).unwrap().told[0].contains("is missing"));
+        assert!(plan.open(CACHE, 1).unwrap().notes[0].contains("is missing"));
     }
 
     #[test]
@@ -479,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_nobodys_data() {
+    fn an_image_is_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
         let (theirs, ours) = (plan(&image), DataPlan { over: Some(image.clone()), ..plan(&path) });
@@ -493,8 +495,8 @@ mod tests {
         assert!(refusal(&ours).contains("is locked by another program"));
         drop(writer);
         let readers = [ours.open(CACHE, 1).unwrap(), {
-            let place = DataLocation::Memory;
-            DataPlan { place, ..ours.clone() }.open(CACHE, 1).unwrap()
+            let location = DataLocation::Memory;
+            DataPlan { location, ..ours.clone() }.open(CACHE, 1).unwrap()
         }];
         assert!(refusal(&theirs).contains("is locked by another program"));
         drop(readers);
@@ -506,8 +508,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = Path::new("/proc/self/mem");
         assert!(refusal(&plan(memory)).contains("generated by the kernel"));
-        let over =
-            DataPlan { over: Some(memory.to_owned()), place: DataLocation::Memory, ..plan(memory) };
+        let over = DataPlan {
+            over: Some(memory.to_owned()),
+            location: DataLocation::Memory,
+            ..plan(memory)
+        };
         assert!(refusal(&over).contains("generated by the kernel"));
         let (link, end) = (folder.path().join("link"), folder.path().join("end"));
         std::os::unix::fs::symlink(&end, &link).unwrap();

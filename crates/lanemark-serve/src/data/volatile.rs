@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_buffer_cannot_hold_is_stored() {
+    fn data_beyond_the_buffer_is_stored() {
         let mut model = Model::new(4 * (SECTOR + ENTRY));
         (0..SECTORS).for_each(|at| model.write(at, 1, 1));
         assert_eq!(model.cut(&mut random(1)).writes, 4);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_stores_what_came_before_its_mark_alone() {
+    fn a_flush_stores_only_data_before_its_mark() {
         let mut model = Model::new(1 << 20);
         model.write(0, 1, 1);
         let mark = model.cache.mark();

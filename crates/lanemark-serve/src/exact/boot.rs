@@ -135,11 +135,11 @@ impl Guest {
         self.forward()?;
         let code = fs::read_to_string(self.folder.join(init::CODE)).unwrap_or_default();
         let code = code.trim().parse().ok();
-        let said = match code {
+        let last_lines = match code {
             Some(_) => String::new(),
             None => last(&self.folder.join(LOG)).unwrap_or_default(),
         };
-        Ok((ended, code, said))
+        Ok((ended, code, last_lines))
     }
 
     fn kill(&mut self) {

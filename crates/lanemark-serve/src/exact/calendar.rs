@@ -55,7 +55,7 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
     let (operation, order) = (word(0), word(4));
     let time = u64::from(word(8)) | u64::from(word(12)) << 32;
-    let said = match operation {
+    let message = match operation {
         0 => GuestMessage::Taken,
         1 => GuestMessage::Start,
         2 if time <= NEVER => GuestMessage::Request(time),
@@ -65,13 +65,13 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
         8 => GuestMessage::Day,
         _ => return Err(CalendarError { operation, time }),
     };
-    Ok((said, order))
+    Ok((message, order))
 }
 
 /// Returns the bytes of a calendar message, with its own sequence number or the sequence number of the message that it
 /// answers.
-pub fn write(told: CalendarMessage, order: u32) -> [u8; LENGTH] {
-    let (operation, time): (u32, u64) = match told {
+pub fn write(message: CalendarMessage, order: u32) -> [u8; LENGTH] {
+    let (operation, time): (u32, u64) = match message {
         CalendarMessage::Taken(time) => (0, time),
         CalendarMessage::Run(time) => (6, time),
         CalendarMessage::FreeUntil(time) => (7, time),

@@ -93,19 +93,19 @@ impl GuestRun {
     ) -> io::Result<()> {
         let mut messages = 0;
         let mut since = None;
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             let has_come = match self.is_waiting {
                 true => self.go_on()?,
                 false => self.hear()?,
             };
             if has_come {
-                (since, is_told) = (None, false);
+                (since, is_reported) = (None, false);
             } else {
                 let quiet = since.get_or_insert_with(std::time::Instant::now).elapsed();
-                if quiet >= SILENCE && !is_told {
+                if quiet >= SILENCE && !is_reported {
                     silent(quiet);
-                    is_told = true;
+                    is_reported = true;
                 }
             }
             messages += 1;
@@ -151,9 +151,9 @@ impl GuestRun {
             }
             read => read?,
         }
-        let (said, order) = calendar::read(bytes).map_err(io::Error::other)?;
+        let (message, order) = calendar::read(bytes).map_err(io::Error::other)?;
         let mut answer = 0;
-        match said {
+        match message {
             GuestMessage::Taken => {
                 self.order.1 = order;
                 return Ok(());
@@ -256,11 +256,11 @@ impl GuestRun {
     }
 
     /// Sends the guest a message, and waits for its acknowledgement.
-    fn tell(&mut self, told: CalendarMessage) -> io::Result<()> {
+    fn tell(&mut self, message: CalendarMessage) -> io::Result<()> {
         let order = self.order.0;
         self.order.0 = order.wrapping_add(1);
         let Some(stream) = &self.calendar else { return Ok(()) };
-        (&*stream).write_all(&calendar::write(told, order))?;
+        (&*stream).write_all(&calendar::write(message, order))?;
         while self.order.1 != order {
             let Some(stream) = &self.calendar else { return Ok(()) };
             if !wait_for_one(stream, MESSAGE)? {
@@ -282,11 +282,12 @@ impl GuestRun {
         (&channel).write_all(&message::call(0))?;
         loop {
             let Some(calendar) = &self.calendar else { return Ok(()) };
-            let [said, answered] = wait_for([calendar.into(), (&channel).into()], MESSAGE)?;
-            if said {
+            let [has_message, is_answered] =
+                wait_for([calendar.into(), (&channel).into()], MESSAGE)?;
+            if has_message {
                 self.hear_calendar()?;
             }
-            if answered {
+            if is_answered {
                 let mut bytes = [0; HEADER + 8];
                 (&channel).read_exact(&mut bytes)?;
                 return match bytes.first_chunk().copied().is_some_and(message::is_call_reply) {
@@ -294,7 +295,7 @@ impl GuestRun {
                     false => Err(io::Error::other("the guest's disk: an answer without a request")),
                 };
             }
-            if !said {
+            if !has_message {
                 return Err(io::Error::other("the guest does not accept a notification"));
             }
         }

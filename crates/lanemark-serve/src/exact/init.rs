@@ -42,8 +42,8 @@ pub struct InitPlan {
 impl InitPlan {
     /// Returns the plan as bytes: its parts, each followed by a zero byte, which no part can contain.
     pub fn bytes(&self) -> Vec<u8> {
-        let places = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
-        let parts = places.into_iter().chain([self.path.clone()]).chain(self.words.clone());
+        let paths = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
+        let parts = paths.into_iter().chain([self.path.clone()]).chain(self.words.clone());
         parts.flat_map(|part| [part.into_vec(), vec![0]].concat()).collect()
     }
 
@@ -109,14 +109,14 @@ fn within(plan: &InitPlan) -> io::Result<()> {
     chroot(".")?;
     chdir("/")?;
     let _ = chdir(&plan.folder);
-    let said = error.try_clone()?;
+    let writer = error.try_clone()?;
     let ended = command(plan, out, error);
     let number = match &ended {
         Ok(status) => status.code().unwrap_or(128 + status.signal().unwrap_or(0)),
         Err(_) => NOT_STARTED,
     };
     if let Err(error) = ended {
-        io::Write::write_all(&mut &said, format!("{:?}: {error}\n", plan.words[0]).as_bytes())?;
+        io::Write::write_all(&mut &writer, format!("{:?}: {error}\n", plan.words[0]).as_bytes())?;
     }
     clear();
     io::Write::write_all(&mut code, format!("{number}\n").as_bytes())
@@ -150,10 +150,10 @@ fn kill_process_group_all() -> rustix::io::Result<()> {
     }
 }
 
-fn mounted(kind: &str, place: &Path, options: &str, flags: MountFlags) -> io::Result<()> {
+fn mounted(kind: &str, mount_point: &Path, options: &str, flags: MountFlags) -> io::Result<()> {
     let options = std::ffi::CString::new(options)?;
-    mount("none", place, kind, flags, Some(options.as_c_str())).map_err(|error| {
-        io::Error::other(format!("{kind} can't be mounted on {}: {error}", place.display()))
+    mount("none", mount_point, kind, flags, Some(options.as_c_str())).map_err(|error| {
+        io::Error::other(format!("{kind} can't be mounted on {}: {error}", mount_point.display()))
     })
 }
 

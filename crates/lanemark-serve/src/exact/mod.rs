@@ -77,7 +77,7 @@ pub struct ExactRun {
     /// The exit status of the guest's kernel, unless it was stopped.
     pub ended: Option<ExitStatus>,
     /// Last lines of the guest's kernel, if the exit code of the command is not known.
-    pub said: String,
+    pub last_lines: String,
     /// The reason why the guest could not continue, if there is one.
     pub why: Option<String>,
 }
@@ -107,7 +107,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     let _one = ProcessorPin::hold();
     let mut guest = Guest::start(plan.boot)?;
     let gone = course.run(&mut guest, is_stopped, plan.silent);
-    let (ended, code, said) = guest.end(gone.is_ok() && !is_stopped())?;
+    let (ended, code, last_lines) = guest.end(gone.is_ok() && !is_stopped())?;
     let core = course.into_core();
     let why = match code {
         Some(_) => None,
@@ -116,5 +116,5 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     let (sample, test) = (core.live().sample(), core.live().summary("exact"));
     let lost = core.lost().to_vec();
     data.close()?;
-    Ok(ExactRun { sample, test, lost, code, ended, said, why })
+    Ok(ExactRun { sample, test, lost, code, ended, last_lines, why })
 }

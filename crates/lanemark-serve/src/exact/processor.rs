@@ -13,10 +13,10 @@ pub(super) struct ProcessorPin {
 impl ProcessorPin {
     /// Pins the thread. If the system forbids pinning, the run is slower but otherwise the same.
     pub(super) fn hold() -> Self {
-        let mut one = CpuSet::new();
-        one.set(sched_getcpu());
+        let mut set = CpuSet::new();
+        set.set(sched_getcpu());
         let before = sched_getaffinity(None).ok();
-        let held = before.filter(|_| sched_setaffinity(None, &one).is_ok());
+        let held = before.filter(|_| sched_setaffinity(None, &set).is_ok());
         Self { before: held }
     }
 }

@@ -9,7 +9,7 @@
 //! has marked as dead.
 
 mod file;
-mod place;
+mod mount_point;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ use crate::attach::{Disk, FreeLoopDevice};
 use crate::connection::Shared;
 use crate::undo;
 use file::ServedFile;
-pub use place::{DISKS, MountError};
-use place::{MountPoint, SOURCE};
+pub use mount_point::{DISKS, MountError};
+use mount_point::{MountPoint, SOURCE};
 
 /// A mounted file. It is unmounted when it is dropped.
 pub struct Mount {
     session: Option<BackgroundSession>,
-    place: MountPoint,
+    point: MountPoint,
     ended: Arc<AtomicBool>,
     undone: undo::Entry,
 }
@@ -43,7 +43,7 @@ impl Mount {
         path: &Path,
         shared: &Arc<Shared>,
     ) -> Result<(Self, Option<String>), MountError> {
-        let (place, told) = MountPoint::take(path)?;
+        let (point, note) = MountPoint::take(path)?;
         let ended = Arc::new(AtomicBool::new(false));
         let file = ServedFile::new(Arc::clone(shared), Arc::clone(&ended))
             .map_err(|error| MountError::System { path: path.to_owned(), error })?;
@@ -57,18 +57,18 @@ impl Mount {
             MountOption::NoAtime,
         ];
         config.n_threads = Some(file.threads());
-        let mounted = fuser::spawn_mount(file, place.path(), &config);
+        let mounted = fuser::spawn_mount(file, point.path(), &config);
         let session = mounted.map_err(|error| MountError::of_mount(path, error))?;
-        let own = place.path().to_owned();
+        let path_of_mount = point.path().to_owned();
         let undone = undo::later(move || {
-            let _ = place::unmount(&own);
+            let _ = mount_point::unmount(&path_of_mount);
         });
-        Ok((Self { session: Some(session), place, ended, undone }, told))
+        Ok((Self { session: Some(session), point, ended, undone }, note))
     }
 
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
-        self.place.path()
+        self.point.path()
     }
 
     /// Opens the file without the page cache.
@@ -84,7 +84,7 @@ impl Mount {
 
     fn close(&mut self) -> bool {
         let Some(session) = self.session.take() else { return false };
-        let is_open = self.undone.cancel() && place::unmount(self.path()).unwrap_or(true);
+        let is_open = self.undone.cancel() && mount_point::unmount(self.path()).unwrap_or(true);
         self.ended.store(true, Ordering::SeqCst);
         // The threads end with the last program that has the file open, or with this process.
         drop(session);
@@ -115,9 +115,9 @@ impl Mounts {
     /// # Errors
     /// Returns an error if the path has other content, or if the kernel refuses the mount to this user.
     pub fn mount(&mut self, path: &Path) -> Result<Option<String>, MountError> {
-        let (mount, told) = Mount::new(path, &self.shared)?;
+        let (mount, note) = Mount::new(path, &self.shared)?;
         self.file = Some(mount);
-        Ok(told)
+        Ok(note)
     }
 
     /// Makes the system a disk, over the file at `path` or a new file in [`DISKS`]. Returns a line if remains of an
@@ -131,14 +131,14 @@ impl Mounts {
         let free = FreeLoopDevice::find().map_err(of_loop)?;
         let (path, cleared) = match path {
             Some(path) => (path.to_owned(), None),
-            None => place::of_disk().map_err(of_loop)?,
+            None => mount_point::of_disk().map_err(of_loop)?,
         };
-        let told = self.mount(&path)?.or(cleared);
+        let note = self.mount(&path)?.or(cleared);
         let file = self.file.as_ref().map(Mount::open).transpose().map_err(of_loop)?;
         if let Some(file) = file {
             self.disk = Some(Disk::over(&file, free).map_err(of_loop)?);
         }
-        Ok(told)
+        Ok(note)
     }
 
     /// Returns the path of the file.
@@ -153,12 +153,12 @@ impl Mounts {
 
     /// Ends the disk and the file; returns lines about programs that still used them.
     pub(crate) fn end(&mut self) -> Vec<String> {
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         if let Some(disk) = self.disk.take() {
             disk.flush();
             let node = disk.node().to_owned();
             if disk.end() {
-                told.push(format!(
+                notes.push(format!(
                     "{}: still mounted or open; its requests now fail, and it disappears when the last program closes it",
                     node.display()
                 ));
@@ -167,10 +167,10 @@ impl Mounts {
         if let Some(file) = self.file.take() {
             let path = file.path().to_owned();
             if file.end() {
-                told.push(format!("{}: still open; its requests now fail", path.display()));
+                notes.push(format!("{}: still open; its requests now fail", path.display()));
             }
         }
-        told
+        notes
     }
 }
 

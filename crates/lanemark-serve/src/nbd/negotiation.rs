@@ -179,10 +179,10 @@ impl<'e> Negotiation<'e> {
             }
             LIST if data.is_empty() => {
                 let name = self.export.name.as_bytes();
-                let mut told = (name.len() as u32).to_be_bytes().to_vec();
-                told.extend_from_slice(name);
-                told.extend_from_slice(self.export.description.as_bytes());
-                reply(answer, option, SERVER, &told);
+                let mut payload = (name.len() as u32).to_be_bytes().to_vec();
+                payload.extend_from_slice(name);
+                payload.extend_from_slice(self.export.description.as_bytes());
+                reply(answer, option, SERVER, &payload);
                 reply(answer, option, ACK, &[]);
             }
             INFO | GO => return self.go(option, data, answer),
@@ -226,40 +226,40 @@ impl<'e> Negotiation<'e> {
     }
 
     fn go(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> Step {
-        let Some((name, asked)) = asked(data) else {
+        let Some((name, requested)) = go_request(data) else {
             invalid(answer, option);
             return Step::Next;
         };
         if !self.is_export(name) {
-            let told = format!(
+            let payload = format!(
                 "the only export is `{}`, which the empty name also selects",
                 self.export.name
             );
-            refuse(answer, option, UNKNOWN, &told);
+            refuse(answer, option, UNKNOWN, &payload);
             return Step::Next;
         }
-        let mut told = OF_EXPORT.to_be_bytes().to_vec();
-        told.extend_from_slice(&self.export.size.to_be_bytes());
-        told.extend_from_slice(&self.flags().to_be_bytes());
-        reply(answer, option, INFORMATION, &told);
+        let mut payload = OF_EXPORT.to_be_bytes().to_vec();
+        payload.extend_from_slice(&self.export.size.to_be_bytes());
+        payload.extend_from_slice(&self.flags().to_be_bytes());
+        reply(answer, option, INFORMATION, &payload);
         let Export { name: own, description, .. } = self.export;
         for (kind, text) in [(OF_NAME, own), (OF_DESCRIPTION, description)] {
-            if asked.contains(&kind) {
-                let mut told = kind.to_be_bytes().to_vec();
-                told.extend_from_slice(text.as_bytes());
-                reply(answer, option, INFORMATION, &told);
+            if requested.contains(&kind) {
+                let mut payload = kind.to_be_bytes().to_vec();
+                payload.extend_from_slice(text.as_bytes());
+                reply(answer, option, INFORMATION, &payload);
             }
         }
         // The block sizes are sent to every client; a client that requested them respects them.
-        let mut told = OF_BLOCK_SIZE.to_be_bytes().to_vec();
+        let mut payload = OF_BLOCK_SIZE.to_be_bytes().to_vec();
         for size in [BLOCK_MIN, BLOCK_PREFERRED, PAYLOAD_MAX as u32] {
-            told.extend_from_slice(&size.to_be_bytes());
+            payload.extend_from_slice(&size.to_be_bytes());
         }
-        reply(answer, option, INFORMATION, &told);
+        reply(answer, option, INFORMATION, &payload);
         reply(answer, option, ACK, &[]);
         match option {
             GO => {
-                self.agreed.knows_blocks = asked.contains(&OF_BLOCK_SIZE);
+                self.agreed.knows_blocks = requested.contains(&OF_BLOCK_SIZE);
                 Step::Transmit(self.agreed_for(name))
             }
             _ => Step::Next,
@@ -283,9 +283,9 @@ impl<'e> Negotiation<'e> {
             .any(|query| *query == CONTEXT_NAME.as_bytes() || lists && *query == b"base:");
         if wanted || lists && queries.is_empty() {
             let number = if lists { 0 } else { CONTEXT };
-            let mut told = number.to_be_bytes().to_vec();
-            told.extend_from_slice(CONTEXT_NAME.as_bytes());
-            reply(answer, option, META_CONTEXT, &told);
+            let mut payload = number.to_be_bytes().to_vec();
+            payload.extend_from_slice(CONTEXT_NAME.as_bytes());
+            reply(answer, option, META_CONTEXT, &payload);
             if !lists {
                 self.context_for = Some(name.to_vec());
             }
@@ -318,15 +318,15 @@ impl<'e> Negotiation<'e> {
 }
 
 /// Reads the name and the requested pieces of information of `NBD_OPT_GO`.
-fn asked(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
+fn go_request(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let mut fields = Fields(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
     let count = fields.u16()?;
     if fields.0.len() != usize::from(count) * 2 {
         return None;
     }
-    let asked: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
-    Some((name, asked?))
+    let requested: Option<Vec<u16>> = (0..count).map(|_| fields.u16()).collect();
+    Some((name, requested?))
 }
 
 /// Reads the name and the queries of an option about metadata contexts.
@@ -364,9 +364,13 @@ mod tests {
     }
 
     /// Returns the types of replies to an option, with their data, and the step.
-    fn ask(one: &mut Negotiation<'_>, option: u32, data: &[u8]) -> (Vec<(u32, Vec<u8>)>, Step) {
+    fn ask(
+        negotiation: &mut Negotiation<'_>,
+        option: u32,
+        data: &[u8],
+    ) -> (Vec<(u32, Vec<u8>)>, Step) {
         let mut bytes = Vec::new();
-        let step = one.answer(option, data, &mut bytes);
+        let step = negotiation.answer(option, data, &mut bytes);
         let (mut fields, mut replies) = (Fields(&bytes), Vec::new());
         while !fields.0.is_empty() {
             assert_eq!(fields.u64(), Some(REPLY_MAGIC));
@@ -377,8 +381,8 @@ mod tests {
         (replies, step)
     }
 
-    fn kinds(one: &mut Negotiation<'_>, option: u32, data: &[u8]) -> Vec<u32> {
-        ask(one, option, data).0.into_iter().map(|(kind, _)| kind).collect()
+    fn kinds(negotiation: &mut Negotiation<'_>, option: u32, data: &[u8]) -> Vec<u32> {
+        ask(negotiation, option, data).0.into_iter().map(|(kind, _)| kind).collect()
     }
 
     fn go(name: &str, infos: &[u16]) -> Vec<u8> {
@@ -413,10 +417,10 @@ mod tests {
     }
 
     #[test]
-    fn go_tells_the_export_its_block_sizes_and_begins() {
+    fn go_reports_the_export_and_its_block_sizes_and_begins() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        let (replies, step) = ask(&mut one, GO, &go("", &[OF_BLOCK_SIZE, OF_NAME]));
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        let (replies, step) = ask(&mut negotiation, GO, &go("", &[OF_BLOCK_SIZE, OF_NAME]));
         let kinds: Vec<u32> = replies.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [INFORMATION, INFORMATION, INFORMATION, ACK]);
         assert_eq!(replies[0].1[2..10], (1u64 << 30).to_be_bytes());
@@ -427,15 +431,15 @@ mod tests {
     }
 
     #[test]
-    fn info_tells_and_does_not_begin_and_unknown_exports_are_refused() {
+    fn info_reports_and_does_not_begin_and_unknown_exports_are_refused() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(ask(&mut one, INFO, &go("drive", &[])).1, Step::Next);
-        assert_eq!(kinds(&mut one, GO, &go("other", &[])), [UNKNOWN]);
-        assert_eq!(ask(&mut one, EXPORT_NAME, b"other").1, Step::End);
-        assert_eq!(kinds(&mut one, LIST, &[]), [SERVER, ACK]);
-        assert_eq!(kinds(&mut one, 5, &[]), [UNSUPPORTED]);
-        assert_eq!(ask(&mut one, ABORT, &[]), (vec![(ACK, Vec::new())], Step::End));
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        assert_eq!(ask(&mut negotiation, INFO, &go("drive", &[])).1, Step::Next);
+        assert_eq!(kinds(&mut negotiation, GO, &go("other", &[])), [UNKNOWN]);
+        assert_eq!(ask(&mut negotiation, EXPORT_NAME, b"other").1, Step::End);
+        assert_eq!(kinds(&mut negotiation, LIST, &[]), [SERVER, ACK]);
+        assert_eq!(kinds(&mut negotiation, 5, &[]), [UNSUPPORTED]);
+        assert_eq!(ask(&mut negotiation, ABORT, &[]), (vec![(ACK, Vec::new())], Step::End));
     }
 
     #[test]
@@ -450,43 +454,56 @@ mod tests {
     }
 
     #[test]
-    fn a_context_is_agreed_for_the_name_that_it_was_asked_for() {
+    fn a_context_is_agreed_only_for_its_requested_name() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &[CONTEXT_NAME])), [INVALID]);
-        assert_eq!(kinds(&mut one, STRUCTURED_REPLY, &[]), [ACK]);
-        assert_eq!(kinds(&mut one, LIST_META_CONTEXT, &context("", &[])), [META_CONTEXT, ACK]);
-        let asked = context("", &["other:x", CONTEXT_NAME]);
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &asked), [META_CONTEXT, ACK]);
-        assert!(!one.agreed_for(b"drive").has_context && one.agreed_for(b"").has_context);
-        assert_eq!(kinds(&mut one, SET_META_CONTEXT, &context("", &["qemu:x"])), [ACK]);
-        assert!(!one.agreed_for(b"").has_context);
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        assert_eq!(
+            kinds(&mut negotiation, SET_META_CONTEXT, &context("", &[CONTEXT_NAME])),
+            [INVALID]
+        );
+        assert_eq!(kinds(&mut negotiation, STRUCTURED_REPLY, &[]), [ACK]);
+        assert_eq!(
+            kinds(&mut negotiation, LIST_META_CONTEXT, &context("", &[])),
+            [META_CONTEXT, ACK]
+        );
+        let request = context("", &["other:x", CONTEXT_NAME]);
+        assert_eq!(kinds(&mut negotiation, SET_META_CONTEXT, &request), [META_CONTEXT, ACK]);
+        assert!(
+            !negotiation.agreed_for(b"drive").has_context
+                && negotiation.agreed_for(b"").has_context
+        );
+        assert_eq!(kinds(&mut negotiation, SET_META_CONTEXT, &context("", &["qemu:x"])), [ACK]);
+        assert!(!negotiation.agreed_for(b"").has_context);
     }
 
     #[test]
     fn extended_headers_are_kept_once_agreed() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(kinds(&mut one, EXTENDED_HEADERS, &[1]), [INVALID]);
-        assert_eq!(kinds(&mut one, EXTENDED_HEADERS, &[]), [ACK]);
-        assert_eq!(kinds(&mut one, STRUCTURED_REPLY, &[]), [EXTENDED_REQUIRED]);
-        assert_eq!(one.agreed.replies, Replies::Extended);
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        assert_eq!(kinds(&mut negotiation, EXTENDED_HEADERS, &[1]), [INVALID]);
+        assert_eq!(kinds(&mut negotiation, EXTENDED_HEADERS, &[]), [ACK]);
+        assert_eq!(kinds(&mut negotiation, STRUCTURED_REPLY, &[]), [EXTENDED_REQUIRED]);
+        assert_eq!(negotiation.agreed.replies, Replies::Extended);
     }
 
     #[test]
     fn data_that_is_cut_short_or_too_long_is_invalid() {
         let export = export();
-        let mut one = Negotiation::new(&export, 3).unwrap();
-        kinds(&mut one, STRUCTURED_REPLY, &[]);
+        let mut negotiation = Negotiation::new(&export, 3).unwrap();
+        kinds(&mut negotiation, STRUCTURED_REPLY, &[]);
         let cases =
             [(GO, go("drive", &[3])), (SET_META_CONTEXT, context("drive", &[CONTEXT_NAME]))];
         for (option, good) in cases {
             for cut in 0..good.len() {
-                assert_eq!(kinds(&mut one, option, &good[..cut]), [INVALID], "{option} {cut}");
+                assert_eq!(
+                    kinds(&mut negotiation, option, &good[..cut]),
+                    [INVALID],
+                    "{option} {cut}"
+                );
             }
             let longer = [good, vec![0]].concat();
-            assert_eq!(kinds(&mut one, option, &longer), [INVALID]);
+            assert_eq!(kinds(&mut negotiation, option, &longer), [INVALID]);
         }
-        assert_eq!(kinds(&mut one, GO, &go(&"x".repeat(5000), &[])), [INVALID]);
+        assert_eq!(kinds(&mut negotiation, GO, &go(&"x".repeat(5000), &[])), [INVALID]);
     }
 }

@@ -222,25 +222,25 @@ impl Writer {
 
     /// Writes the reply to a block status query.
     pub fn status(self, header: &Header, stretches: &[ExportRange], out: &mut Vec<u8>) {
-        let flags = |one: &ExportRange| if one.hole { HOLE | ZERO } else { 0 };
+        let flags = |range: &ExportRange| if range.hole { HOLE | ZERO } else { 0 };
         let count = stretches.len() as u64;
         if self.replies == Replies::Extended {
             self.chunk(header, BLOCK_STATUS_EXT, 8 + 16 * count, out);
             out.extend_from_slice(&CONTEXT.to_be_bytes());
             out.extend_from_slice(&(count as u32).to_be_bytes());
-            for one in stretches {
-                out.extend_from_slice(&one.length.to_be_bytes());
-                out.extend_from_slice(&u64::from(flags(one)).to_be_bytes());
+            for range in stretches {
+                out.extend_from_slice(&range.length.to_be_bytes());
+                out.extend_from_slice(&u64::from(flags(range)).to_be_bytes());
             }
             return;
         }
         self.chunk(header, BLOCK_STATUS, 4 + 8 * count, out);
         out.extend_from_slice(&CONTEXT.to_be_bytes());
-        for one in stretches {
+        for range in stretches {
             // A request of this form is shorter than four GiB, and so are its parts.
-            let length = u32::try_from(one.length).unwrap_or(!(BLOCK_MIN - 1));
+            let length = u32::try_from(range.length).unwrap_or(!(BLOCK_MIN - 1));
             out.extend_from_slice(&length.to_be_bytes());
-            out.extend_from_slice(&flags(one).to_be_bytes());
+            out.extend_from_slice(&flags(range).to_be_bytes());
         }
     }
 
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn block_status_is_told_stretch_by_stretch() {
+    fn block_status_is_reported_by_extent() {
         let header = read(0, 7, 0, 8192);
         let stretches =
             [ExportRange { length: 4096, hole: true }, ExportRange { length: 4096, hole: false }];

@@ -282,20 +282,20 @@ impl Device {
         let Some(room) = chain.writable().checked_sub(1) else {
             return Err(io::Error::other("a request has no room for its status"));
         };
-        let (asked, range) = match block::read(&first, sent, room, self.around.data.size()) {
+        let (request, range) = match block::read(&first, sent, room, self.around.data.size()) {
             Ok((BlockRequest::Identity, (_, length))) => {
                 let identity = &block::IDENTITY[..length as usize];
                 self.queue.answer(&chain, identity, Outcome::Good);
                 return Ok(None);
             }
-            Ok(asked) => asked,
+            Ok(request) => request,
             Err(outcome) => {
                 self.queue.answer(&chain, &[], outcome);
                 return Ok(None);
             }
         };
-        let task = self.task(asked, range, &chain)?;
-        let operation = match asked {
+        let task = self.task(request, range, &chain)?;
+        let operation = match request {
             BlockRequest::Read => Operation::Read,
             BlockRequest::Flush | BlockRequest::Identity => Operation::Flush,
             BlockRequest::Zero { hole: true } => Operation::Trim,
@@ -309,9 +309,9 @@ impl Device {
         Ok(Some(Request { access, thread: self.thread, came, work }))
     }
 
-    fn task(&self, asked: BlockRequest, range: Range, chain: &Chain) -> io::Result<Task> {
+    fn task(&self, request: BlockRequest, range: Range, chain: &Chain) -> io::Result<Task> {
         let (offset, length) = range;
-        Ok(match asked {
+        Ok(match request {
             BlockRequest::Read => {
                 let mut bytes = vec![0; length as usize];
                 match self.around.data.read(offset, &mut bytes) {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     /// Submits a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
-    fn asked(machine: &mut Machine, device: &Device, kind: u32, sector: u64) -> u8 {
+    fn submit(machine: &mut Machine, device: &Device, kind: u32, sector: u64) -> u8 {
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
         machine.file.write_all_at(&head, 0x2000).unwrap();
         machine.file.write_all_at(&[99], 0x2100).unwrap();
@@ -388,17 +388,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_and_what_is_wrong_is_answered() {
+    fn written_data_is_read_and_wrong_requests_are_answered() {
         let (mut machine, device) = device();
         machine.file.write_all_at(&[7; 4096], 0x3000).unwrap();
-        assert_eq!(asked(&mut machine, &device, 1, 8), 0);
+        assert_eq!(submit(&mut machine, &device, 1, 8), 0);
         machine.file.write_all_at(&[0; 4096], 0x3000).unwrap();
-        assert_eq!(asked(&mut machine, &device, 0, 8), 0);
+        assert_eq!(submit(&mut machine, &device, 0, 8), 0);
         let mut bytes = [0; 4096];
         machine.file.read_exact_at(&mut bytes, 0x3000).unwrap();
         assert!(bytes.iter().all(|byte| *byte == 7));
-        assert_eq!(asked(&mut machine, &device, 0, 2048), 1);
-        assert_eq!(asked(&mut machine, &device, 77, 0), 2);
+        assert_eq!(submit(&mut machine, &device, 0, 2048), 1);
+        assert_eq!(submit(&mut machine, &device, 77, 0), 2);
         assert_eq!(device.queue.under_way.load(Ordering::SeqCst), 0);
     }
 

@@ -117,8 +117,8 @@ impl Ring {
             return Err(io::Error::other("a queue has more requests than it can hold"));
         }
         fence(Ordering::Acquire);
-        let place = u64::from(self.next_available % self.size);
-        let head = self.u16(available + 4 + 2 * place)?;
+        let index = u64::from(self.next_available % self.size);
+        let head = self.u16(available + 4 + 2 * index)?;
         let chain = self.chain(head)?;
         self.next_available = self.next_available.wrapping_add(1);
         Ok(Some(chain))
@@ -127,10 +127,10 @@ impl Ring {
     /// Puts a reply into the queue, with the number of bytes that were written.
     pub(crate) fn put(&mut self, chain: &Chain, written: u32) -> io::Result<()> {
         let used = self.memory.guest_address(self.used, 4 + 8 * u64::from(self.size))?;
-        let place = u64::from(self.next_used % self.size);
+        let index = u64::from(self.next_used % self.size);
         let mut element = u32::from(chain.head).to_le_bytes().to_vec();
         element.extend(written.to_le_bytes());
-        self.memory.write(used + 4 + 8 * place, &element)?;
+        self.memory.write(used + 4 + 8 * index, &element)?;
         self.next_used = self.next_used.wrapping_add(1);
         // The guest reads the number first.
         fence(Ordering::SeqCst);
@@ -219,7 +219,7 @@ pub(crate) mod tests {
             let region = Region { guest: 0, size: 0x10_000, user: 0x5000_0000, offset: 0 };
             let memory = Memory::new(vec![region], vec![file.try_clone().unwrap().into()]);
             let [descriptors, available, used] =
-                [DESCRIPTORS, AVAILABLE, USED].map(|place| 0x5000_0000 + place);
+                [DESCRIPTORS, AVAILABLE, USED].map(|offset| 0x5000_0000 + offset);
             let memory = Arc::new(memory);
             let ring = Ring { memory, size: 8, descriptors, available, used, ..Ring::default() };
             (Self { file, count: 0 }, ring)
@@ -233,8 +233,8 @@ pub(crate) mod tests {
         }
 
         pub(crate) fn offer(&mut self, head: u16) {
-            let place = AVAILABLE + 4 + 2 * u64::from(self.count % 8);
-            self.file.write_all_at(&head.to_le_bytes(), place).unwrap();
+            let address = AVAILABLE + 4 + 2 * u64::from(self.count % 8);
+            self.file.write_all_at(&head.to_le_bytes(), address).unwrap();
             self.count += 1;
             self.file.write_all_at(&self.count.to_le_bytes(), AVAILABLE + 2).unwrap();
         }

@@ -40,7 +40,7 @@ fn random_operations(served: &Served, part: u64, seed: u64, operations: u32) {
 }
 
 #[test]
-fn four_connections_read_what_they_wrote() {
+fn four_connections_read_their_writes() {
     for served in &Served::both() {
         std::thread::scope(|scope| {
             for part in 0..4 {
@@ -54,14 +54,14 @@ fn four_connections_read_what_they_wrote() {
 fn many_requests_at_once_are_all_answered() {
     for served in Served::both() {
         let mut client = served.connect();
-        let mut asked = BTreeSet::new();
+        let mut pending = BTreeSet::new();
         for page in 0..500u64 {
             let payload = vec![page as u8; 4096];
-            asked.insert(client.send(0, 1, page * 4096, 4096, &payload).unwrap());
+            pending.insert(client.send(0, 1, page * 4096, 4096, &payload).unwrap());
         }
         for _ in 0..500 {
             let (cookie, error) = client.answer().unwrap();
-            assert!(asked.remove(&cookie) && error == 0);
+            assert!(pending.remove(&cookie) && error == 0);
         }
         for page in [0, 17, 499] {
             let read = client.read(page * 4096, 4096).unwrap().unwrap();
@@ -71,7 +71,7 @@ fn many_requests_at_once_are_all_answered() {
 }
 
 #[test]
-fn what_one_connection_was_answered_another_reads() {
+fn acknowledged_data_is_visible_to_other_connections() {
     let served = Served::new(Wanted::default());
     let (mut one, mut other) = (served.connect(), served.connect());
     for round in 1..50u8 {
@@ -93,7 +93,7 @@ fn long_requests_go_through_whole() {
 
 /// A power cut keeps flushed data. Every other sector contains data that was written to it or its previous content.
 #[test]
-fn a_power_cut_loses_only_what_was_not_flushed() {
+fn a_power_cut_loses_only_unflushed_data() {
     let mut lost = 0;
     for seed in 0..12u64 {
         let data = lanemark_serve::data::Data::memory(SIZE, CACHE, seed).unwrap();
@@ -144,7 +144,7 @@ fn a_drive_that_turns_read_only_refuses_writes_and_answers_reads() {
 }
 
 #[test]
-fn an_unreadable_range_is_an_error_of_the_drive_and_what_lies_beside_it_is_read() {
+fn an_unreadable_range_is_an_error_of_the_drive_and_its_neighbours_are_read() {
     let fault = "media-error at=1us range=1MiB..2MiB recovery=1ms";
     let served = Served::new(Wanted { faults: &[fault], ..Wanted::default() });
     let mut client = served.connect();
@@ -156,11 +156,11 @@ fn an_unreadable_range_is_an_error_of_the_drive_and_what_lies_beside_it_is_read(
 #[test]
 fn a_file_is_there_for_the_next_server() {
     let folder = tempfile::tempdir().unwrap();
-    let place = DataLocation::File(folder.path().join("disk"));
-    let plan = DataPlan { place, over: None, size: SIZE, overwrite: None };
+    let location = DataLocation::File(folder.path().join("disk"));
+    let plan = DataPlan { location, over: None, size: SIZE, overwrite: None };
     for round in 0..3u8 {
         let opened = plan.open(CACHE, 1).unwrap();
-        assert!(opened.told.is_empty(), "{:?}", opened.told);
+        assert!(opened.notes.is_empty(), "{:?}", opened.notes);
         let served = Served::new(Wanted { data: Some(opened.data), ..Wanted::default() });
         let mut client = served.connect();
         assert_eq!(client.read(8192, 512).unwrap().unwrap(), [round; 512]);

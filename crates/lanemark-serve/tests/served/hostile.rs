@@ -76,14 +76,14 @@ fn requests_longer_than_32_mib_are_refused_and_the_connection_goes_on() {
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
+fn a_client_that_does_not_read_delays_no_other_and_gets_a_bounded_amount() {
     for served in Served::both() {
         let mut slow = served.connect();
         slow.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
-        let mut asked = 0u64;
+        let mut requests = 0u64;
         // A gigabyte of answers, which the server must not keep in memory.
-        while asked < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
-            asked += 1;
+        while requests < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
+            requests += 1;
         }
         let began = Instant::now();
         still_serves(&served);
@@ -91,12 +91,12 @@ fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let kib: u64 = kib.trim().trim_end_matches(" kB").parse().unwrap();
-        assert!(kib < 700 << 10, "{kib} KiB with {asked} requests of a MiB");
+        assert!(kib < 700 << 10, "{kib} KiB with {requests} requests of a MiB");
     }
 }
 
 #[test]
-fn half_open_connections_keep_nobody_out_and_go_when_their_time_is_over() {
+fn half_open_connections_exclude_no_other_and_end_after_their_time() {
     let served = Served::new(Wanted::default());
     let silent: Vec<_> = (0..2 * CONNECTIONS_MAX + ARRIVING_MAX)
         .map(|_| NbdClient::raw(served.path()).unwrap())
@@ -125,7 +125,7 @@ fn clients_beyond_the_places_are_sent_away() {
 }
 
 #[test]
-fn a_request_that_stops_in_the_middle_holds_up_nobody() {
+fn a_request_that_stops_in_the_middle_delays_no_other() {
     for served in Served::both() {
         let mut half = served.connect();
         half.send(0, 1, 0, 1 << 20, &[1; 1000]).unwrap();
@@ -161,7 +161,7 @@ fn a_long_write_lies_in_its_place_however_it_comes() {
 }
 
 #[test]
-fn a_server_ends_whatever_its_clients_do() {
+fn a_server_ends_regardless_of_its_clients() {
     let served = Served::new(Wanted { faults: &["pause at=1us for=100s"], ..Wanted::default() });
     let (mut waiting, idle) = (served.connect(), served.connect());
     std::thread::sleep(Duration::from_millis(1));

@@ -21,7 +21,7 @@ fn modelled() -> Duration {
 }
 
 #[test]
-fn a_read_takes_at_least_what_the_model_says_and_figures_account_for_the_rest() {
+fn a_read_takes_at_least_the_modelled_time_and_figures_account_for_the_rest() {
     let (served, modelled) = (Served::new(Wanted::default()), modelled());
     let mut client = served.connect();
     let mut times = Vec::new();
@@ -120,11 +120,11 @@ fn a_served_volume_delivers_its_limit_at_any_scale_of_time() {
         for page in 1..=requests {
             client.read(page * 4096, 4096).unwrap().unwrap();
         }
-        let took = began.elapsed().as_secs_f64() / factor;
+        let elapsed = began.elapsed().as_secs_f64() / factor;
         let modelled = requests as f64 / 200.0;
         // The request before the first one may be late by the lateness of this machine.
-        assert!(took > modelled * 0.95, "{took} s for {modelled} s");
-        assert!(took < modelled * 1.5 + 0.5, "{took} s for {modelled} s");
+        assert!(elapsed > modelled * 0.95, "{elapsed} s for {modelled} s");
+        assert!(elapsed < modelled * 1.5 + 0.5, "{elapsed} s for {modelled} s");
         let credits = served.session().figures().sample.credits;
         assert_eq!(credits.len(), 1);
         assert_eq!((credits[0].reserve, credits[0].at_start), (Reserve::OperationCredits, 1));

@@ -16,7 +16,7 @@ fn text(path: &Path) -> &str {
 fn nbdinfo_sees_the_export() {
     for served in Served::both() {
         let uri = served.session().address().unwrap();
-        let Some(told) = tool_or_skip("nbdinfo", &[uri]) else { return };
+        let Some(output) = tool_or_skip("nbdinfo", &[uri]) else { return };
         let wanted = [
             "newstyle-fixed",
             "structured",
@@ -29,7 +29,7 @@ fn nbdinfo_sees_the_export() {
             "block_size_maximum: 33554432",
         ];
         for line in wanted {
-            assert!(told.contains(line), "no `{line}` in\n{told}");
+            assert!(output.contains(line), "no `{line}` in\n{output}");
         }
         let Some(list) = tool_or_skip("nbdinfo", &["--list", uri]) else { return };
         assert!(list.contains("export=\"lanemark\""), "{list}");
@@ -37,7 +37,7 @@ fn nbdinfo_sees_the_export() {
 }
 
 #[test]
-fn nbdcopy_brings_back_what_it_took_and_the_map_shows_its_holes() {
+fn nbdcopy_restores_its_copy_and_the_map_shows_its_holes() {
     let folder = tempfile::tempdir().unwrap();
     let (image, back) = (folder.path().join("image"), folder.path().join("back"));
     let mut random = Rng::new(StreamKey::from_seed(1));
@@ -78,8 +78,8 @@ fn qemu_writes_reads_and_compares() {
         ] {
             words.extend(["-c", command]);
         }
-        let Some(told) = tool_or_skip("qemu-io", &words) else { return };
-        assert!(!told.contains("failed") && !told.contains("error"), "{told}");
+        let Some(output) = tool_or_skip("qemu-io", &words) else { return };
+        assert!(!output.contains("failed") && !output.contains("error"), "{output}");
         let convert = ["convert", "-f", "raw", "-O", "raw", uri, text(&image)];
         tool_or_skip("qemu-img", &convert).unwrap();
         let compare = ["compare", "-f", "raw", "-F", "raw", uri, text(&image)];
@@ -88,7 +88,7 @@ fn qemu_writes_reads_and_compares() {
 }
 
 #[test]
-fn fio_verifies_what_it_wrote() {
+fn fio_verifies_its_writes() {
     for served in Served::both() {
         let uri = format!("--uri={}", served.session().address().unwrap());
         let words = [
@@ -105,7 +105,7 @@ fn fio_verifies_what_it_wrote() {
             "--fsync=64",
         ];
         // The engine is available if fio was built with libnbd.
-        let Some(told) = tool_or_skip("fio", &words) else { return };
-        assert!(told.contains("err= 0"), "{told}");
+        let Some(output) = tool_or_skip("fio", &words) else { return };
+        assert!(output.contains("err= 0"), "{output}");
     }
 }

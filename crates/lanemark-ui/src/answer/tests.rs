@@ -45,8 +45,8 @@ fn system(name: &str, hops: Vec<HopFigures>) -> Named {
     Named { name: name.to_owned(), figures }
 }
 
-fn told(systems: Vec<Named>) -> Answer {
-    answer(&AnswerAsked { systems }).unwrap()
+fn answer_of(systems: Vec<Named>) -> Answer {
+    answer(&AnswerRequest { systems }).unwrap()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
         "B",
         vec![hop(HopId::Link(0), "SATA", 0.4, 50.0), hop(HopId::Media, "flash", 0.5, 50.0)],
     );
-    let both = told(vec![slow.clone(), fast.clone()]);
+    let both = answer_of(vec![slow.clone(), fast.clone()]);
     assert_eq!(
         both.sentence,
         "A is 2 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the difference at \
@@ -67,7 +67,7 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
     );
     let mut busy = slow;
     busy.figures.hops[1].utilisation = 0.97;
-    let both = told(vec![busy, fast]);
+    let both = answer_of(vec![busy, fast]);
     assert!(
         both.sentence.ends_with("B loses the difference at flash (97% busy)."),
         "{}",
@@ -86,17 +86,17 @@ fn an_assumed_bottleneck_is_named_as_assumed() {
         is_assumed: true,
         value: Some("platform.cpu.request_submit = 2 us, 1 us to 4 us".to_owned()),
     });
-    let alone = told(vec![one.clone()]);
+    let alone = answer_of(vec![one.clone()]);
     assert!(alone.sentence.contains("CPU core, whose speed is assumed, limits it, 98% busy"));
     assert!(alone.caution.unwrap().starts_with("That limit is assumed: platform.cpu"));
     one.figures.limit.as_mut().unwrap().is_assumed = false;
-    assert_eq!(told(vec![one]).caution, None);
+    assert_eq!(answer_of(vec![one]).caution, None);
 }
 
 #[test]
 fn equal_rates_and_overlapping_intervals_are_stated() {
     let hops = |time| vec![hop(HopId::Media, "flash", 0.95, time)];
-    let same = told(vec![system("A", hops(100.0)), system("B", hops(100.5))]);
+    let same = answer_of(vec![system("A", hops(100.0)), system("B", hops(100.5))]);
     assert_eq!(
         same.sentence,
         "A and B deliver the same throughput, 10,000 IOPS. Flash limits both."
@@ -106,11 +106,11 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
         Some(lanemark_schema::result::PredictionInterval { low_ratio, high_ratio, widest: None })
     };
     (a.figures.interval, b.figures.interval) = (interval(0.8, 1.2), interval(0.8, 1.25));
-    let both = told(vec![a.clone(), b.clone()]);
+    let both = answer_of(vec![a.clone(), b.clone()]);
     assert!(both.sentence.starts_with("A is 20% faster than B: "), "{}", both.sentence);
     assert!(both.caution.unwrap().contains("overlap"));
     (a.figures.interval, b.figures.interval) = (interval(0.99, 1.01), interval(0.99, 1.01));
-    assert_eq!(told(vec![a, b]).caution, None);
+    assert_eq!(answer_of(vec![a, b]).caution, None);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
         .map(|(name, time)| system(name, hops(time)))
         .into();
     all[2].figures.failed = 3;
-    let answer = told(all);
+    let answer = answer_of(all);
     assert!(
         answer
             .sentence
@@ -133,15 +133,15 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
 
 #[test]
 fn systems_without_figures_have_no_answer() {
-    assert_eq!(answer(&AnswerAsked { systems: Vec::new() }), None);
+    assert_eq!(answer(&AnswerRequest { systems: Vec::new() }), None);
     let mut empty = system("A", Vec::new());
     empty.figures.iops = 0.0;
-    assert_eq!(answer(&AnswerAsked { systems: vec![empty.clone()] }), None);
+    assert_eq!(answer(&AnswerRequest { systems: vec![empty.clone()] }), None);
     empty.figures.iops = f64::NAN;
-    assert_eq!(answer(&AnswerAsked { systems: vec![empty.clone()] }), None);
+    assert_eq!(answer(&AnswerRequest { systems: vec![empty.clone()] }), None);
     (empty.figures.iops, empty.figures.megabytes_per_second) = (5.0, f64::INFINITY);
     empty.name = "x".repeat(100_000);
-    let long = told(vec![empty]);
+    let long = answer_of(vec![empty]);
     assert!(long.sentence.len() < 400, "{}", long.sentence.len());
 }
 

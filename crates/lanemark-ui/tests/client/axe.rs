@@ -29,12 +29,12 @@ pub(crate) fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
     // A run that checked nothing would report no error.
     assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
     let violations = found["violations"].as_array().unwrap().iter();
-    let told = violations.flat_map(|one| {
-        let nodes = one["nodes"].as_array().unwrap().iter();
+    let complaints = violations.flat_map(|violation| {
+        let nodes = violation["nodes"].as_array().unwrap().iter();
         nodes.map(|node| {
             let why = node["failureSummary"].as_str().unwrap_or_default().replace('\n', " ");
-            format!("{}: {} {why}", one["id"], node["html"])
+            format!("{}: {} {why}", violation["id"], node["html"])
         })
     });
-    told.collect()
+    complaints.collect()
 }

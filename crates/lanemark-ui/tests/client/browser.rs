@@ -74,19 +74,20 @@ impl Browser {
         loop {
             let mut line = Vec::new();
             assert!(self.from.read_until(0, &mut line).unwrap() > 0, "the browser has gone");
-            let told: Value = serde_json::from_slice(&line[..line.len() - 1]).unwrap();
-            match told["id"].as_u64() == Some(self.number) {
-                true if told["error"].is_null() => return told["result"].clone(),
-                true => panic!("{method}: {}", told["error"]),
-                false => self.events.push(told),
+            let reply: Value = serde_json::from_slice(&line[..line.len() - 1]).unwrap();
+            match reply["id"].as_u64() == Some(self.number) {
+                true if reply["error"].is_null() => return reply["result"].clone(),
+                true => panic!("{method}: {}", reply["error"]),
+                false => self.events.push(reply),
             }
         }
     }
 
     /// Returns the value of an expression in the page.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        self.ask("Runtime.evaluate", asked)["result"]["value"].clone()
+        let parameters =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        self.ask("Runtime.evaluate", parameters)["result"]["value"].clone()
     }
 
     /// Waits until an expression is true.
@@ -125,8 +126,8 @@ impl Browser {
         for (number, y) in (0..height).step_by(PICTURE_HEIGHT).enumerate() {
             let own = (height - y).min(PICTURE_HEIGHT as u64);
             let clip = json!({"x": 0, "y": y, "width": width, "height": own, "scale": 1});
-            let asked = json!({"captureBeyondViewport": true, "clip": clip});
-            let taken = self.ask("Page.captureScreenshot", asked)["data"].clone();
+            let parameters = json!({"captureBeyondViewport": true, "clip": clip});
+            let taken = self.ask("Page.captureScreenshot", parameters)["data"].clone();
             let path = Path::new(&folder).join(format!("{name}-{}.png", number + 1));
             let mut decoder = Command::new("base64")
                 .arg("-d")
@@ -141,7 +142,7 @@ impl Browser {
 
     /// Returns errors on the page's console, and requested addresses other than `own`.
     pub(crate) fn complaints(&self, own: &str) -> Vec<String> {
-        let told = self.events.iter().filter_map(|event| {
+        let texts = self.events.iter().filter_map(|event| {
             let params = &event["params"];
             match event["method"].as_str()? {
                 "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded" => {
@@ -157,6 +158,6 @@ impl Browser {
                 _ => None,
             }
         });
-        told.collect()
+        texts.collect()
     }
 }

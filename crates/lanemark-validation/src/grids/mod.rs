@@ -96,13 +96,19 @@ fn judged(
     let grid = truth.grid(library)?;
     let here = truth.measured(library, 0, &grid, &mut rng)?;
     let there = truth.measured(library, 1, &grid, &mut rng)?;
-    writeln!(to.notes, "{seed:>4} {}: {} -> {}", truth.drive, truth.place(0), truth.place(1))?;
+    writeln!(
+        to.notes,
+        "{seed:>4} {}: {} -> {}",
+        truth.drive,
+        truth.port_name(0),
+        truth.port_name(1)
+    )?;
     let folder = PrivateFolder::new("lanemark-grids-")?;
     let begun = Instant::now();
     let files = fitted(library, &truth, &here, seed, options, folder.path(), to)?;
     let fit_time = begun.elapsed();
-    let (platform, port) = &truth.sides[1].place;
-    let asked = WhatIfQuestion {
+    let (platform, port) = &truth.sides[1].platform_port;
+    let question = WhatIfQuestion {
         from: &files.measured,
         model: Some(&files.model),
         port: Some(port),
@@ -119,7 +125,7 @@ fn judged(
     let begun = Instant::now();
     let lab = Lab::default();
     let result =
-        lab.what_if_asked(library, &asked, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
+        lab.what_if_asked(library, &question, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
     writeln!(to.notes, "     fit {fit_time:.0?}, what-if {:.0?}", begun.elapsed())?;
     Ok(Cell::of(&result, &there))
 }
@@ -143,7 +149,7 @@ fn fitted(
     to: &mut Outputs<'_>,
 ) -> Result<FitFiles, AnyError> {
     let measured = scratch::put(folder, "here.json", &serde_json::to_string(here)?)?;
-    let (platform, port) = &truth.sides[0].place;
+    let (platform, port) = &truth.sides[0].platform_port;
     let results = [("here.json".to_owned(), here.clone())];
     let settings = truth.plug.iter().map(|(parameter, value)| {
         let (parameter, value) = (parameter.clone(), value.clone());

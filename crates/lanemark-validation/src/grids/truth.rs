@@ -60,7 +60,7 @@ const OF_PLATFORM: [&str; 8] = [
 
 /// A platform's port with its true values.
 pub(crate) struct PortTruth {
-    pub(crate) place: (String, String),
+    pub(crate) platform_port: (String, String),
     settings: Vec<String>,
 }
 
@@ -89,11 +89,11 @@ impl Truth {
             .collect();
         loop {
             let drive = drives[rng.below(drives.len() as u64) as usize].clone();
-            let places = places(library, &drive);
-            if places.len() < 2 {
+            let ports = ports(library, &drive);
+            if ports.len() < 2 {
                 continue;
             }
-            let mut side = || places[rng.below(places.len() as u64) as usize].clone();
+            let mut side = || ports[rng.below(ports.len() as u64) as usize].clone();
             let (here, there) = (side(), side());
             if here == there {
                 continue;
@@ -105,14 +105,14 @@ impl Truth {
             drive_settings.extend(collection(&here_system, rng));
             let here_settings = drawn(&here_system, &OF_PLATFORM, rng);
             let sides = [
-                PortTruth { place: here.clone(), settings: here_settings.clone() },
+                PortTruth { platform_port: here.clone(), settings: here_settings.clone() },
                 PortTruth {
                     // Both ports of one machine have the same host.
                     settings: match there.0 == here.0 {
                         true => here_settings,
                         false => drawn(&there_system, &OF_PLATFORM, rng),
                     },
-                    place: there,
+                    platform_port: there,
                 },
             ];
             let (like, plug) = plug(library, &drive)?;
@@ -120,16 +120,16 @@ impl Truth {
         }
     }
 
-    pub(crate) fn place(&self, side: usize) -> String {
-        let (platform, port) = &self.sides[side].place;
+    pub(crate) fn port_name(&self, side: usize) -> String {
+        let (platform, port) = &self.sides[side].platform_port;
         format!("{platform}:{port}")
     }
 
     fn system(&self, library: &Library, side: usize) -> Result<System, AnyError> {
-        let PortTruth { place, settings } = &self.sides[side];
+        let PortTruth { platform_port, settings } = &self.sides[side];
         let all: Vec<String> = self.drive_settings.iter().chain(settings).cloned().collect();
         let settings = lanemark_lab::settings(&all)?;
-        Ok(assemble(library, &named(&self.drive, place), &settings)?)
+        Ok(assemble(library, &named(&self.drive, platform_port), &settings)?)
     }
 
     /// Returns the grid. Each test is long enough to count a few thousand requests on the first path.
@@ -189,12 +189,12 @@ impl Truth {
             let samples = test.samples.iter().map(|sample| {
                 let factor = (NOISE * normal(rng)).exp();
                 let elapsed = sample.elapsed.picoseconds() as f64 * factor;
-                let own = 1e3 * (busy.as_microseconds() + wake) * (NOISE * normal(rng)).exp();
+                let busy_ns = 1e3 * (busy.as_microseconds() + wake) * (NOISE * normal(rng)).exp();
                 Sample {
                     elapsed: Duration::from_picoseconds(elapsed as u64),
                     cpu: Some(CpuUse {
-                        user_ns_per_request: 0.3 * own,
-                        system_ns_per_request: 0.7 * own,
+                        user_ns_per_request: 0.3 * busy_ns,
+                        system_ns_per_request: 0.7 * busy_ns,
                     }),
                     path: None,
                     ..sample.clone()
@@ -224,8 +224,8 @@ fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
     Ok(runs.swap_remove(0))
 }
 
-fn named(drive: &str, place: &(String, String)) -> String {
-    let (platform, port) = place;
+fn named(drive: &str, platform_port: &(String, String)) -> String {
+    let (platform, port) = platform_port;
     format!("{drive}@{platform}:{port}")
 }
 
@@ -235,35 +235,36 @@ fn collection(system: &System, rng: &mut Rng) -> Option<String> {
     if flash.technology.in_place() || flash.translation.pseudo_slc.is_some() {
         return None;
     }
-    let (is_used, place) = (rng.chance(0.5), rng.unit());
+    let (is_used, fraction) = (rng.chance(0.5), rng.unit());
     let (low, high) = USED;
-    let percent = low * (high / low).powf(place);
+    let percent = low * (high / low).powf(fraction);
     is_used.then(|| format!("drive.translation.beside_collection={percent:.2}%"))
 }
 
 /// Returns every port of a computer that accepts a drive.
-fn places(library: &Library, drive: &str) -> Vec<(String, String)> {
-    let mut places = Vec::new();
+fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
+    let mut ports = Vec::new();
     for platform in library.names(LibraryKind::Platform) {
         if NO_HOSTS.iter().any(|out| platform.starts_with(out)) {
             continue;
         }
         let Ok(document) = library.open(LibraryKind::Platform, &platform) else { continue };
-        let Ok(ports) = document.root("platform", None).tables("port") else { continue };
-        let names: Vec<String> = ports.iter().filter_map(|port| port.text("name").ok()).collect();
+        let Ok(tables) = document.root("platform", None).tables("port") else { continue };
+        let names: Vec<String> =
+            tables.iter().filter_map(|table| table.text("name").ok()).collect();
         for name in names {
-            let place = (platform.clone(), name);
+            let port = (platform.clone(), name);
             // Ports of one kind differ in their number.
             let alike = |other: &(String, String)| {
-                other.0 == place.0
-                    && place.1.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-') == other.1
+                other.0 == port.0
+                    && port.1.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-') == other.1
             };
-            if !places.iter().any(alike) && assemble(library, &named(drive, &place), &[]).is_ok() {
-                places.push(place);
+            if !ports.iter().any(alike) && assemble(library, &named(drive, &port), &[]).is_ok() {
+                ports.push(port);
             }
         }
     }
-    places
+    ports
 }
 
 /// Returns the values of `names` that a system has, each drawn around the value of its file.
@@ -275,7 +276,7 @@ fn drawn(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
         if !name.ends_with("crowded_time") {
             factor = (WIDE.ln() * (2.0 * rng.unit() - 1.0)).exp();
         }
-        let Some(record) = system.values.iter().find(|one| one.parameter == *name) else {
+        let Some(record) = system.values.iter().find(|value| value.parameter == *name) else {
             continue;
         };
         let Some((number, unit)) = record.text.split_once(' ') else { continue };
@@ -331,21 +332,21 @@ mod tests {
     fn a_drive_has_a_place_in_every_port_that_takes_it_and_one_of_each_kind() {
         let library = Library::built_in();
         let of = |drive: &str| -> Vec<String> {
-            let places = places(&library, drive);
-            for place in &places {
-                assert!(assemble(&library, &named(drive, place), &[]).is_ok(), "{place:?}");
+            let ports = ports(&library, drive);
+            for port in &ports {
+                assert!(assemble(&library, &named(drive, port), &[]).is_ok(), "{port:?}");
             }
-            places.into_iter().map(|(platform, port)| format!("{platform}:{port}")).collect()
+            ports.into_iter().map(|(platform, port)| format!("{platform}:{port}")).collect()
         };
         let (sata, nvme) = (of("samsung-850-pro-1tb"), of("samsung-950-pro-512gb"));
-        for (places, own, other) in [
+        for (ports, own, other) in [
             (&sata, "workstation-z170:sata", "workstation-z170:m2"),
             (&nvme, "workstation-z170:m2", "workstation-z170:sata"),
         ] {
-            let count = |name: &str| places.iter().filter(|place| *place == name).count();
-            assert_eq!((count(own), count(other)), (1, 0), "{places:?}");
-            let is_out = |place: &String| NO_HOSTS.iter().any(|out| place.starts_with(out));
-            assert!(!places.iter().any(is_out), "{places:?}");
+            let count = |name: &str| ports.iter().filter(|port| *port == name).count();
+            assert_eq!((count(own), count(other)), (1, 0), "{ports:?}");
+            let is_out = |port: &String| NO_HOSTS.iter().any(|out| port.starts_with(out));
+            assert!(!ports.iter().any(is_out), "{ports:?}");
         }
     }
 }

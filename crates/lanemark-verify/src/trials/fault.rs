@@ -67,12 +67,15 @@ impl Fault<'_> {
         let same = |one: &Vec<Version>| one.last().is_some_and(|one| one.generation == generation);
         let newest = self.run.changes.get(&generation)?;
         let cut = self.run.header.sync;
-        let told = newest.told?;
-        let durable = !cut || newest.durable || self.run.flushes.iter().any(|&flush| flush > told);
+        let acknowledged = newest.acknowledged?;
+        let durable =
+            !cut || newest.durable || self.run.flushes.iter().any(|&flush| flush > acknowledged);
         let touching =
             self.run.changes.iter().filter(|(_, one)| self.units_of(one).contains(&unit));
         let mut others = touching.filter(|(number, _)| **number != generation);
-        let before = others.all(|(_, one)| one.told.is_some_and(|told| told < newest.asked));
+        let before = others.all(|(_, one)| {
+            one.acknowledged.is_some_and(|acknowledged| acknowledged < newest.submitted)
+        });
         (durable && before && sectors.iter().all(same)).then_some(generation)
     }
 
@@ -109,9 +112,9 @@ impl Fault<'_> {
 
     /// Replaces the content of a unit; returns false if the content is the same.
     fn put(&mut self, unit: u32, bytes: &[u8]) -> bool {
-        let own = self.bytes(unit);
-        let differs = own != bytes;
-        own.copy_from_slice(bytes);
+        let current = self.bytes(unit);
+        let differs = current != bytes;
+        current.copy_from_slice(bytes);
         if differs {
             self.units.push(unit);
         }
@@ -124,13 +127,15 @@ impl Fault<'_> {
         let mut bytes = Vec::new();
         let mut writers = Vec::new();
         for versions in &self.run.device.sectors[at..at + self.unit() / SECTOR] {
-            let place = versions.iter().rposition(|one| one.generation == generation)?;
-            let version = versions.get(place.checked_sub(1)?)?;
+            let index = versions
+                .iter()
+                .rposition(|is_one_writer| is_one_writer.generation == generation)?;
+            let version = versions.get(index.checked_sub(1)?)?;
             bytes.extend_from_slice(&version.data);
             writers.push(version.generation);
         }
-        let one = writers.iter().all(|writer| *writer == writers[0] && *writer > 0);
-        Some((bytes, one))
+        let is_one_writer = writers.iter().all(|writer| *writer == writers[0] && *writer > 0);
+        Some((bytes, is_one_writer))
     }
 
     fn flip_bits(&mut self) -> Option<Vec<DamageKind>> {
@@ -181,7 +186,8 @@ impl Fault<'_> {
                 .collect();
             let old = here.iter().find(|(_, one)| {
                 let over = |other: &Truth| {
-                    one.told.is_some_and(|told| told < other.asked) && other.told.is_some()
+                    one.acknowledged.is_some_and(|acknowledged| acknowledged < other.submitted)
+                        && other.acknowledged.is_some()
                 };
                 !one.trim && here.iter().any(|(_, other)| over(other))
             });
@@ -251,10 +257,10 @@ impl Fault<'_> {
                 continue;
             }
             let kept = 1 + self.rng.below(sectors as u64 - 1) as usize;
-            let own = self.bytes(unit).to_vec();
+            let current = self.bytes(unit).to_vec();
             let range = if self.rng.chance(0.5) { 0..kept } else { sectors - kept..sectors };
             let range = range.start * SECTOR..range.end * SECTOR;
-            bytes[range.clone()].copy_from_slice(&own[range]);
+            bytes[range.clone()].copy_from_slice(&current[range]);
             if self.put(unit, &bytes) {
                 return Some(vec![DamageKind::Torn]);
             }

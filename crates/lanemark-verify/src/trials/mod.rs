@@ -68,14 +68,14 @@ fn no_false_alarm_in_a_thousand_clean_trials() {
         assert!(end == RunEnd::PowerCut || units.unflushed == 0, "seed {seed}: {units:?}");
         let requests = sum.requests;
         let partly = requests.unacknowledged_partly;
-        for (total, one) in totals.iter_mut().zip([
+        for (total, count) in totals.iter_mut().zip([
             units.read,
             units.mixed,
             units.unflushed,
             partly,
             requests.asked - requests.acknowledged,
         ]) {
-            *total += one;
+            *total += count;
         }
     }
     // The trials must cover the cases that they test.
@@ -84,7 +84,7 @@ fn no_false_alarm_in_a_thousand_clean_trials() {
 }
 
 #[test]
-fn every_fault_of_a_thousand_is_found_where_it_is_and_for_what_it_is() {
+fn every_fault_of_a_thousand_is_found_at_its_position_with_its_kind() {
     let mut met: BTreeMap<DamageKind, u64> = BTreeMap::new();
     let mut tried = 0;
     for number in 0..TRIALS {
@@ -187,9 +187,9 @@ mod hostile {
             for (number, record) in (0u64..).zip(&records) {
                 bytes.extend(record.encode(header.run, number, number / 2));
             }
-            if let Some((place, mask)) = damage {
-                let place = place.index(bytes.len());
-                bytes[place] ^= mask;
+            if let Some((position, mask)) = damage {
+                let position = position.index(bytes.len());
+                bytes[position] ^= mask;
             }
             if !whole {
                 bytes.truncate(end.index(bytes.len()));

@@ -24,9 +24,9 @@ pub(super) struct Truth {
     pub(super) length: u32,
     pub(super) trim: bool,
     pub(super) durable: bool,
-    pub(super) asked: u64,
+    pub(super) submitted: u64,
     /// Time at which the change's acknowledgement was in the journal.
-    pub(super) told: Option<u64>,
+    pub(super) acknowledged: Option<u64>,
 }
 
 pub(super) struct Run {
@@ -43,7 +43,7 @@ pub(super) struct Run {
     threads: Vec<Thread>,
     /// Changes that the device has answered.
     answered: BTreeSet<u64>,
-    flushes_asked: BTreeMap<u64, u64>,
+    flushes_submitted: BTreeMap<u64, u64>,
 }
 
 #[derive(Default)]
@@ -92,7 +92,7 @@ impl Run {
             generation: 1,
             threads,
             answered: BTreeSet::new(),
-            flushes_asked: BTreeMap::new(),
+            flushes_submitted: BTreeMap::new(),
         };
         run.live(units, end);
         run
@@ -179,32 +179,32 @@ impl Run {
         self.tell(thread);
         let unit = u64::from(self.header.unit);
         let first = self.generation;
-        for (kind, place, count) in &batch {
-            let (offset, length) = (self.header.from + place * unit, count * self.header.unit);
-            let asked = self.records;
+        for (kind, position, count) in &batch {
+            let (offset, length) = (self.header.from + position * unit, count * self.header.unit);
+            let submitted = self.records;
             let generation = self.generation;
             self.generation += 1;
             self.append(*kind, generation, offset, length);
             if *kind == RecordKind::Flush {
-                self.flushes_asked.insert(generation, asked);
+                self.flushes_submitted.insert(generation, submitted);
                 continue;
             }
             let (trim, durable) = (*kind == RecordKind::Trim, *kind == RecordKind::DurableWrite);
-            let truth = Truth { offset, length, trim, durable, asked, told: None };
+            let truth = Truth { offset, length, trim, durable, submitted, acknowledged: None };
             self.changes.insert(generation, truth);
         }
-        for (generation, (kind, place, count)) in (first..).zip(batch) {
+        for (generation, (kind, position, count)) in (first..).zip(batch) {
             if kind == RecordKind::Flush {
                 self.threads[thread].flushes.push((generation, self.answered.clone()));
                 continue;
             }
             let mut data = vec![0; (count * self.header.unit) as usize];
             if kind != RecordKind::Trim {
-                let offset = self.header.from + place * unit;
+                let offset = self.header.from + position * unit;
                 let (unit, run) = (self.header.unit as usize, self.header.run);
                 stamp_write(&mut data, unit, run, offset, generation);
             }
-            self.device.ask(generation, place * unit, data);
+            self.device.ask(generation, position * unit, data);
             self.threads[thread].outstanding.insert(generation);
         }
     }
@@ -212,31 +212,32 @@ impl Run {
     /// Lets the device answer some request of a thread.
     fn answer(&mut self, thread: usize) {
         let Self { device, threads, rng, answered, changes, .. } = self;
-        let own = &mut threads[thread];
-        if !own.flushes.is_empty() && (own.outstanding.is_empty() || rng.chance(0.5)) {
-            let (generation, covered) = own.flushes.swap_remove(0);
+        let state = &mut threads[thread];
+        if !state.flushes.is_empty() && (state.outstanding.is_empty() || rng.chance(0.5)) {
+            let (generation, covered) = state.flushes.swap_remove(0);
             device.keep(&|generation| covered.contains(&generation));
-            own.answers.push((RecordKind::Acknowledged, generation));
+            state.answers.push((RecordKind::Acknowledged, generation));
             return;
         }
-        if own.outstanding.is_empty() {
+        if state.outstanding.is_empty() {
             return;
         }
-        let chosen = rng.below(own.outstanding.len() as u64) as usize;
-        let Some(&generation) = own.outstanding.iter().nth(chosen) else { return };
-        own.outstanding.remove(&generation);
-        let index = device.under_way.iter().position(|one| one.generation == generation).unwrap();
+        let chosen = rng.below(state.outstanding.len() as u64) as usize;
+        let Some(&generation) = state.outstanding.iter().nth(chosen) else { return };
+        state.outstanding.remove(&generation);
+        let index =
+            device.under_way.iter().position(|change| change.generation == generation).unwrap();
         if rng.chance(0.01) {
             device.give_up(index);
-            own.answers.push((RecordKind::Failed, generation));
+            state.answers.push((RecordKind::Failed, generation));
             return;
         }
         device.complete(index, rng);
         answered.insert(generation);
         if changes[&generation].durable {
-            device.keep(&|one| one == generation);
+            device.keep(&|change| change == generation);
         }
-        own.answers.push((RecordKind::Acknowledged, generation));
+        state.answers.push((RecordKind::Acknowledged, generation));
     }
 
     /// Records the answers that a thread received.
@@ -244,8 +245,8 @@ impl Run {
         for (kind, generation) in std::mem::take(&mut self.threads[thread].answers) {
             if kind == RecordKind::Acknowledged {
                 match self.changes.get_mut(&generation) {
-                    Some(change) => change.told = Some(self.records),
-                    None => self.flushes.extend(self.flushes_asked.get(&generation)),
+                    Some(change) => change.acknowledged = Some(self.records),
+                    None => self.flushes.extend(self.flushes_submitted.get(&generation)),
                 }
             }
             self.append(kind, generation, 0, 0);
@@ -262,15 +263,15 @@ impl Run {
     /// Ends in the middle of an append: requests that were never submitted, and a part of a record.
     fn torn_end(&mut self, units: u64) {
         for _ in 0..self.rng.below(3) {
-            let (kind, place, count) = self.any_change(units);
+            let (kind, position, count) = self.any_change(units);
             let generation = self.generation;
             self.generation += 1;
-            let offset = self.header.from + place * u64::from(self.header.unit);
+            let offset = self.header.from + position * u64::from(self.header.unit);
             self.append(kind, generation, offset, count * self.header.unit);
             if kind != RecordKind::Flush {
                 let length = count * self.header.unit;
-                let (trim, durable, asked) = (kind == RecordKind::Trim, false, self.records);
-                let truth = Truth { offset, length, trim, durable, asked, told: None };
+                let (trim, durable, submitted) = (kind == RecordKind::Trim, false, self.records);
+                let truth = Truth { offset, length, trim, durable, submitted, acknowledged: None };
                 self.changes.insert(generation, truth);
             }
         }

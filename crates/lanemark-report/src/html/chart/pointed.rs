@@ -4,7 +4,9 @@ use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 
 use super::super::grid::typeset;
 use super::super::{database, family_chart};
-use super::{BAR, Bar, ChartKind, Group, Panel, bar_top, places, runs_panels, study_panels, told};
+use super::{
+    BAR, Bar, ChartKind, Group, Panel, alt_text, bar_group_tops, bar_top, runs_panels, study_panels,
+};
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
@@ -46,13 +48,13 @@ impl Panel {
     fn pointed(&self, unit: &str) -> Vec<Pointed> {
         let part = |(title, groups): &(String, &[Group])| {
             let mut bars = Vec::new();
-            for (group, top) in groups.iter().zip(places(groups).0) {
-                let told = |(index, bar): (usize, &Bar)| {
-                    (bar_top(top, index), format!("{}\n{}", group.label, bar.told(unit)))
+            for (group, top) in groups.iter().zip(bar_group_tops(groups).0) {
+                let tooltip = |(index, bar): (usize, &Bar)| {
+                    (bar_top(top, index), format!("{}\n{}", group.label, bar.tooltip(unit)))
                 };
-                bars.extend(group.bars.iter().enumerate().map(told));
+                bars.extend(group.bars.iter().enumerate().map(tooltip));
             }
-            Pointed { label: told(title, groups, unit), height: BAR, bars }
+            Pointed { label: alt_text(title, groups, unit), height: BAR, bars }
         };
         self.parts().iter().map(part).collect()
     }
@@ -60,7 +62,7 @@ impl Panel {
 
 impl Bar {
     /// Returns the bar's values, one per line.
-    fn told(&self, unit: &str) -> String {
+    fn tooltip(&self, unit: &str) -> String {
         let unit = typeset(unit);
         let kind = match self.kind {
             ChartKind::Measured => String::new(),
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_tells_its_value_its_range_if_it_has_one_and_its_note() {
+    fn a_bar_states_its_value_its_range_if_it_has_one_and_its_note() {
         let bar = |kind, range, predicted, note: &str| Bar {
             kind,
             text: "12500".to_owned(),
@@ -102,7 +104,7 @@ mod tests {
         let [low, high] = ["12000", "13000"].map(grouped);
         let range = |what: &str| format!("\n{what}: from {low} to {high} MB/s");
         let wide = Some((12_000.0, 13_000.0));
-        for (bar, told) in [
+        for (bar, wanted) in [
             (bar(ChartKind::Measured, None, false, ""), format!("{value} MB/s")),
             (
                 bar(ChartKind::Measured, wide, false, ""),
@@ -126,7 +128,7 @@ mod tests {
                 format!("{} {value} MB/s\ncalibrated", ChartKind::Published.name()),
             ),
         ] {
-            assert_eq!(bar.told("MB/s"), told);
+            assert_eq!(bar.tooltip("MB/s"), wanted);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::super::grid::grid;
 use super::super::heat::{self, Heat};
 use super::super::picture::{self, Entry};
 use super::super::svg::{Image, image, num};
-use super::{BELOW, LEFT, Plot, RIGHT, Shown, Size, marked, marks, plots, shading, spans};
+use super::{BELOW, LEFT, Plot, RIGHT, Size, TestSeries, marked, marks, plots, shading, spans};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -22,13 +22,13 @@ const GAP: f64 = 8.0;
 const AXIS: f64 = 18.0;
 
 /// Draws many tests over time: the runs of each test next to each other with one table below them.
-pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
-    let mut groups: Vec<(&str, Vec<&Shown<'_>>)> = Vec::new();
-    for one in all {
-        let name = one.test.name.as_str();
+pub(super) fn section(all: &[TestSeries<'_>], size: Size) -> Markup {
+    let mut groups: Vec<(&str, Vec<&TestSeries<'_>>)> = Vec::new();
+    for plotted in all {
+        let name = plotted.test.name.as_str();
         match groups.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, group)) => group.push(one),
-            None => groups.push((name, vec![one])),
+            Some((_, group)) => group.push(plotted),
+            None => groups.push((name, vec![plotted])),
         }
     }
     html! {
@@ -42,18 +42,18 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
             h3 { (name) }
             p class="soft" {
                 (plots(group[0].test, group[0].series, size)[0].heading)
-                @if group.iter().any(|one| one.has_latencies()) { ", and " (heat::HEADING) " below" }
+                @if group.iter().any(|plotted| plotted.has_latencies()) { ", and " (heat::HEADING) " below" }
             }
             div class="panels runs" {
-                @for one in group {
+                @for plotted in group {
                     figure {
-                        figcaption { (one.label) }
-                        (draw(one, size).0)
-                        @if let Some(words) = over_time::brief(one.sample) { p class="soft" { (words) } }
+                        figcaption { (plotted.label) }
+                        (draw(plotted, size).0)
+                        @if let Some(words) = over_time::brief(plotted.sample) { p class="soft" { (words) } }
                     }
                 }
             }
-            @let series: Vec<_> = group.iter().map(|one| (one.label, one.series)).collect();
+            @let series: Vec<_> = group.iter().map(|plotted| (plotted.label, plotted.series)).collect();
             details {
                 summary { (name) " over time, as numbers" }
                 (grid(&over_time::together(&series), name))
@@ -64,12 +64,12 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
 
 /// Returns the legend of the shaded areas of all drawings, each once, and of the marks if the drawings do not label
 /// them.
-pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
+pub(super) fn entries(all: &[TestSeries<'_>], with_marks: bool) -> Vec<Entry> {
     let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
-    for one in all {
-        let shades = spans(one.sample, one.series).into_iter();
+    for plotted in all {
+        let shades = spans(plotted.sample, plotted.series).into_iter();
         let shades = shades.map(|span| (span.name.to_owned(), span.class, "M0 0H22V12H0z"));
-        let lines = marks(one.sample, one.series).into_iter().filter(|_| with_marks);
+        let lines = marks(plotted.sample, plotted.series).into_iter().filter(|_| with_marks);
         let lines = lines.map(|mark| (mark.name, mark.class, "M11 0V12"));
         for entry in shades.chain(lines) {
             if !named.contains(&entry) {
@@ -84,7 +84,7 @@ pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
 }
 
 /// Describes the drawing as text, with the name of its group for the first plot.
-pub(super) fn told(one: &Shown<'_>, plots: &[Plot]) -> String {
+pub(super) fn alt_text(plotted: &TestSeries<'_>, plots: &[Plot]) -> String {
     let ends = plots.iter().enumerate().map(|(index, plot)| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
         let [first, last] = [known.first(), known.last()]
@@ -92,19 +92,20 @@ pub(super) fn told(one: &Shown<'_>, plots: &[Plot]) -> String {
         let name = if index == 0 { String::new() } else { format!("{} ", plot.heading) };
         format!("{name}{first} at first, {last} at last")
     });
-    format!("{}: {}", one.caption, ends.collect::<Vec<_>>().join("; "))
+    format!("{}: {}", plotted.caption, ends.collect::<Vec<_>>().join("; "))
 }
 
 /// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
-pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
-    let series = one.series.condensed(size.steps);
-    let (all, width) = (one.series.elapsed(), size.width - LEFT - RIGHT);
-    let place = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
+pub(super) fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
+    let series = plotted.series.condensed(size.steps);
+    let (all, width) = (plotted.series.elapsed(), size.width - LEFT - RIGHT);
+    let x_of = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
     let edges: Vec<f64> = (0..=series.points.len())
-        .map(|index| place((series.interval * index as u64).min(series.elapsed())))
+        .map(|index| x_of((series.interval * index as u64).min(series.elapsed())))
         .collect();
-    let plots = plots(one.test, &series, size);
-    let (spans, marks) = (spans(one.sample, one.series), marks(one.sample, one.series));
+    let plots = plots(plotted.test, &series, size);
+    let (spans, marks) =
+        (spans(plotted.sample, plotted.series), marks(plotted.sample, plotted.series));
     let mut top = TOP;
     let mut placed = Vec::new();
     for (index, plot) in plots.iter().enumerate() {
@@ -112,7 +113,7 @@ pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
         placed.push((index, plot, top));
         top += plot.height;
     }
-    let heat = Heat::of(one.series, size.columns, size.row).map(|heat| (heat, top + GAP));
+    let heat = Heat::of(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
@@ -120,21 +121,21 @@ pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let end = significant(all.as_seconds() / seconds);
     let content = html! {
         @for (index, plot, top) in &placed {
-            (shading(&spans, &place, *top, plot.height, false))
+            (shading(&spans, &x_of, *top, plot.height, false))
             @if *index > 0 { (plot.heading(top - GAP)) }
             (plot.draw(*top, &edges, size))
-            (marked(&marks, &place, *top, plot.height, None))
+            (marked(&marks, &x_of, *top, plot.height, None))
         }
         @if let Some((heat, top)) = &heat {
-            (heat.draw(*top, width, &place))
-            (marked(&marks, &place, *top, heat.height(), None))
+            (heat.draw(*top, width, &x_of))
+            (marked(&marks, &x_of, *top, heat.height(), None))
         }
         text class="soft end" x=(num(width)) y=(num(top + 13.0)) {
             (grouped(&end)) " " (super::typeset(unit))
         }
     };
     let has_rest = plots.len() > 1 || heat.is_some();
-    let drawn = image(size.width, top + AXIS, &told(one, &plots), content);
+    let drawn = image(size.width, top + AXIS, &alt_text(plotted, &plots), content);
     (drawn.from(LEFT), has_rest.then_some(TOP + size.rate + BELOW))
 }
 
@@ -163,14 +164,14 @@ mod tests {
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();
             let point = Point { reads: 3 * u64::from(rows), latency_steps, ..Point::default() };
             let series = Series { interval: second, last: second, points: vec![point; 4] };
-            let shown = Shown {
+            let test_series = TestSeries {
                 label: "run",
                 caption: "a test".to_owned(),
                 test: &test,
                 sample: &sample,
                 series: &series,
             };
-            let (image, below) = draw(&shown, size);
+            let (image, below) = draw(&test_series, size);
             let map = if rows > 0 { GAP + f64::from(rows) * size.row } else { 0.0 };
             assert_eq!(image.height, TOP + size.rate + map + AXIS, "{rows}");
             assert_eq!(image.width, size.width);

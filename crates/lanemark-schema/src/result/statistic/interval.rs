@@ -63,9 +63,9 @@ fn depth(count: usize) -> Option<(usize, f64)> {
         fewer += exactly;
         let next = 1.0 - 2.0 * fewer;
         if next < CONFIDENCE {
-            let place = (confidence - CONFIDENCE) / (confidence - next);
+            let weight = (confidence - CONFIDENCE) / (confidence - next);
             let k = rank as f64;
-            return Some((rank, (n - k) * place / (k + (n - 2.0 * k) * place)));
+            return Some((rank, (n - k) * weight / (k + (n - 2.0 * k) * weight)));
         }
         confidence = next;
         rank += 1;
@@ -193,8 +193,8 @@ mod tests {
         // For ten values, ranks 2 and 9 cover 97.85% and ranks 3 and 8 cover 89.06%.
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
         let (low, high) = Statistic::of(&values, Average::Median).interval_95.unwrap();
-        let place = (0.978_515_6 - 0.95) / (0.978_515_6 - 0.890_625);
-        let part = 8.0 * place / (2.0 + 6.0 * place);
+        let weight = (0.978_515_6 - 0.95) / (0.978_515_6 - 0.890_625);
+        let part = 8.0 * weight / (2.0 + 6.0 * weight);
         assert!(
             (low - 2.0 - part).abs() < 1e-5 && (high - 9.0 + part).abs() < 1e-5,
             "{low} {high}"
@@ -217,8 +217,8 @@ mod tests {
             (NORMAL, 10, 2.228_139, 2.5e-4),
             (NORMAL, 20, 2.085_963, 2e-5),
         ] {
-            let seen = student(sides, freedom);
-            assert!((seen - exact).abs() < error, "{sides}, {freedom}: {seen} for {exact}");
+            let quantile = student(sides, freedom);
+            assert!((quantile - exact).abs() < error, "{sides}, {freedom}: {quantile} for {exact}");
         }
     }
 

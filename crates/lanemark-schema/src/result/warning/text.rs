@@ -41,7 +41,7 @@ impl fmt::Display for Warning {
                 write!(f, "port {port} fails after {after}, and {other} takes its commands")
             }
             Self::NotSteady { test, rounds, reason, range, slope_range } => {
-                write!(f, "{test}: not steady after {}", rounds_told(*rounds))?;
+                write!(f, "{test}: not steady after {}", rounds_text(*rounds))?;
                 match reason {
                     Reason::FewRounds => write!(f, ", and five are needed"),
                     Reason::NoFigures => write!(f, ", in which nothing was done"),
@@ -260,7 +260,7 @@ fn megabytes(bytes: Bytes) -> String {
     format!("{:.0}", bytes.get() as f64 / 1e6)
 }
 
-fn rounds_told(rounds: u32) -> String {
+fn rounds_text(rounds: u32) -> String {
     match rounds {
         1 => "one round".to_owned(),
         rounds => format!("{rounds} rounds"),
@@ -282,13 +282,13 @@ mod tests {
     /// The text matches the state of the drive: a full drive is not called fresh.
     #[test]
     fn the_state_of_a_drive_before_a_run_is_stated() {
-        let told = |held: u64, free: u64| {
+        let sentence = |held: u64, free: u64| {
             let gigabytes = |count: u64| Bytes(count * 1_000_000_000);
             let before =
                 Some(DriveState { held_bytes: gigabytes(held), free_bytes: gigabytes(free) });
             Warning::NoCollection { written_bytes: Bytes::mebi(60), before }.to_string()
         };
-        let [empty, full, part] = [told(0, 1000), told(1000, 0), told(10, 990)];
+        let [empty, full, part] = [sentence(0, 1000), sentence(1000, 0), sentence(10, 990)];
         assert!(empty.contains("60 MiB written to an empty drive (1 TB free)"), "{empty}");
         assert!(full.contains("a full drive (1 TB of data, no free space)"), "{full}");
         assert!(part.contains("a drive with 10 GB of data on it and 990 GB free"), "{part}");

@@ -264,7 +264,7 @@ impl Fault {
 
     /// Returns whether the fault affects `drive`.
     pub fn hurts(&self, drive: u16) -> bool {
-        self.drive.is_none_or(|own| own == drive)
+        self.drive.is_none_or(|faulty| faulty == drive)
     }
 
     /// Returns the time at which the fault ends, if it ends.

@@ -131,8 +131,8 @@ impl<'t> Keys<'t> {
     fn check(&mut self, kind: &str, must: &[&str], may: &[&str]) {
         let given = self.given;
         let known = |key: &&str| must.contains(key) || may.contains(key) || ALWAYS.contains(key);
-        for (place, (key, _)) in given.iter().enumerate() {
-            if given[..place].iter().any(|(other, _)| other == key) {
+        for (index, (key, _)) in given.iter().enumerate() {
+            if given[..index].iter().any(|(other, _)| other == key) {
                 self.fail(key, format!("`{key}` is given twice"));
             } else if !known(key) {
                 let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
@@ -315,9 +315,9 @@ impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
 /// Returns a quantity as displayed, if that text parses to the same value; otherwise returns `whole` in the smallest
 /// unit.
 fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
-    let shown = value.to_string();
-    match shown.parse().is_ok_and(|read: T| read == *value) {
-        true => shown,
+    let text = value.to_string();
+    match text.parse().is_ok_and(|read: T| read == *value) {
+        true => text,
         false => format!("{}{}", whole.0, whole.1),
     }
 }
@@ -474,12 +474,12 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         assert_eq!(errors("brownout at=1s").len(), 1);
         assert!(errors("brownout at=1s")[0].contains("there are bit-flips, latency"));
-        let seen = errors("media-error range=2GiB..1GiB at=1 drive=-1 boot=1s at");
+        let messages = errors("media-error range=2GiB..1GiB at=1 drive=-1 boot=1s at");
         assert_eq!(
-            seen,
+            messages,
             [
                 "`at`: expected key=value, such as at=2s",
                 "`media-error` has no key `boot`; it has range, share, recovery, heal, at, for, drive",
@@ -518,15 +518,15 @@ mod tests {
             ("media-error range=1GiB", "start..end"),
             ("", "there is no fault ``"),
         ] {
-            let seen = errors(text);
-            assert!(seen.iter().any(|one| one.contains(part)), "{text}: {seen:?}");
+            let messages = errors(text);
+            assert!(messages.iter().any(|message| message.contains(part)), "{text}: {messages:?}");
         }
         assert!(errors(&"x".repeat(5_000))[0].contains("at most"));
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic_and_what_is_read_is_written_back(
+        fn no_text_causes_a_panic_and_read_faults_are_written_back(
             kind in 0usize..KINDS.len(),
             keys in proptest::collection::vec(
                 (0usize..22, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),

@@ -135,7 +135,7 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
 
 /// Assigns every job its part of a target of `target_size`, if that is known. Returns `None` for a job whose part
 /// cannot be determined.
-pub(crate) fn place(
+pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
     found: &mut Findings,
@@ -195,22 +195,22 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
         }
     }
     let all = |draft: &Draft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
-    let told: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
-    let untold: u64 =
+    let stated: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
+    let unstated: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
-    let rest = target_size.map(|size| size.get().saturating_sub(told) / untold.max(1));
+    let rest = target_size.map(|size| size.get().saturating_sub(stated) / unstated.max(1));
     // The only file of a target uses all of it, to its last sector.
     let rest =
-        rest.map(|rest| if drafts.len() > 1 || untold > 1 { rest / PART * PART } else { rest });
+        rest.map(|rest| if drafts.len() > 1 || unstated > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
-    let place = |draft: Draft| {
+    let assign = |draft: Draft| {
         let length = draft.length.or(rest.filter(|&rest| rest > 0));
         let part = RangePart { key: draft.key, offset, length };
         let whole = length.unwrap_or(0).saturating_mul(draft.clones);
         offset = offset.saturating_add(whole).checked_next_multiple_of(PART).unwrap_or(u64::MAX);
         part
     };
-    drafts.into_iter().map(place).collect()
+    drafts.into_iter().map(assign).collect()
 }
 
 fn placed(
@@ -261,14 +261,14 @@ fn placed(
         return Some(vec![JobRange { parted: true, ..parts }]);
     }
     // A clone without a size uses its file to the end.
-    let one = |clone: u64| {
+    let of_clone = |clone: u64| {
         let room = room - clone * increment;
         let each = wanted.size.map_or(room, bytes);
         let file = if wanted.own { clone.saturating_mul(length) } else { 0 };
         let offset = begin.saturating_add(file).saturating_add(clone * increment);
         JobRange { each: Bytes(each), ..of(offset, each.min(room), 1) }
     };
-    Some((0..wanted.clones).map(one).collect())
+    Some((0..wanted.clones).map(of_clone).collect())
 }
 
 /// Returns the zones of `zonemode=strided`, one after the other from `begin` within the available space.
@@ -301,7 +301,7 @@ fn strided(
         return None;
     }
     job.note("zonemode", found, SupportLevel::Nearly, "each zone is a separate test");
-    let one = |at: u64| JobRange {
+    let zone_at = |at: u64| JobRange {
         offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),
         threads: wanted.clones as u32,
@@ -309,7 +309,7 @@ fn strided(
         after: true,
         parted: false,
     };
-    Some((0..count).map(one).collect())
+    Some((0..count).map(zone_at).collect())
 }
 
 #[cfg(test)]

@@ -26,12 +26,12 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
 /// Returns a text such as `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each`.
 fn device(evidence: &[&Evidence]) -> Option<String> {
     let name = &evidence.first()?.device.as_ref()?.name;
-    let used = || evidence.iter().filter_map(|one| one.device.as_ref());
-    let elapsed: Duration = used().map(|one| one.elapsed).sum();
-    let busy: Duration = used().map(|one| one.busy).sum();
+    let used = || evidence.iter().filter_map(|record| record.device.as_ref());
+    let elapsed: Duration = used().map(|record| record.elapsed).sum();
+    let busy: Duration = used().map(|record| record.busy).sum();
     let share = (busy.as_seconds() / elapsed.as_seconds().max(1e-12)).min(1.0);
     let bytes = |of: fn(&lanemark_schema::result::DeviceUse) -> Bytes| {
-        used().map(of).fold(Bytes::ZERO, |sum, one| sum + one).get() as f64
+        used().map(of).fold(Bytes::ZERO, |sum, record| sum + record).get() as f64
     };
     let part = |count: u64, bytes: f64, time: Duration, what: &str| {
         (count > 0).then(|| {
@@ -42,25 +42,25 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     };
     let parts = [
         part(
-            used().map(|one| one.reads).sum(),
-            bytes(|one| one.read_bytes),
-            used().map(|one| one.read_time).sum(),
+            used().map(|record| record.reads).sum(),
+            bytes(|record| record.read_bytes),
+            used().map(|record| record.read_time).sum(),
             "reads",
         ),
         part(
-            used().map(|one| one.writes).sum(),
-            bytes(|one| one.written_bytes),
-            used().map(|one| one.write_time).sum(),
+            used().map(|record| record.writes).sum(),
+            bytes(|record| record.written_bytes),
+            used().map(|record| record.write_time).sum(),
             "writes",
         ),
-        Some(used().map(|one| one.flushes).sum::<u64>())
+        Some(used().map(|record| record.flushes).sum::<u64>())
             .filter(|&flushes| flushes > 0)
             .map(|flushes| format!("{flushes} flushes")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let parts =
         if parts.is_empty() { "it received no requests".to_owned() } else { parts.join("; ") };
-    let hot = evidence.iter().rev().find_map(|one| one.temperature_celsius);
+    let hot = evidence.iter().rev().find_map(|record| record.temperature_celsius);
     let hot =
         hot.map_or(String::new(), |degrees| format!(", at {} °C at the end", fixed(degrees, 0)));
     Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
@@ -69,7 +69,7 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
 /// Returns a text such as `The drive reports that 7% of its life is used and 100% of its spare is left; 12.3 TB were
 /// written to it`.
 fn health(evidence: &[&Evidence]) -> Option<String> {
-    let health = evidence.iter().rev().find_map(|one| one.health.as_ref())?;
+    let health = evidence.iter().rev().find_map(|record| record.health.as_ref())?;
     let warnings = match (health.warnings, health.media_errors) {
         (0, 0) => String::new(),
         (0, errors) => format!(" It failed to return data {errors} times."),
@@ -88,11 +88,15 @@ fn health(evidence: &[&Evidence]) -> Option<String> {
 /// Returns a text such as `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in
 /// interrupts`.
 fn processors(evidence: &[&Evidence]) -> Option<String> {
-    let all: Vec<ProcessorUse> = evidence.iter().filter_map(|one| one.processors).collect();
+    let all: Vec<ProcessorUse> = evidence.iter().filter_map(|record| record.processors).collect();
     let mean = |of: fn(&ProcessorUse) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
     let first = all.first()?;
-    let parts = [mean(|one| one.user), mean(|one| one.system), mean(|one| one.interrupts)];
-    let stolen = mean(|one| one.stolen);
+    let parts = [
+        mean(|record| record.user),
+        mean(|record| record.system),
+        mean(|record| record.interrupts),
+    ];
+    let stolen = mean(|record| record.stolen);
     let stolen = match stolen >= 0.005 {
         true => format!("; the hypervisor took {}", fixed(stolen, 2)),
         false => String::new(),
@@ -109,10 +113,10 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
 
 /// Returns a text such as `The busiest thread took 43% of a core; threads slept 0.21 times per request`.
 fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
-    let used = || evidence.iter().filter_map(|one| one.threads);
-    let busiest = used().map(|one| one.busiest).fold(f64::NAN, f64::max);
+    let used = || evidence.iter().filter_map(|record| record.threads);
+    let busiest = used().map(|record| record.busiest).fold(f64::NAN, f64::max);
     let requests: u64 = test.samples.iter().map(|sample| sample.operations()).sum();
-    let waits: u64 = used().map(|one| one.switches_voluntary).sum();
+    let waits: u64 = used().map(|record| record.switches_voluntary).sum();
     (requests > 0 && busiest.is_finite()).then(|| {
         format!(
             "The busiest thread took {} of a core; threads slept {} times per request.",
@@ -126,10 +130,10 @@ fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
 /// others`.
 fn punctuality(kept: &[&Punctuality]) -> Option<String> {
     let mut lateness = kept.first()?.lateness.clone();
-    kept[1..].iter().for_each(|one| lateness.merge(&one.lateness));
+    kept[1..].iter().for_each(|record| lateness.merge(&record.lateness));
     let median = lateness.percentile_ns(50.0)? as f64 / 1e3;
-    let held_back: u64 = kept.iter().map(|one| one.held_back).sum();
-    let left: u64 = kept.iter().map(|one| one.unsubmitted).sum();
+    let held_back: u64 = kept.iter().map(|record| record.held_back).sum();
+    let left: u64 = kept.iter().map(|record| record.unsubmitted).sum();
     let left = match left {
         0 => String::new(),
         left => format!(" {left} more were due and never submitted, and no figure includes them."),

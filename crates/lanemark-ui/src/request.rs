@@ -33,7 +33,7 @@ pub const SLOTS: u8 = 4;
 /// A system with changed values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SystemAsked {
+pub struct SystemRequest {
     /// The system, `drive@platform:port`.
     pub system: String,
     /// Values that replace the library's.
@@ -47,11 +47,11 @@ pub struct SystemAsked {
 /// A test, by the settings on a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TestAsked {
+pub struct TestRequest {
     /// The size of each request, `4 KiB`.
     pub block: String,
     /// Order of the requests' offsets.
-    pub pattern: Places,
+    pub pattern: OffsetOrder,
     /// Share of requests that are reads, in percent.
     pub read_percent: f64,
     /// Outstanding requests of each thread.
@@ -65,7 +65,7 @@ pub struct TestAsked {
 /// The order of the requests' offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Places {
+pub enum OffsetOrder {
     /// In sequential order.
     Sequential,
     /// Uniformly random.
@@ -98,7 +98,7 @@ impl AssembledSystem {
     }
 }
 
-impl SystemAsked {
+impl SystemRequest {
     /// Assembles the system.
     ///
     /// # Errors
@@ -167,7 +167,7 @@ pub fn is_quick(test: &Test) -> bool {
     outstanding <= OUTSTANDING_MAX && data <= IN_FLIGHT_MAX.get() as f64
 }
 
-impl TestAsked {
+impl TestRequest {
     /// Returns the test, without an end.
     ///
     /// # Errors
@@ -181,14 +181,14 @@ impl TestAsked {
             LabError::input(format!("read_percent = {}: from 0 to 100", self.read_percent))
         })?;
         let pattern = match self.pattern {
-            Places::Sequential => Pattern::Sequential,
-            Places::Random => Pattern::Uniform,
+            OffsetOrder::Sequential => Pattern::Sequential,
+            OffsetOrder::Random => Pattern::Uniform,
         };
         let block = quantity("block", &self.block)?;
-        let mut test = Test::of_blocks(block).with(|asked| {
-            asked.pattern = pattern;
-            asked.read_share = share;
-            asked.queue_depth = self.queue_depth;
+        let mut test = Test::of_blocks(block).with(|requests| {
+            requests.pattern = pattern;
+            requests.read_share = share;
+            requests.queue_depth = self.queue_depth;
         });
         test.threads = self.threads;
         test.span = quantity("span", &self.span)?;

@@ -93,8 +93,8 @@ impl Sums {
         for (sum, counter) in
             [(&mut self.wal_bytes, Counter::WalBytes), (&mut self.wal_writes, Counter::WalWrites)]
         {
-            if let Some(told) = transactions.counters.get(counter) {
-                *sum = Some(sum.unwrap_or(0).saturating_add(told));
+            if let Some(count) = transactions.counters.get(counter) {
+                *sum = Some(sum.unwrap_or(0).saturating_add(count));
             }
         }
         Some(())
@@ -111,7 +111,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
         return Err(unknown("the requests of a database's users"));
     };
-    let LoadKind::Database(asked) = &test.test.asks else {
+    let LoadKind::Database(database_load) = &test.test.asks else {
         return Err(unknown("the users of its database"));
     };
     let users = test.test.threads;
@@ -153,10 +153,11 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
         false => 0.0,
     };
     let elsewhere_us = (cycle_us - processor_us - storage_us - locks_us).max(0.0);
-    let data = (asked.warehouses as u64).saturating_mul(WAREHOUSE / asked.divisor as u64);
+    let data =
+        (database_load.warehouses as u64).saturating_mul(WAREHOUSE / database_load.divisor as u64);
     let span = Bytes(data.next_multiple_of(PAGE).max(PAGE) + LOG_AREA);
     let write_max = record.next_multiple_of(512).max(64 << 10);
-    let name = format!("{} on {}", asked.profile.name(), database.product);
+    let name = format!("{} on {}", database_load.profile.name(), database.product);
     Ok(format!(
         "{WORKLOAD_MARK} from a run of {users} users: {count} transactions in {seconds:.0} s.\n\
          # {note}\n\n\

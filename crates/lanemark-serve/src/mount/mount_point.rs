@@ -75,29 +75,31 @@ impl MountPoint {
         let system = |error| MountError::System { path: path.to_owned(), error };
         let refused =
             |reason: &str| MountError::Refused { path: path.to_owned(), reason: reason.to_owned() };
-        let own = absolute(path).map_err(system)?;
-        let mut told = None;
-        match is_served(&own) {
+        let full_path = absolute(path).map_err(system)?;
+        let mut note = None;
+        match is_served(&full_path) {
             Some(false) => {
                 return Err(refused("the path is already a mount point"));
             }
-            Some(true) if !is_dead(&own) => return Err(refused("another server has it mounted")),
+            Some(true) if !is_dead(&full_path) => {
+                return Err(refused("another server has it mounted"));
+            }
             Some(true) => {
-                unmount(&own).map_err(system)?;
-                told = Some(format!(
+                unmount(&full_path).map_err(system)?;
+                note = Some(format!(
                     "{}: its last server did not shut down cleanly and left its mount behind",
                     path.display()
                 ));
             }
             None => {}
         }
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&own);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&full_path);
         let is_made = match made {
             Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(system(error)),
         };
-        let there = fs::symlink_metadata(&own).map_err(system)?;
+        let there = fs::symlink_metadata(&full_path).map_err(system)?;
         if !there.is_file() {
             return Err(refused(
                 "only an empty file can be the mount point, and this is not a file",
@@ -111,7 +113,7 @@ impl MountPoint {
         if there.uid() != rustix::process::geteuid().as_raw() {
             return Err(refused("only your own file can be mounted over"));
         }
-        Ok((Self { path: own, is_made }, told))
+        Ok((Self { path: full_path, is_made }, note))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -140,10 +142,10 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
             cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
         }
     }
-    let told =
+    let note =
         format!("{cleared} disk servers did not shut down cleanly and left their mounts behind");
-    let own = Path::new(DISKS).join(std::process::id().to_string());
-    Ok((own, (cleared > 0).then_some(told)))
+    let full_path = Path::new(DISKS).join(std::process::id().to_string());
+    Ok((full_path, (cleared > 0).then_some(note)))
 }
 
 /// Returns the absolute form of `path`, with the links of its folder resolved and its own name unchanged.
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_empty_file_is_taken_and_what_was_there_stays() {
+    fn only_an_empty_file_is_used_and_existing_data_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("data"), "x").unwrap();
@@ -210,8 +212,8 @@ mod tests {
         }
         assert!(matches!(MountPoint::take(&path("no/file")), Err(MountError::System { .. })));
         drop(MountPoint::take(&path("empty")).unwrap());
-        let (made, told) = MountPoint::take(&path("made")).unwrap();
-        assert!(told.is_none() && path("made").exists());
+        let (made, note) = MountPoint::take(&path("made")).unwrap();
+        assert!(note.is_none() && path("made").exists());
         drop(made);
         assert!(!path("made").exists() && path("empty").exists());
         assert_eq!(fs::read(path("data")).unwrap(), b"x");

@@ -35,15 +35,15 @@ pub(super) struct StudyParts {
 
 impl StudyParts {
     /// Reads a study from `file`.
-    pub(super) fn of(study: &Study, file: &str, own: &Provenance) -> Result<Self, Failure> {
+    pub(super) fn of(study: &Study, file: &str, provenance: &Provenance) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("{file}: {why}"));
         // Only the names are needed; the study has not run.
-        let answer = study.outcome(own, []).comparison;
+        let answer = study.outcome(provenance, []).comparison;
         let answer = answer.ok_or_else(|| {
             fail("compares no systems").hint("name two systems in [answer], compare and with")
         })?;
         let (base, other) = (answer.base, answer.system);
-        let column = |name: &str| study.systems().position(|(own, ..)| own == name);
+        let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);
         let side = |name: &str| {
             let at = column(name).ok_or_else(|| fail(&format!("has no system `{name}`")))?;
             let (system, settings) = study.made_of().nth(at).unwrap_or_default();
@@ -61,7 +61,7 @@ impl StudyParts {
             study.systems().nth(at).ok_or_else(|| fail("has no systems"))?;
         let of_database =
             || fail("its tests do not use a database").hint("give a study with transactions");
-        let (test, transactions) = asked(workload).ok_or_else(of_database)?;
+        let (test, transactions) = transaction_test(workload).ok_or_else(of_database)?;
         let in_use: f64 = transactions.pages.iter().map(|class| class.size.get() as f64).sum();
         let in_use = (in_use * transactions.in_use.get()).max(1.0);
         Ok(Self {
@@ -109,10 +109,10 @@ impl StudyParts {
     /// Returns the published transactions a minute of the first system, and the busy share of its processors.
     pub(super) fn published(&self, outcome: &StudyOutcome) -> Option<(f64, f64)> {
         let figure = |metric: Metric| {
-            let own = |figure: &&lanemark_schema::result::FigureCheck| {
+            let is_published = |figure: &&lanemark_schema::result::FigureCheck| {
                 figure.figure.system == self.sides[0].name && figure.figure.metric == metric
             };
-            outcome.figures.iter().find(own).map(|figure| figure.figure.published)
+            outcome.figures.iter().find(is_published).map(|figure| figure.figure.published)
         };
         let (rate, busy) = (figure(Metric::Transactions)?, figure(Metric::ProcessorUse)?);
         (rate > 0.0 && busy > 0.0).then_some((rate, busy / 100.0))
@@ -120,7 +120,7 @@ impl StudyParts {
 }
 
 /// Returns the first test of simulated transactions.
-fn asked(workload: &Workload) -> Option<(&Test, &Transactions)> {
+fn transaction_test(workload: &Workload) -> Option<(&Test, &Transactions)> {
     workload.tests.iter().find_map(|test| match &test.asks {
         LoadKind::Transactions(transactions) => Some((test, &**transactions)),
         _ => None,

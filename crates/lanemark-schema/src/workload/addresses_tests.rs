@@ -4,13 +4,13 @@ use super::*;
 use crate::units::{Bytes, Ratio};
 use crate::workload::{Accesses, Mix, SizeShare};
 
-/// Returns the positions of the first `count` requests of 4 KiB over `places`.
-fn drawn(pattern: Pattern, places: u64, count: usize) -> Vec<u64> {
-    let (span, volume) = (Bytes(4096 * places), Some(Bytes::mebi(1)));
+/// Returns the positions of the first `count` requests of 4 KiB over `positions`.
+fn drawn(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
+    let (span, volume) = (Bytes(4096 * positions), Some(Bytes::mebi(1)));
     let test = Test { span, volume, ..Test::of_blocks(Bytes::kibi(4)) };
-    let test = test.with(|asked| asked.pattern = pattern);
+    let test = test.with(|requests| requests.pattern = pattern);
     test.check().unwrap();
-    let mut stream = Accesses::new(&test, StreamKey::from_seed(places)).unwrap();
+    let mut stream = Accesses::new(&test, StreamKey::from_seed(positions)).unwrap();
     (0..count).map(|_| stream.next_access().offset.get() / 4096).collect()
 }
 
@@ -23,10 +23,10 @@ fn zone(share: f64, span: f64) -> Zone {
 }
 
 /// Returns the share of each position among many requests.
-fn shares(pattern: Pattern, places: u64) -> Vec<f64> {
+fn shares(pattern: Pattern, positions: u64) -> Vec<f64> {
     const COUNT: usize = 200_000;
-    let mut counts = vec![0u32; places as usize];
-    drawn(pattern, places, COUNT).into_iter().for_each(|place| counts[place as usize] += 1);
+    let mut counts = vec![0u32; positions as usize];
+    drawn(pattern, positions, COUNT).into_iter().for_each(|address| counts[address as usize] += 1);
     counts.into_iter().map(|count| f64::from(count) / COUNT as f64).collect()
 }
 
@@ -44,11 +44,11 @@ fn every_pattern_reaches_each_of_a_few_places() {
         Pattern::Zones { zones: vec![zone(0.5, 0.5), zone(0.5, 0.5)] },
     ];
     for pattern in patterns {
-        for places in [1, 2, 3, 7] {
-            let mut reached = drawn(pattern.clone(), places, 500);
+        for positions in [1, 2, 3, 7] {
+            let mut reached = drawn(pattern.clone(), positions, 500);
             reached.sort_unstable();
             reached.dedup();
-            assert_eq!(reached, (0..places).collect::<Vec<_>>(), "{pattern:?} over {places}");
+            assert_eq!(reached, (0..positions).collect::<Vec<_>>(), "{pattern:?} over {positions}");
         }
     }
 }
@@ -59,27 +59,27 @@ fn sequential_patterns_turn_over_at_their_last_place() {
     assert_eq!(drawn(Pattern::Backward, 3, 7), [2, 1, 0, 2, 1, 0, 2]);
     // Each pass of a shuffled order contains every position once.
     for pass in drawn(Pattern::Shuffled, 5, 50).chunks(5) {
-        let mut places = pass.to_vec();
-        places.sort_unstable();
-        assert_eq!(places, [0, 1, 2, 3, 4]);
+        let mut positions = pass.to_vec();
+        positions.sort_unstable();
+        assert_eq!(positions, [0, 1, 2, 3, 4]);
     }
 }
 
 #[test]
 fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
     let size = |kibi| SizeShare { block: Bytes::kibi(kibi), share: 1.0 };
-    for places in [2, 3, 4, 5, 9] {
+    for positions in [2, 3, 4, 5, 9] {
         let test = Test {
-            span: Bytes(4096 * places),
+            span: Bytes(4096 * positions),
             block: Bytes::kibi(8),
             ..Test::of_blocks(Bytes::kibi(8))
         }
-        .with(|asked| {
-            asked.pattern = Pattern::Sequential;
-            asked.alignment = Bytes::kibi(4);
-            asked.mix = Mix { sizes: vec![size(4), size(8)], ..Mix::default() };
+        .with(|requests| {
+            requests.pattern = Pattern::Sequential;
+            requests.alignment = Bytes::kibi(4);
+            requests.mix = Mix { sizes: vec![size(4), size(8)], ..Mix::default() };
         });
-        let mut stream = Accesses::new(&test, StreamKey::from_seed(places)).unwrap();
+        let mut stream = Accesses::new(&test, StreamKey::from_seed(positions)).unwrap();
         // Whole blocks of the largest size fit the span.
         let end = test.span.get() / 8192 * 8192;
         let (mut at, mut reached) = (0, 0);
@@ -88,11 +88,11 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
             let (offset, length) = (access.offset.get(), access.length.get());
             // The next access begins at the end of the last one, or at zero if the largest size no longer fits.
             let wanted = if at + 8192 > end { 0 } else { at };
-            assert_eq!(offset, wanted, "{places} places");
+            assert_eq!(offset, wanted, "{positions} positions");
             at = offset + length;
             reached = reached.max(at);
         }
-        assert_eq!(reached, end, "{places} places");
+        assert_eq!(reached, end, "{positions} positions");
     }
 }
 
@@ -102,8 +102,8 @@ fn zones_are_taken_in_proportion_for_any_sum() {
     let zones = vec![zone(0.1, 0.1), zone(0.3, 0.2), zone(0.4, 0.2)];
     let found = shares(Pattern::Zones { zones }, 10);
     let wanted = [1.0, 1.0, 1.5, 1.5, 1.5, 1.5, 2.0, 2.0, 2.0, 2.0].map(|share| share / 16.0);
-    for (place, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
-        assert!((found - wanted).abs() < 0.003, "{place}: {found} for {wanted}");
+    for (index, (found, wanted)) in found.into_iter().zip(wanted).enumerate() {
+        assert!((found - wanted).abs() < 0.003, "{index}: {found} for {wanted}");
     }
     // Equal zones, and a single zone.
     for zones in [vec![zone(0.2, 0.3); 5], vec![zone(0.01, 0.01)]] {
@@ -116,9 +116,9 @@ fn zones_are_taken_in_proportion_for_any_sum() {
 #[test]
 fn hot_places_get_their_share_each() {
     let found = shares(Pattern::HotCold { hot_span: ratio(0.2), hot_share: ratio(0.9) }, 10);
-    for (place, found) in found.into_iter().enumerate() {
-        let wanted = if place < 2 { 0.45 } else { 0.1 / 8.0 };
-        assert!((found - wanted).abs() < 0.004, "{place}: {found} for {wanted}");
+    for (index, found) in found.into_iter().enumerate() {
+        let wanted = if index < 2 { 0.45 } else { 0.1 / 8.0 };
+        assert!((found - wanted).abs() < 0.004, "{index}: {found} for {wanted}");
     }
     // If the whole span is hot, there is no cold part.
     let found = shares(Pattern::HotCold { hot_span: Ratio::ONE, hot_share: ratio(0.3) }, 4);
@@ -140,7 +140,7 @@ fn pareto_sends_its_share_to_its_places() {
 fn normal_places_have_their_mean_and_deviation() {
     let found = drawn(Pattern::Normal { deviation: ratio(0.1) }, 10_000, 50_000);
     let mean = found.iter().sum::<u64>() as f64 / 50_000.0;
-    let squares: f64 = found.iter().map(|&place| libm::pow(place as f64 - mean, 2.0)).sum();
+    let squares: f64 = found.iter().map(|&address| libm::pow(address as f64 - mean, 2.0)).sum();
     let deviation = (squares / 50_000.0).sqrt();
     assert!((mean - 5000.0).abs() < 20.0, "{mean}");
     assert!((deviation / 1000.0 - 1.0).abs() < 0.02, "{deviation}");

@@ -69,8 +69,8 @@ fn kind_of(
         });
     }
     // A platform name may name another host after a comma.
-    let own = name.split(',').next().unwrap_or(name);
-    let has = |kind: LibraryKind| library.names(kind).iter().any(|known| known == own);
+    let entry = name.split(',').next().unwrap_or(name);
+    let has = |kind: LibraryKind| library.names(kind).iter().any(|known| known == entry);
     if let Some((_, kind)) = kinds.iter().find(|(_, kind)| has(*kind)) {
         return Ok(*kind);
     }

@@ -47,15 +47,15 @@ struct PathWalk<'a> {
     sas_address: Option<String>,
 }
 
-/// Returns the path to the device at `place`, without a name or state.
+/// Returns the path to the device at `position`, without a name or state.
 pub(crate) fn walk(
     sysfs: &Sysfs,
     functions: &PciFunctions,
-    place: &DevicePosition,
+    position: &DevicePosition,
 ) -> InspectedPath {
     let hops = Vec::new();
     let mut walk = PathWalk { sysfs, functions, hops, pci: None, port: None, sas_address: None };
-    let steps = place.steps();
+    let steps = position.steps();
     for (index, step) in steps.iter().enumerate().take(steps.len().saturating_sub(1)) {
         if walk.hops.len() == HOPS_MAX {
             break;
@@ -165,10 +165,10 @@ impl PathWalk<'_> {
     }
 
     fn push(&mut self, at: &DevicePosition, part: HopPart, link: Option<InspectedLink>) {
-        let place = at.text();
+        let position = at.text();
         // In addition to PCI functions, NVMe controllers and namespaces of persistent memory report a node.
         let numa_node = self.sysfs.value(at, "numa_node", node).flatten();
-        self.hops.push(InspectedHop { name: at.name(), place, part, link, numa_node });
+        self.hops.push(InspectedHop { name: at.name(), place: position, part, link, numa_node });
     }
 }
 

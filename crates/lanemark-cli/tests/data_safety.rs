@@ -13,9 +13,9 @@ const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const TEST: &str = "crystaldiskmark-5:4k-read";
 
 /// A folder on the disk of the checkout, in which commands run.
-struct Place(TempDir);
+struct WorkFolder(TempDir);
 
-impl Place {
+impl WorkFolder {
     fn new() -> Self {
         Self(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
     }
@@ -73,28 +73,28 @@ impl Place {
 
 #[test]
 fn twelve_runs_at_once_are_twelve_results() {
-    let place = Place::new();
+    let folder = WorkFolder::new();
     let runs: Vec<_> = (0..12)
         .map(|seed: i32| {
             let seed = seed.to_string();
-            let mut run = place.command(&["sim", NVME, TEST, "--seed", &seed]);
+            let mut run = folder.command(&["sim", NVME, TEST, "--seed", &seed]);
             run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let mut said: Vec<String> = Vec::new();
+    let mut saved_names: Vec<String> = Vec::new();
     for run in runs {
         let output = run.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0));
-        let told = String::from_utf8(output.stderr).unwrap();
-        let saved = told.lines().find_map(|line| line.strip_prefix("saved results/")).unwrap();
-        said.push(saved.to_owned());
+        let messages = String::from_utf8(output.stderr).unwrap();
+        let saved = messages.lines().find_map(|line| line.strip_prefix("saved results/")).unwrap();
+        saved_names.push(saved.to_owned());
     }
-    said.sort();
-    assert_eq!(place.names("results"), said, "each run has the file that it says");
-    let seeds: std::collections::BTreeSet<u64> = said
+    saved_names.sort();
+    assert_eq!(folder.names("results"), saved_names, "each run has the file that it says");
+    let seeds: std::collections::BTreeSet<u64> = saved_names
         .iter()
         .map(|name| {
-            let text = fs::read_to_string(place.path("results").join(name)).unwrap();
+            let text = fs::read_to_string(folder.path("results").join(name)).unwrap();
             let run: Value = serde_json::from_str(&text).unwrap();
             run["provenance"]["seed"].as_u64().unwrap()
         })
@@ -104,33 +104,33 @@ fn twelve_runs_at_once_are_twelve_results() {
 
 #[test]
 fn a_file_has_one_writer_at_a_time() {
-    let place = Place::new();
-    let mut slow = place.command(&["sim", NVME, "crystaldiskmark-8", "--duration", "1000 s"]);
+    let folder = WorkFolder::new();
+    let mut slow = folder.command(&["sim", NVME, "crystaldiskmark-8", "--duration", "1000 s"]);
     let mut slow = slow.args(["--out", "one.json"]).stderr(Stdio::null()).spawn().unwrap();
-    let lock = place.path(".lanemark-one.json.lock");
+    let lock = folder.path(".lanemark-one.json.lock");
     let began = Instant::now();
     while !lock.exists() {
         assert!(began.elapsed() < Duration::from_secs(30), "nothing takes the name");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let (_, said) = place.ends(&["sim", NVME, TEST, "--out", "one.json"], 2);
-    assert!(said.contains("another run is writing it"), "{said}");
+    let (_, message) = folder.ends(&["sim", NVME, TEST, "--out", "one.json"], 2);
+    assert!(message.contains("another run is writing it"), "{message}");
     slow.kill().unwrap();
     slow.wait().unwrap();
     // The run was killed. The next run removes the files that it left.
-    place.ends(&["sim", NVME, TEST, "--out", "one.json"], 0);
-    assert_eq!(place.names("."), ["one.json"]);
+    folder.ends(&["sim", NVME, TEST, "--out", "one.json"], 0);
+    assert_eq!(folder.names("."), ["one.json"]);
     // Two outputs of one run are two files.
     let both = ["sim", NVME, TEST, "--out", "a.json", "--html", "b", "--series", "b"];
-    let (_, said) = place.ends(&both, 2);
-    assert!(said.contains("another run is writing it"), "{said}");
+    let (_, message) = folder.ends(&both, 2);
+    assert!(message.contains("another run is writing it"), "{message}");
 }
 
 #[test]
-fn what_cannot_be_written_is_told_before_anything_runs() {
-    let place = Place::new();
-    place.write("good.html", "mine");
-    fs::create_dir(place.path("folder")).unwrap();
+fn unwritable_outputs_are_reported_before_anything_runs() {
+    let folder = WorkFolder::new();
+    folder.write("good.html", "mine");
+    fs::create_dir(folder.path("folder")).unwrap();
     let target = ["bench", "target.dat", "--size", "1MiB", "--duration", "10s"];
     let system = ["sim", NVME, "crystaldiskmark-8", "--duration", "100 s"];
     for (option, where_to, code) in [
@@ -143,30 +143,30 @@ fn what_cannot_be_written_is_told_before_anything_runs() {
     ] {
         for run in [&target[..], &system[..]] {
             let began = Instant::now();
-            let (stdout, said) = place.ends(&[run, &[option, where_to]].concat(), code);
-            assert!(said.contains(where_to.trim_end_matches("/a.json")), "{said}");
+            let (stdout, message) = folder.ends(&[run, &[option, where_to]].concat(), code);
+            assert!(message.contains(where_to.trim_end_matches("/a.json")), "{message}");
             assert!(began.elapsed() < Duration::from_secs(5), "{option} {where_to}");
             assert_eq!(stdout, "");
         }
     }
-    assert_eq!(fs::read_to_string(place.path("good.html")).unwrap(), "mine");
-    assert_eq!(place.names("."), ["folder", "good.html"], "a run that fails leaves nothing");
+    assert_eq!(fs::read_to_string(folder.path("good.html")).unwrap(), "mine");
+    assert_eq!(folder.names("."), ["folder", "good.html"], "a run that fails leaves nothing");
 }
 
 #[test]
 fn an_older_file_stays_until_the_new_one_is_whole() {
-    let place = Place::new();
-    let page = place.path("page.html");
-    place.ends(&["sim", NVME, TEST, "--html", "page.html"], 0);
+    let folder = WorkFolder::new();
+    let page = folder.path("page.html");
+    folder.ends(&["sim", NVME, TEST, "--html", "page.html"], 0);
     let old = fs::read_to_string(&page).unwrap();
     // The unknown port is reported only after the page has been checked.
-    place.ends(
+    folder.ends(
         &["sim", "samsung-950-pro-512gb@workstation-z170:no", TEST, "--html", "page.html"],
         2,
     );
-    place.ends(&["sim", NVME, TEST, "--size", "1TB", "--html", "page.html"], 2);
+    folder.ends(&["sim", NVME, TEST, "--size", "1TB", "--html", "page.html"], 2);
     assert_eq!(fs::read_to_string(&page).unwrap(), old);
-    place.ends(&["sim", NVME, TEST, "--seed", "2", "--html", "page.html"], 0);
+    folder.ends(&["sim", NVME, TEST, "--seed", "2", "--html", "page.html"], 0);
     assert_ne!(fs::read_to_string(&page).unwrap(), old);
     assert_eq!(fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o644);
 }
@@ -175,7 +175,7 @@ fn an_older_file_stays_until_the_new_one_is_whole() {
 fn files_are_written_whoever_reads_the_messages() {
     for (number, stderr) in ["full", "closed pipe"].into_iter().enumerate() {
         for stdout in ["full", "closed pipe"] {
-            let place = Place::new();
+            let folder = WorkFolder::new();
             let end = |what: &str| match what {
                 "full" => Stdio::from(File::options().write(true).open("/dev/full").unwrap()),
                 _ => {
@@ -185,41 +185,41 @@ fn files_are_written_whoever_reads_the_messages() {
                 }
             };
             let files = ["--out", "r.json", "--html", "p.html", "--series", "s.csv"];
-            let mut run = place.command(&["sim", NVME, TEST, "--interval", "10ms"]);
+            let mut run = folder.command(&["sim", NVME, TEST, "--interval", "10ms"]);
             let status = run.args(files).stdout(end(stdout)).stderr(end(stderr)).status().unwrap();
             // A reader that closes the pipe has read enough, but data that a disk does not accept is lost.
             let wanted = if stdout == "full" { 1 } else { 0 };
             assert_eq!(status.code(), Some(wanted), "{number} {stdout} {stderr}");
-            assert_eq!(place.names("."), ["p.html", "r.json", "s.csv"], "{stdout} {stderr}");
+            assert_eq!(folder.names("."), ["p.html", "r.json", "s.csv"], "{stdout} {stderr}");
         }
     }
 }
 
 #[test]
-fn what_cannot_be_saved_any_more_is_printed() {
-    let place = Place::new();
+fn a_result_that_can_no_longer_be_saved_is_printed() {
+    let folder = WorkFolder::new();
     let target = ["bench", "t.dat", "--size", "1MiB", "--duration", "200ms", "--repeats", "1"];
-    let mut run = place.command(&[&target[..], &["--out", "gone"]].concat());
+    let mut run = folder.command(&[&target[..], &["--out", "gone"]].concat());
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
-    while !place.path("t.dat").exists() {
+    while !folder.path("t.dat").exists() {
         assert!(began.elapsed() < Duration::from_secs(30), "nothing is measured");
         std::thread::sleep(Duration::from_millis(5));
     }
-    fs::rename(place.path("gone"), place.path("other")).unwrap();
+    fs::rename(folder.path("gone"), folder.path("other")).unwrap();
     let output = run.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(told.contains("RND4K Q32T1 write") && !told.contains("interrupted"), "{told}");
-    assert_eq!(said.matches("the run continues").count(), 1, "{said}");
-    assert!(!said.contains("\nsaved"), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    assert!(printed.contains("RND4K Q32T1 write") && !printed.contains("interrupted"), "{printed}");
+    assert_eq!(messages.matches("the run continues").count(), 1, "{messages}");
+    assert!(!messages.contains("\nsaved"), "{messages}");
 }
 
 #[test]
 fn no_command_panics_without_a_stderr() {
-    let place = Place::new();
-    place.result();
+    let folder = WorkFolder::new();
+    folder.result();
     for arguments in [
         &["report", "result.json", "--html", "p.html"][..],
         &["export", "result.json", "--output-format", "json", "--split", "parts"],
@@ -229,25 +229,25 @@ fn no_command_panics_without_a_stderr() {
     ] {
         let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
         let status =
-            place.command(arguments).stdout(Stdio::null()).stderr(full()).status().unwrap();
+            folder.command(arguments).stdout(Stdio::null()).stderr(full()).status().unwrap();
         let wanted = if arguments[1] == "nonsense" { 2 } else { 0 };
         assert_eq!(status.code(), Some(wanted), "{arguments:?}");
     }
     for file in ["p.html", "parts", "p.svg", "s.csv"] {
-        assert!(place.path(file).exists(), "{file}");
+        assert!(folder.path(file).exists(), "{file}");
     }
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_at_once() {
-    let place = Place::new();
+fn a_special_file_is_refused_at_once() {
+    let folder = WorkFolder::new();
     for name in ["pipe.json", "pipe.fio", "pipe.icf", "pipe.csv", "pipe.toml", "pipe"] {
-        let made = Command::new("mkfifo").arg(place.path(name)).status().unwrap();
+        let made = Command::new("mkfifo").arg(folder.path(name)).status().unwrap();
         assert!(made.success());
     }
-    std::os::unix::fs::symlink("/dev/zero", place.path("zero.json")).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", place.path("zero.fio")).unwrap();
-    place.write("fit.json", "{}");
+    std::os::unix::fs::symlink("/dev/zero", folder.path("zero.json")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path("zero.fio")).unwrap();
+    folder.write("fit.json", "{}");
     for arguments in [
         &["compare", "pipe.json", "pipe.json"][..],
         &["compare", "zero.json", "zero.json"],
@@ -266,61 +266,67 @@ fn what_is_no_regular_file_is_refused_at_once() {
         &["bench", "pipe", "--size", "1MiB", "--overwrite", "pipe"],
         &["bench", "pipe", "--workload", "random-write-24h"],
     ] {
-        let (stdout, said) = place.ends(arguments, 2);
-        assert!(stdout.is_empty() && said.contains("pipe") | said.contains("zero"), "{said}");
+        let (stdout, message) = folder.ends(arguments, 2);
+        assert!(
+            stdout.is_empty() && message.contains("pipe") | message.contains("zero"),
+            "{message}"
+        );
     }
-    let (_, said) = place.ends(&["sim", NVME, TEST, "--out", "pipe.json"], 3);
-    assert!(said.contains("is not a Lanemark result"), "{said}");
+    let (_, message) = folder.ends(&["sim", NVME, TEST, "--out", "pipe.json"], 3);
+    assert!(message.contains("is not a Lanemark result"), "{message}");
 }
 
 #[test]
-fn a_job_file_includes_what_lies_beside_it_and_tells_nothing_of_the_rest() {
-    let place = Place::new();
-    fs::create_dir(place.path("jobs")).unwrap();
-    place.write("secret", "root:x:0:0\nhunter2\n");
-    place.write("jobs/words", "rw=randread\nhunter2\n");
-    place.write("jobs/part", "# depth\niodepth=4\n");
-    std::os::unix::fs::symlink("../secret", place.path("jobs/link")).unwrap();
+fn a_job_file_includes_only_files_next_to_it_and_reveals_no_others() {
+    let folder = WorkFolder::new();
+    fs::create_dir(folder.path("jobs")).unwrap();
+    folder.write("secret", "root:x:0:0\nhunter2\n");
+    folder.write("jobs/words", "rw=randread\nhunter2\n");
+    folder.write("jobs/part", "# depth\niodepth=4\n");
+    std::os::unix::fs::symlink("../secret", folder.path("jobs/link")).unwrap();
     let with = |include: &str| {
         let text = format!(
             "[global]\nsize=16m\nruntime=1\ntime_based\n[a]\nrw=randread\ninclude {include}\n"
         );
-        place.write("jobs/job.fio", &text)
+        folder.write("jobs/job.fio", &text)
     };
     with("part");
-    place.ends(&["sim", NVME, "jobs/job.fio", "--duration", "10ms"], 0);
-    let absolute = place.path("secret");
+    folder.ends(&["sim", NVME, "jobs/job.fio", "--duration", "10ms"], 0);
+    let absolute = folder.path("secret");
     for include in
         ["../secret", absolute.to_str().unwrap(), "link", "/etc/passwd", "words", "nothing"]
     {
         with(include);
-        let (_, said) = place.ends(&["sim", NVME, "jobs/job.fio"], 2);
-        assert!(!said.contains("hunter2") && !said.contains("root:"), "{include}: {said}");
-        assert!(said.contains("jobs/job.fio:7") || said.contains("words:2"), "{include}: {said}");
+        let (_, message) = folder.ends(&["sim", NVME, "jobs/job.fio"], 2);
+        assert!(!message.contains("hunter2") && !message.contains("root:"), "{include}: {message}");
+        assert!(
+            message.contains("jobs/job.fio:7") || message.contains("words:2"),
+            "{include}: {message}"
+        );
     }
 }
 
 #[test]
 fn a_path_below_dev_that_is_no_device_is_refused() {
-    let place = Place::new();
+    let folder = WorkFolder::new();
     for path in ["/dev/lanemark-nonexist", "/dev/lanemark/nonexist", "/dev"] {
-        let (_, said) = place.ends(&["bench", path, "--size", "1MiB"], 2);
-        assert!(said.contains("there is no such device"), "{said}");
+        let (_, message) = folder.ends(&["bench", path, "--size", "1MiB"], 2);
+        assert!(message.contains("there is no such device"), "{message}");
     }
     assert!(!Path::new("/dev/lanemark-nonexist").exists());
 }
 
 #[test]
 fn results_that_cannot_be_are_damaged() {
-    let place = Place::new();
-    let good = place.result();
+    let folder = WorkFolder::new();
+    let good = folder.result();
     let said_of = |change: &dyn Fn(&mut Value)| {
         let mut bad = good.clone();
         change(&mut bad);
-        place.write("bad.json", &bad.to_string());
-        place.ends(&["report", "bad.json", "--html", "p.html"], 2).1
+        folder.write("bad.json", &bad.to_string());
+        folder.ends(&["report", "bad.json", "--html", "p.html"], 2).1
     };
-    for (pointer, value, place) in [
+    for (pointer, value, folder) in [
         ("/tests/0/samples/0/path/hops/0/utilisation", Value::from(-7.0), "utilisation"),
         ("/tests/0/samples/0/path/hops/0/utilisation", Value::from(7.0), "utilisation"),
         ("/tests/0/samples/0/elapsed_ns", Value::from(0.0), "tests[0].samples[0].elapsed_ns"),
@@ -330,8 +336,8 @@ fn results_that_cannot_be_are_damaged() {
         ("/tests/0/iops/value", Value::from(-1.0), "tests[0].iops.value"),
         ("/tests/0/test/queue_depth", Value::from(0), "queue_depth"),
     ] {
-        let said = said_of(&|bad| *bad.pointer_mut(pointer).unwrap() = value.clone());
-        assert!(said.contains("damaged") && said.contains(place), "{pointer}: {said}");
+        let message = said_of(&|bad| *bad.pointer_mut(pointer).unwrap() = value.clone());
+        assert!(message.contains("damaged") && message.contains(folder), "{pointer}: {message}");
     }
     let error = |kind: &str, requests: u64| serde_json::json!({"kind": kind, "requests": requests});
     for (errors, of) in [
@@ -341,58 +347,59 @@ fn results_that_cannot_be_are_damaged() {
         (vec![error("media", 1), error("media", 1)], "errors is out of order"),
         (vec![error("sunspot", 1)], "sunspot"),
     ] {
-        let said = said_of(&|bad| bad["tests"][0]["samples"][0]["errors"] = errors.clone().into());
-        assert!(said.contains("damaged") && said.contains(of), "{of}: {said}");
+        let message =
+            said_of(&|bad| bad["tests"][0]["samples"][0]["errors"] = errors.clone().into());
+        assert!(message.contains("damaged") && message.contains(of), "{of}: {message}");
     }
-    assert!(!place.path("p.html").exists());
+    assert!(!folder.path("p.html").exists());
     let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1", "--out", "s.csv"];
-    place.ends(&sweep, 0);
-    let rows = fs::read_to_string(place.path("s.csv")).unwrap();
+    folder.ends(&sweep, 0);
+    let rows = fs::read_to_string(folder.path("s.csv")).unwrap();
     let row: Vec<&str> = rows.lines().nth(1).unwrap().split(',').collect();
     for (from, to) in [(row[5], "-7"), (row[5], "inf"), (row[6], "NaN")] {
-        place.write("bad.csv", &rows.replace(from, to));
-        let (_, said) = place.ends(&["report", "bad.csv", "--html", "p.html"], 2);
-        assert!(said.contains("bad.csv"), "{said}");
+        folder.write("bad.csv", &rows.replace(from, to));
+        let (_, message) = folder.ends(&["report", "bad.csv", "--html", "p.html"], 2);
+        assert!(message.contains("bad.csv"), "{message}");
     }
     // The unchanged result is drawn.
-    place.ends(&["report", "result.json", "--html", "p.html"], 0);
+    folder.ends(&["report", "result.json", "--html", "p.html"], 0);
 }
 
 #[test]
-fn what_is_written_can_be_read() {
-    let place = Place::new();
+fn written_results_can_be_read() {
+    let folder = WorkFolder::new();
     let page = ["--html", "p.html"];
     // Few requests in a very long time.
     let text = "[workload]\nname = \"slow\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = \"slow\"\n\
         block = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 MiB\"\nqueue_depth = 1\n\
         threads = 1\nthink = \"10 h\"\nvolume = \"16 KiB\"\nduration = \"LONG\"\n";
     for long in ["100 h", "999 h", "4999 h", "5001 h", "5100 h"] {
-        place.write("slow.toml", &text.replace("LONG", long));
+        folder.write("slow.toml", &text.replace("LONG", long));
         let run =
-            place.command(&["sim", NVME, "slow.toml", "--out", "slow.json"]).output().unwrap();
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(!said.contains("panicked"), "{long}: {said}");
+            folder.command(&["sim", NVME, "slow.toml", "--out", "slow.json"]).output().unwrap();
+        let message = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!message.contains("panicked"), "{long}: {message}");
         // The result is either refused or readable.
         match run.status.code() {
-            Some(0) => drop(place.ends(&[&["report", "slow.json"][..], &page].concat(), 0)),
-            code => assert!(matches!(code, Some(1 | 2)), "{long}: {code:?} {said}"),
+            Some(0) => drop(folder.ends(&[&["report", "slow.json"][..], &page].concat(), 0)),
+            code => assert!(matches!(code, Some(1 | 2)), "{long}: {code:?} {message}"),
         }
-        assert!(!["100 h", "999 h"].contains(&long) || run.status.success(), "{said}");
+        assert!(!["100 h", "999 h"].contains(&long) || run.status.success(), "{message}");
     }
 }
 
 #[test]
 fn names_do_nothing_to_a_terminal_or_a_table() {
-    let place = Place::new();
+    let folder = WorkFolder::new();
     let evil = "4K\u{1b}]0;pwned\u{7}\u{1b}[2J\u{202e}daer\u{2066}\r\n,x\u{9b}31m";
-    let mut run = place.result();
+    let mut run = folder.result();
     run["tests"][0]["test"]["name"] = Value::from(evil);
     run["workload"]["name"] = Value::from(evil);
     run["target"]["system"] = Value::from(evil);
     run["target"]["drive"] = Value::from(evil);
     run["provenance"]["started_at"] = Value::from(evil);
-    place.write("evil.json", &run.to_string());
-    let shown = |text: &str| {
+    folder.write("evil.json", &run.to_string());
+    let printed = |text: &str| {
         let bad =
             |letter: &char| !lanemark_schema::text::is_shown(*letter) && !"\r\n".contains(*letter);
         let found: Vec<char> = text.chars().filter(bad).collect();
@@ -400,9 +407,9 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
         assert!(!text.replace("\r\n", "").contains('\r'), "{text:?}");
     };
     for format in ["table", "crystaldiskmark", "iometer-csv", "fio-json", "json"] {
-        let (stdout, said) = place.ends(&["export", "evil.json", "--output-format", format], 0);
-        shown(&stdout);
-        shown(&said);
+        let (stdout, message) = folder.ends(&["export", "evil.json", "--output-format", format], 0);
+        printed(&stdout);
+        printed(&message);
         if format == "json" {
             let again: Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!(again["workload"]["name"], evil, "JSON loses nothing");
@@ -411,9 +418,9 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
     for arguments in
         [&["compare", "evil.json", "evil.json"][..], &["compare", "evil.json", "result.json"]]
     {
-        let (stdout, said) = place.ends(arguments, 0);
-        shown(&stdout);
-        shown(&said);
+        let (stdout, message) = folder.ends(arguments, 0);
+        printed(&stdout);
+        printed(&message);
     }
     let workload = format!(
         "[workload]\nname = \"w\"\nrepeats = 1\naverage = \"mean\"\n\n[[test]]\nname = {}\nblock = \"4 KiB\"\n\
@@ -421,60 +428,60 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
          duration = \"20 ms\"\n",
         "\"a\\u001b[2J\\u202eb\""
     );
-    place.write("w.toml", &workload);
+    folder.write("w.toml", &workload);
     let run = ["sim", NVME, "w.toml", "--series", "s.csv", "--interval", "10 ms"];
-    let (stdout, said) = place.ends(&run, 0);
-    let series = fs::read_to_string(place.path("s.csv")).unwrap();
+    let (stdout, message) = folder.ends(&run, 0);
+    let series = fs::read_to_string(folder.path("s.csv")).unwrap();
     assert!(series.lines().count() > 1);
-    [stdout, said, series].iter().for_each(|text| shown(text));
-    let (_, said) = place.ends(&["sim", "a\u{1b}[2J\u{202e}@b:c", TEST], 2);
-    shown(&said);
+    [stdout, message, series].iter().for_each(|text| printed(text));
+    let (_, message) = folder.ends(&["sim", "a\u{1b}[2J\u{202e}@b:c", TEST], 2);
+    printed(&message);
 }
 
 #[test]
-fn the_next_run_cleans_what_a_killed_one_left() {
-    let place = Place::new();
-    fs::create_dir(place.path("results")).unwrap();
+fn the_next_run_removes_the_remains_of_a_killed_run() {
+    let folder = WorkFolder::new();
+    fs::create_dir(folder.path("results")).unwrap();
     for name in [".lanemark-x.json.lock", ".lanemark-x.json-7-0.tmp", ".tmpSomebody", "notes"] {
-        place.write(&format!("results/{name}"), "");
+        folder.write(&format!("results/{name}"), "");
     }
-    place.ends(&["sim", NVME, TEST], 0);
-    let names = place.names("results");
+    folder.ends(&["sim", NVME, TEST], 0);
+    let names = folder.names("results");
     assert_eq!(names.len(), 3, "{names:?}");
     assert_eq!((names[0].as_str(), names[1].as_str()), (".tmpSomebody", "notes"));
     // A failed run leaves no folder.
-    let other = Place::new();
+    let other = WorkFolder::new();
     other.ends(&["sim", NVME, TEST, "--size", "1TB"], 2);
     other.ends(&["bench", "/nonexistent/x", "--size", "1MiB"], 2);
     assert!(other.names(".").is_empty(), "{:?}", other.names("."));
 }
 
 #[test]
-fn an_oltp_run_says_what_it_is() {
-    let place = Place::new();
+fn an_oltp_run_describes_itself() {
+    let folder = WorkFolder::new();
     let run = ["oltp", "load", "--warehouses", "1", "--scale", "100"];
-    place.ends(&run, 0);
+    folder.ends(&run, 0);
     let run = ["oltp", "run", "--duration", "300 ms", "--ramp", "0 s", "--out", "o.json"];
-    place.ends(&run, 0);
+    folder.ends(&run, 0);
     for arguments in [
         &["report", "o.json", "--html", "p.html"][..],
         &["compare", "o.json", "o.json"],
         &["plan", "fleet", "--present", "o.json", "--other", "B=2"],
     ] {
-        place.ends(arguments, 0);
+        folder.ends(arguments, 0);
     }
-    place.result();
-    let (_, said) = place.ends(&["oltp", "compare", "o.json", "result.json"], 2);
-    assert!(said.contains("result.json: is not a result of an OLTP run"), "{said}");
+    folder.result();
+    let (_, message) = folder.ends(&["oltp", "compare", "o.json", "result.json"], 2);
+    assert!(message.contains("result.json: is not a result of an OLTP run"), "{message}");
     // Another result may replace it.
-    place.ends(&["sim", NVME, TEST, "--out", "o.json"], 0);
+    folder.ends(&["sim", NVME, TEST, "--out", "o.json"], 0);
 }
 
 #[test]
-fn whatif_finds_what_is_wrong_before_it_simulates() {
-    let place = Place::new();
+fn whatif_reports_errors_before_it_simulates() {
+    let folder = WorkFolder::new();
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
-    place.write("fit.json", "{}");
+    folder.write("fit.json", "{}");
     for (change, part) in [
         (&["--port", "no-such-port"][..], "no-such-port"),
         (&["--drive", "no-such-drive"], "no-such-drive"),
@@ -486,32 +493,32 @@ fn whatif_finds_what_is_wrong_before_it_simulates() {
         ),
     ] {
         let began = Instant::now();
-        let (_, said) = place.ends(&[&["whatif", NVME][..], change, &long].concat(), 2);
-        assert!(said.contains(part), "{said}");
+        let (_, message) = folder.ends(&[&["whatif", NVME][..], change, &long].concat(), 2);
+        assert!(message.contains(part), "{message}");
         assert!(began.elapsed() < Duration::from_secs(3), "{change:?}: {:?}", began.elapsed());
     }
 }
 
 #[test]
 fn a_warning_is_reported_once_with_its_tests() {
-    let place = Place::new();
+    let folder = WorkFolder::new();
     let warnings = |text: &str| text.lines().filter(|line| line.starts_with("! ")).count();
-    let (told, _) =
-        place.ends(&["sim", NVME, TEST, "--repeats", "1", "--full", "--detail", "--explain"], 0);
-    assert_eq!(told.matches("only one repeat").count(), 1, "{told}");
-    assert_eq!(told.matches("Simulated:").count(), 1, "{told}");
-    let mut run = place.result();
+    let (printed, _) =
+        folder.ends(&["sim", NVME, TEST, "--repeats", "1", "--full", "--detail", "--explain"], 0);
+    assert_eq!(printed.matches("only one repeat").count(), 1, "{printed}");
+    assert_eq!(printed.matches("Simulated:").count(), 1, "{printed}");
+    let mut run = folder.result();
     let warning = |test: &str| serde_json::json!({"kind": "punted", "test": test, "workers": 3});
     run["warnings"] = ["4K", "8K", "16K"].map(warning).to_vec().into();
-    place.write("warnings.json", &run.to_string());
-    let (told, _) = place.ends(&["export", "warnings.json", "--output-format", "table"], 0);
-    assert_eq!(warnings(&told), 1, "{told}");
-    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("likewise in 8K, 16K"), "{told}");
-    let (told, _) = place.ends(&["compare", "warnings.json", "warnings.json"], 0);
-    assert!(told.contains("are the same result"), "{told}");
-    assert_eq!(warnings(&told), 1, "{told}");
-    let (_, said) =
-        place.ends(&["report", "warnings.json", "warnings.json", "--html", "p.html"], 0);
-    assert!(said.contains("given twice"), "{said}");
+    folder.write("warnings.json", &run.to_string());
+    let (printed, _) = folder.ends(&["export", "warnings.json", "--output-format", "table"], 0);
+    assert_eq!(warnings(&printed), 1, "{printed}");
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains("likewise in 8K, 16K"), "{printed}");
+    let (printed, _) = folder.ends(&["compare", "warnings.json", "warnings.json"], 0);
+    assert!(printed.contains("are the same result"), "{printed}");
+    assert_eq!(warnings(&printed), 1, "{printed}");
+    let (_, message) =
+        folder.ends(&["report", "warnings.json", "warnings.json", "--html", "p.html"], 0);
+    assert!(message.contains("given twice"), "{message}");
 }

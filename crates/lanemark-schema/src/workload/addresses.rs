@@ -9,12 +9,12 @@ pub(super) struct Field {
     pub(super) start: u64,
     /// Distance between the field's addresses, in bytes.
     pub(super) step: u64,
-    pub(super) places: Places,
+    pub(super) rule: AddressRule,
 }
 
 /// The rule that determines the next address.
 #[derive(Clone, Debug)]
-pub(super) enum Places {
+pub(super) enum AddressRule {
     Sequential {
         next: u64,
         count: u64,
@@ -78,35 +78,35 @@ impl Field {
             false => test.offset.get(),
         };
         let mut step_taken = step;
-        let places = match &requests.pattern {
+        let rule = match &requests.pattern {
             Pattern::Sequential if several => {
                 let unit = requests.alignment.get();
                 step_taken = unit;
                 // In units of the alignment; `step` is a multiple of it.
                 let whole = count * (step / unit);
                 let largest = test.block.get().div_ceil(unit);
-                Places::Running { next: 0, count: whole, largest, step: unit }
+                AddressRule::Running { next: 0, count: whole, largest, step: unit }
             }
-            Pattern::Sequential => Places::Sequential { next: 0, count },
-            Pattern::Backward => Places::Backward { next: count, count },
-            Pattern::Uniform => Places::Uniform { count },
-            Pattern::Shuffled => Places::Shuffled { next: 0, count, key: 0 },
-            Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, *theta), count },
+            Pattern::Sequential => AddressRule::Sequential { next: 0, count },
+            Pattern::Backward => AddressRule::Backward { next: count, count },
+            Pattern::Uniform => AddressRule::Uniform { count },
+            Pattern::Shuffled => AddressRule::Shuffled { next: 0, count, key: 0 },
+            Pattern::Zipf { theta } => AddressRule::Zipf { ranks: Zipf::new(count, *theta), count },
             // The definition is the same as fio's: h = 0.2 sends 80% of the requests to 20% of the positions.
             Pattern::Pareto { h } => {
-                Places::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
+                AddressRule::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
             }
             Pattern::Normal { deviation } => {
-                Places::Normal { deviation: deviation.get() * count as f64, count }
+                AddressRule::Normal { deviation: deviation.get() * count as f64, count }
             }
-            Pattern::HotCold { hot_span, hot_share } => Places::HotCold {
+            Pattern::HotCold { hot_span, hot_share } => AddressRule::HotCold {
                 hot: ((count as f64 * hot_span.get()) as u64).clamp(1, count),
                 count,
                 hot_share: hot_share.get(),
             },
-            Pattern::Zones { zones } => Places::Zones { zones: parts(zones, count) },
+            Pattern::Zones { zones } => AddressRule::Zones { zones: parts(zones, count) },
         };
-        Self { start, step: step_taken, places }
+        Self { start, step: step_taken, rule }
     }
 }
 
@@ -129,19 +129,19 @@ fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
     zones.iter().map(part).collect()
 }
 
-impl Places {
+impl AddressRule {
     /// Returns the offset of a request of `length` bytes.
     pub(super) fn next(&mut self, rng: &mut Rng, length: u64) -> u64 {
         match self {
             Self::Sequential { next, count } => {
-                let place = *next;
-                *next = if place + 1 == *count { 0 } else { place + 1 };
-                place
+                let address = *next;
+                *next = if address + 1 == *count { 0 } else { address + 1 };
+                address
             }
             Self::Running { next, count, largest, step } => {
-                let place = if *next + *largest > *count { 0 } else { *next };
-                *next = place + length.div_ceil(*step);
-                place
+                let address = if *next + *largest > *count { 0 } else { *next };
+                *next = address + length.div_ceil(*step);
+                address
             }
             Self::Backward { next, count } => {
                 *next = if *next == 0 { *count } else { *next } - 1;
@@ -152,9 +152,9 @@ impl Places {
                 if *next == 0 {
                     *key = rng.next_u64();
                 }
-                let place = permuted(*next, *count, *key);
+                let address = permuted(*next, *count, *key);
                 *next = if *next + 1 == *count { 0 } else { *next + 1 };
-                place
+                address
             }
             Self::Zipf { ranks, count } => scatter(ranks.sample(rng) - 1, *count),
             Self::Pareto { power, count } => {
@@ -163,9 +163,9 @@ impl Places {
             }
             Self::Normal { deviation, count } => loop {
                 // A position outside the span is drawn again.
-                let place = *count as f64 / 2.0 + rng.normal() * *deviation;
-                if place >= 0.0 && place < *count as f64 {
-                    return place as u64;
+                let address = *count as f64 / 2.0 + rng.normal() * *deviation;
+                if address >= 0.0 && address < *count as f64 {
+                    return address as u64;
                 }
             },
             Self::HotCold { hot, count, hot_share } => {
@@ -189,12 +189,12 @@ impl Places {
 /// format-preserving encryption by cycle walking.
 fn scatter(rank: u64, count: u64) -> u64 {
     let mask = count.next_power_of_two() - 1;
-    let mut place = rank;
+    let mut address = rank;
     loop {
-        place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
-        place = (place ^ (place >> (mask.count_ones() / 2 + 1))) & mask;
-        if place < count {
-            return place;
+        address = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+        address = (address ^ (address >> (mask.count_ones() / 2 + 1))) & mask;
+        if address < count {
+            return address;
         }
     }
 }
@@ -205,17 +205,17 @@ fn scatter(rank: u64, count: u64) -> u64 {
 fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
     let mask = (1u64 << half) - 1;
-    let mut place = index;
+    let mut address = index;
     loop {
-        let (mut left, mut right) = (place >> half, place & mask);
+        let (mut left, mut right) = (address >> half, address & mask);
         for round in 0..4u32 {
             let mixed = (right ^ key.rotate_left(16 * round)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
             (left, right) = (right, left ^ ((mixed >> 32) & mask));
         }
-        place = left << half | right;
-        if place < count {
-            return place;
+        address = left << half | right;
+        if address < count {
+            return address;
         }
     }
 }
@@ -228,20 +228,20 @@ mod tests {
     proptest! {
         #[test]
         fn scattering_doubles_no_place(count in 1u64..3000) {
-            let mut places: Vec<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
-            places.sort_unstable();
-            prop_assert!(places.iter().copied().eq(0..count));
+            let mut addresses: Vec<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
+            addresses.sort_unstable();
+            prop_assert!(addresses.iter().copied().eq(0..count));
         }
 
         #[test]
         fn an_order_has_each_place_once(count in 1u64..3000, key: u64) {
-            let mut places: Vec<u64> = (0..count).map(|at| permuted(at, count, key)).collect();
-            places.sort_unstable();
-            prop_assert!(places.iter().copied().eq(0..count));
+            let mut addresses: Vec<u64> = (0..count).map(|at| permuted(at, count, key)).collect();
+            addresses.sort_unstable();
+            prop_assert!(addresses.iter().copied().eq(0..count));
         }
     }
 }
 
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "addresses_tests.rs"]
 mod frequencies;
