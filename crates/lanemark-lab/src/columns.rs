@@ -458,4 +458,31 @@ mod tests {
         assert_eq!(column("reads"), Values::Whole(vec![2, 1, 0]));
         assert_eq!(column("writes"), Values::Whole(vec![1, 0, 1]));
     }
+
+    #[test]
+    fn an_axis_has_a_unit_if_all_its_values_have_it() {
+        let kind = |values: &[&str]| {
+            AxisKind::of(&values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
+        };
+        let axes: [(&[&str], &str, Option<f64>); 8] = [
+            (&["1", "2.5"], "axis", None),
+            (&["4 KiB", "1 MiB"], "axis_bytes", Some(4096.0)),
+            (&["20 us", "1 ms"], "axis_us", Some(20.0)),
+            (&["550 MB/s", "2 GB/s"], "axis_bytes_per_second", Some(550e6)),
+            (&["6 Gb/s", "12 Gb/s"], "axis_bits_per_second", Some(6e9)),
+            (&["10%", "90%"], "axis_ratio", Some(0.1)),
+            (&["500 mW", "2 W"], "axis_watts", Some(0.5)),
+            (&["4 KiB", "1 ms"], "axis", None),
+        ];
+        for (values, name, first) in axes {
+            let kind = kind(values);
+            assert_eq!(kind.column_name("axis"), name, "{values:?}");
+            if let AxisKind::Quantity(unit) = kind {
+                assert_eq!(unit.number(values[0]), first, "{values:?}");
+            }
+            assert_eq!(matches!(kind, AxisKind::Quantity(_)), first.is_some(), "{values:?}");
+        }
+        assert!(matches!(kind(&["1", "2"]), AxisKind::Number));
+        assert!(matches!(kind(&["1", "two"]), AxisKind::Text));
+    }
 }

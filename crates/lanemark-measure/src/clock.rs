@@ -230,6 +230,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn processor_time_has_seconds_and_microseconds() {
+        let time = libc::timeval { tv_sec: 3, tv_usec: 250_007 };
+        assert_eq!(nanoseconds(time), 3_250_007_000);
+    }
+
+    #[test]
     fn work_uses_processor_time_and_monotonic_time() {
         let clock = Clock::new();
         // The clock is read around the processor time, so that a preemption between the readings cannot count only as

@@ -482,3 +482,36 @@ fn name(operation: Operation) -> &'static str {
         Operation::Trim => "a trim",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_with_a_remedy_has_its_hint() {
+        type Hint = fn(&io::Error) -> Option<String>;
+        let hints: [(Hint, i32, Option<&str>); 11] = [
+            (ring_hint, libc::EPERM, Some("io_uring_disabled")),
+            (ring_hint, libc::ENOSYS, Some("Linux 5.11")),
+            (ring_hint, libc::EMFILE, Some("ulimit -n")),
+            (ring_hint, libc::ENOMEM, Some("ulimit -l")),
+            (ring_hint, libc::EINVAL, None),
+            (request_hint, libc::EINVAL, Some("4 KiB")),
+            (request_hint, libc::EIO, Some("dmesg")),
+            (request_hint, libc::ENOSPC, Some("smaller size")),
+            (request_hint, libc::EDQUOT, Some("smaller size")),
+            (request_hint, libc::EMFILE, None),
+            (request_hint, libc::EAGAIN, None),
+        ];
+        for (hint, code, word) in hints {
+            let text = hint(&io::Error::from_raw_os_error(code));
+            match word {
+                Some(word) => assert!(
+                    text.as_ref().is_some_and(|text| text.contains(word)),
+                    "{code}: {text:?}"
+                ),
+                None => assert_eq!(text, None, "{code}"),
+            }
+        }
+    }
+}

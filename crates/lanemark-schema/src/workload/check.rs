@@ -254,3 +254,36 @@ impl Mix {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::SizeShare;
+
+    fn of_sizes(sizes: &[(u64, f64)]) -> Result<(), TestError> {
+        let sizes: Vec<SizeShare> =
+            sizes.iter().map(|&(block, share)| SizeShare { block: Bytes(block), share }).collect();
+        let largest = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::kibi(4));
+        let span = Bytes(1 << 32);
+        let test = Test { span, ..Test::of_blocks(largest.max(SECTOR).min(BLOCK.max)) };
+        test.with(|requests| {
+            requests.alignment = SECTOR;
+            requests.mix.sizes = sizes;
+        })
+        .check()
+    }
+
+    #[test]
+    fn sizes_of_a_mix_have_bounds_on_both_sides() {
+        let most = BLOCK.max.get();
+        for good in [&[(512, 1.0)][..], &[(most, 1.0)], &[(512, 1e-9), (4096, 7.0)], &[]] {
+            assert!(of_sizes(good).is_ok(), "{good:?}: {:?}", of_sizes(good));
+        }
+        let bad = [(0, 1.0), (511, 1.0), (513, 1.0), (most + 512, 1.0)];
+        for size in bad.into_iter().chain([(512, 0.0), (512, -1.0), (512, f64::INFINITY)]) {
+            assert_eq!(of_sizes(&[size]).unwrap_err().field, "sizes", "{size:?}");
+        }
+        let many = |count: usize| vec![(512, 1.0); count];
+        assert!(of_sizes(&many(64)).is_ok() && of_sizes(&many(65)).is_err());
+    }
+}

@@ -116,3 +116,21 @@ impl std::str::FromStr for Profile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_read_by_their_names_and_deal_their_cards() {
+        let profiles =
+            [("tpcc", Profile::Tpcc, 100, false), ("hammerdb", Profile::Hammerdb, 23, true)];
+        for (name, profile, cards, is_uniform) in profiles {
+            assert_eq!((name.parse(), profile.name()), (Ok(profile), name));
+            assert_eq!(serde_json::to_value(profile).unwrap(), name);
+            assert_eq!(profile.cards().iter().sum::<u64>(), cards);
+            assert_eq!(profile.is_uniform(), is_uniform);
+        }
+        assert!("TPCC".parse::<Profile>().is_err());
+    }
+}

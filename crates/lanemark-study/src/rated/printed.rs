@@ -375,3 +375,32 @@ impl Plug {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_sim::link::{PcieGeneration, SasRate, SataRate};
+
+    #[test]
+    fn a_connector_implies_its_rate_generation_and_usual_year() {
+        let pcie = |generation: u64| Plug::Pcie(PcieGeneration::new(generation).unwrap(), 4);
+        let sata = |rate| Plug::Sata(rate);
+        // A lane of generation 3 carries 8 GT/s in 128 of 130 bits.
+        let gen3 = 8e9 * 128.0 / 130.0 / 8.0;
+        let plugs = [
+            (sata(SataRate::Gen1), 150e6, None, 2010),
+            (sata(SataRate::Gen2), 300e6, None, 2010),
+            (sata(SataRate::Gen3), 600e6, None, 2017),
+            (Plug::Sas(SasRate::Gen3, 2), 2400e6, None, 2018),
+            (pcie(1), 1000e6, Some(1), 2014),
+            (pcie(2), 2000e6, Some(2), 2014),
+            (pcie(3), 4.0 * gen3, Some(3), 2018),
+            (pcie(4), 8.0 * gen3, Some(4), 2021),
+            (pcie(5), 16.0 * gen3, Some(5), 2023),
+        ];
+        for (plug, rate, generation, year) in plugs {
+            assert!((plug.rate() / rate - 1.0).abs() < 1e-6, "{}, expected {rate}", plug.rate());
+            assert_eq!((plug.generation(), plug.usual_year()), (generation, year), "{rate}");
+        }
+    }
+}
