@@ -97,7 +97,7 @@ impl SimulationCounts {
                 let (number, share) = (at.test + 1, share.unwrap_or_default());
                 format!("; test {number}: {seconds:.1} s simulated{share}")
             }
-            Event::Asked { ended, total } => {
+            Event::SensitivityRun { ended, total } => {
                 return Some(format!("{ended} of {total} simulations to find the bottleneck"));
             }
             Event::Drawn { ended, total } => {
@@ -178,7 +178,7 @@ mod tests {
             drawn.starts_with("4 of 33 short simulations") && drawn.ends_with(": 2 s"),
             "{drawn}"
         );
-        let line = description(&Event::Asked { ended: 1, total: 12 }).unwrap();
+        let line = description(&Event::SensitivityRun { ended: 1, total: 12 }).unwrap();
         assert!(line.starts_with("1 of 12 simulations"), "{line}");
         let point = SweepPoint {
             number: 4,

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let begun = &mut |simulations| drop(line.replace(Some(LabLine::new(simulations))));
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
-    let outcome = lab.what_if_asked(&library, &question, begun, &mut |event| {
+    let outcome = lab.answer_what_if(&library, &question, begun, &mut |event| {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
     });
     drop(line);

@@ -59,7 +59,7 @@ impl Lab {
                 if outcome != Err(SimError::Cancelled) {
                     outcomes[place] = Some(outcome);
                     ended += 1;
-                    watch(Event::Asked { ended, total: jobs.len() });
+                    watch(Event::SensitivityRun { ended, total: jobs.len() });
                 }
                 true
             },

@@ -32,7 +32,7 @@ pub enum Event<'e> {
         so_far: &'e dyn Fn() -> RunResult,
     },
     /// A run with one change, made for the sensitivity of a test, has ended.
-    Asked {
+    SensitivityRun {
         /// The number of such runs that have ended.
         ended: usize,
         /// The number of all such runs.

@@ -1,9 +1,8 @@
 //! A workload on two systems: both run in parallel, with the interval of each prediction.
 
-mod asked;
 mod deviation;
+mod question;
 
-pub use asked::WhatIfQuestion;
 use deviation::{MeasuredDeviation, carried};
 use lanemark_schema::result::{
     FittedDrive, PathPart, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
@@ -14,6 +13,7 @@ use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_study::path::is_random;
 use lanemark_study::{System, UncertainValue};
+pub use question::WhatIfQuestion;
 
 use crate::error::LabError;
 use crate::event::Watch;

@@ -166,7 +166,7 @@ pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warni
     }
     let Some(evidence) = &sample.evidence else { return found };
     if taking.engine == EngineKind::Null {
-        return vec![Warning::NothingAsked];
+        return vec![Warning::NothingRequested];
     }
     if let Some(workers) = evidence.punted {
         found.push(Warning::Punted { test: test(), workers });

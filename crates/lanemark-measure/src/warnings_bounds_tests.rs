@@ -103,7 +103,7 @@ fn an_unchanged_sample_raises_no_warning() {
     assert_eq!(Case::new().warnings(), []);
     let mut nothing = Case::new();
     nothing.engine = EngineKind::Null;
-    assert_eq!(nothing.warnings(), [Warning::NothingAsked]);
+    assert_eq!(nothing.warnings(), [Warning::NothingRequested]);
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn figures_of_the_null_engine_raise_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let settings = Settings { engine: EngineKind::Null, ..Settings::default() };
     let outcome = bench(folder.path(), timed(wide(read()), 200), settings);
-    assert!(has(&outcome, |w| matches!(w, Warning::NothingAsked)), "{:?}", outcome.warnings);
+    assert!(has(&outcome, |w| matches!(w, Warning::NothingRequested)), "{:?}", outcome.warnings);
 }
 
 #[test]

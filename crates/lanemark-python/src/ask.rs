@@ -125,7 +125,8 @@ pub(crate) fn what_if(
             seed: options.seed,
         };
         let begun = &mut |cells| reporter.set(0, cells);
-        at_work.what_if_asked(&opened_library, &question, begun, &mut |event| reporter.note(&event))
+        at_work
+            .answer_what_if(&opened_library, &question, begun, &mut |event| reporter.note(&event))
     };
     let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
     let ended = || LabError::run("the run was stopped before its end");

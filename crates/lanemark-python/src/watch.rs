@@ -56,7 +56,7 @@ impl Progress {
             Event::Sampled(..) => {
                 self.ended.fetch_add(1, Ordering::Relaxed);
             }
-            Event::Asked { ended, total } | Event::Drawn { ended, total } => {
+            Event::SensitivityRun { ended, total } | Event::Drawn { ended, total } => {
                 self.set(*ended, *total);
             }
             _ => {}

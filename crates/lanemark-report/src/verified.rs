@@ -171,10 +171,10 @@ fn units(verified: &Verified) -> String {
 
 fn requests(verified: &Verified) -> String {
     let requests = &verified.requests;
-    let open = requests.asked - requests.acknowledged;
+    let open = requests.submitted - requests.acknowledged;
     let mut text = format!(
         "Of {} writes and trims, {} were acknowledged, {} of those then flushed",
-        requests.asked, requests.acknowledged, requests.flushed
+        requests.submitted, requests.acknowledged, requests.flushed
     );
     if open > 0 {
         text += &format!(
@@ -228,7 +228,7 @@ mod tests {
             since: InterveningEvent::Kill,
             volatile_cache: false,
             units: UnitCounts { read: 10, intact: 9, wrong: 1, ..UnitCounts::default() },
-            requests: RequestCounts { asked: 90, acknowledged: 88, ..RequestCounts::default() },
+            requests: RequestCounts { submitted: 90, acknowledged: 88, ..RequestCounts::default() },
             damage: vec![damage],
             damage_more: 0,
             unflushed: Vec::new(),
@@ -241,7 +241,7 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         assert!(text.contains("of 2 not acknowledged"), "{text}");
-        let all = RequestCounts { asked: 88, acknowledged: 88, ..RequestCounts::default() };
+        let all = RequestCounts { submitted: 88, acknowledged: 88, ..RequestCounts::default() };
         let sound = Verified { damage: Vec::new(), requests: all, ..verified };
         let text = verified_text(&sound, &Style { width: 100, colour: false });
         assert!(!text.contains("not acknowledged"), "{text}");

@@ -7,8 +7,8 @@
 //! [`Document::read`] reports all errors in a file together. A missing or wrong value is recorded as a `Problem`, and a
 //! valid stand-in replaces it, so that reading continues. No stand-in is ever returned.
 
-pub mod asked;
 mod problem;
+pub mod requested_keys;
 mod section;
 mod stand_in;
 mod value;

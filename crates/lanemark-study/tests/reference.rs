@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use lanemark_study::document::Context;
-use lanemark_study::document::asked::{RequestedKey, RequestedKeys, record};
+use lanemark_study::document::requested_keys::{RequestedKey, RequestedKeys, record};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
 use lanemark_study::sweep::Definition;

@@ -209,7 +209,7 @@ impl History {
     pub(super) fn counts(&self, held: &[u32]) -> RequestCounts {
         let mut counts = RequestCounts::default();
         for (change, held) in self.changes.iter().zip(held) {
-            counts.asked += 1;
+            counts.submitted += 1;
             if change.is_acknowledged() {
                 counts.acknowledged += 1;
                 counts.flushed += u64::from(self.is_durable(change));

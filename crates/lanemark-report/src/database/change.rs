@@ -31,9 +31,9 @@ const STUDENT: [f64; 30] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The intervals do not overlap.
-    Shown,
+    Distinct,
     /// The intervals overlap.
-    NotShown,
+    Indistinct,
     /// A run has a single repeat.
     NoSpread,
     /// Other programs on the processors may have caused the change.
@@ -44,8 +44,8 @@ impl Verdict {
     /// Returns the verdict as text; `None` if the change is shown.
     pub fn words(self) -> Option<&'static str> {
         match self {
-            Self::Shown => None,
-            Self::NotShown => Some("no difference shown"),
+            Self::Distinct => None,
+            Self::Indistinct => Some("no difference shown"),
             Self::NoSpread => Some("one repeat cannot show a difference"),
             Self::Others => Some("not shown: other programs used the processors"),
         }
@@ -122,10 +122,10 @@ fn verdict(from: &RunResult, to: &RunResult, a: &Statistic, b: &Statistic, more:
     match interval(a).zip(interval(b)) {
         None => Verdict::NoSpread,
         Some(((a_low, a_high), (b_low, b_high))) if a_low <= b_high && b_low <= a_high => {
-            Verdict::NotShown
+            Verdict::Indistinct
         }
         Some(_) if made_by_others(from, to, a, b, more) => Verdict::Others,
-        Some(_) => Verdict::Shown,
+        Some(_) => Verdict::Distinct,
     }
 }
 
@@ -178,7 +178,7 @@ pub fn nodes_saved(
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
     // A rate below one transaction a minute cannot determine a number of servers.
-    if verdict(from, to, &a, &b, true) != Verdict::Shown || a.min < 1.0 || b.min < 1.0 {
+    if verdict(from, to, &a, &b, true) != Verdict::Distinct || a.min < 1.0 || b.min < 1.0 {
         return Ok(None);
     }
     let saved = |present: f64, other: f64| {

@@ -60,7 +60,7 @@ type OfTest = (Vec<Chart>, Difference);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Difference {
     /// The systems differ, or there is only one system, so that no difference is expected.
-    Shown,
+    Visible,
     /// All requests of a system take the same time.
     Flat,
     /// No difference between systems.
@@ -84,14 +84,14 @@ fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
             Some(other) => Difference::Like(other.clone()),
             None if ladder.is_flat() => Difference::Flat,
             None if ladder.is_uniform() && !kept.is_empty() => Difference::Uniform,
-            None => Difference::Shown,
+            None => Difference::Visible,
         };
-        if difference == Difference::Shown {
+        if difference == Difference::Visible {
             kept.push((name, ladder.clone()));
         }
         let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
         match difference {
-            Difference::Shown => visible.push((panels, difference)),
+            Difference::Visible => visible.push((panels, difference)),
             _ => folded.push((panels, difference)),
         }
     }

@@ -174,7 +174,7 @@ fn the_published_chart_comes_out_as_published() {
     }
     // Over all requests: three reads for each write.
     assert!((change("device overall, µs").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
-    assert_eq!(change("tpm").verdict, Verdict::Shown);
+    assert_eq!(change("tpm").verdict, Verdict::Distinct);
     let (low, high) = interval(&change("tpm").from).unwrap();
     // Student's factor 4.303 for three repeats that differ by 1%.
     assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
@@ -216,13 +216,13 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     let halved = run_of(&[50e3, 51e3, 52e3], 0.01);
     let disturbed = run_of(&[50e3, 51e3, 52e3], 0.48);
     let once = run_of(&[50e3], 0.01);
-    assert_eq!(verdict(&calm, &close), Verdict::NotShown);
-    assert_eq!(verdict(&calm, &calm), Verdict::NotShown);
-    assert_eq!(verdict(&calm, &halved), Verdict::Shown);
+    assert_eq!(verdict(&calm, &close), Verdict::Indistinct);
+    assert_eq!(verdict(&calm, &calm), Verdict::Indistinct);
+    assert_eq!(verdict(&calm, &halved), Verdict::Distinct);
     assert_eq!(verdict(&calm, &disturbed), Verdict::Others);
     assert_eq!(verdict(&disturbed, &calm), Verdict::Others);
     // Other programs cannot explain a better result.
-    assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), Verdict::Shown);
+    assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), Verdict::Distinct);
     assert_eq!(verdict(&calm, &once), Verdict::NoSpread);
     for other in [&close, &disturbed, &once] {
         assert_eq!(nodes_saved(&calm, other, 5).unwrap(), None);

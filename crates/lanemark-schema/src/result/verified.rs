@@ -115,7 +115,7 @@ pub struct UnitCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCounts {
     /// Writes and trims.
-    pub asked: u64,
+    pub submitted: u64,
     /// Writes acknowledged.
     pub acknowledged: u64,
     /// Writes acknowledged and then covered by an acknowledged flush.

@@ -205,7 +205,7 @@ pub enum Warning {
         below: Option<String>,
     },
     /// The target received no requests: the figures describe the program itself.
-    NothingAsked,
+    NothingRequested,
     /// The target compresses or deduplicates written data.
     Compresses {
         /// Part of the system that does so, `the file system`.
@@ -447,7 +447,7 @@ impl Warning {
             Self::Holes { below: Some(_), .. } => {
                 "fill the device first: --i-will-lose-all-data-on allows a run to do so"
             }
-            Self::NothingAsked => "use another engine for figures of the target",
+            Self::NothingRequested => "use another engine for figures of the target",
             Self::Compresses { .. } => {
                 "the figures apply to data as compressible as the workload's"
             }

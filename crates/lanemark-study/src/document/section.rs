@@ -138,7 +138,7 @@ impl<'d> Section<'d> {
     /// Returns whether `key` is present, or is set from outside.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key);
-        asked::note(&self.shape, key, |asked| asked.may_be_absent = true);
+        requested_keys::note(&self.shape, key, |requested| requested.may_be_absent = true);
         self.table.contains_key(key) || self.is_set(key)
     }
 
@@ -308,20 +308,20 @@ impl<'d> Section<'d> {
     }
 
     pub(super) fn ask(&self, key: &str) {
-        asked::note(&self.shape, key, |_| ());
+        requested_keys::note(&self.shape, key, |_| ());
         self.expect(key);
     }
 
     /// Records the kind of value that is requested for `key`.
     pub(super) fn ask_for(&self, key: &str, kind: impl FnOnce() -> String) {
-        asked::note(&self.shape, key, |asked| {
+        requested_keys::note(&self.shape, key, |asked| {
             asked.kinds.insert(kind());
         });
     }
 
     /// Records that `key` is required.
     pub(super) fn ask_always(&self, key: &str) {
-        asked::note(&self.shape, key, |asked| asked.is_required = true);
+        requested_keys::note(&self.shape, key, |requested| requested.is_required = true);
     }
 
     /// Marks `key` as requested.
@@ -470,7 +470,7 @@ impl<'d> Section<'d> {
                 return Err(StudyError::new(location, message));
             }
         };
-        asked::note(&self.shape, key, |asked| {
+        requested_keys::note(&self.shape, key, |asked| {
             let written = || if is_number { text.clone() } else { format!("\"{text}\"") };
             asked.example.get_or_insert_with(written);
         });

@@ -277,7 +277,7 @@ impl Section<'_> {
         &self,
         key: &str,
     ) -> Result<Option<T>, StudyError> {
-        self.ask_for(key, || asked::quantity::<T>().to_owned());
+        self.ask_for(key, || requested_keys::quantity::<T>().to_owned());
         let Some(scalar) = self.scalar(key)? else { return Ok(None) };
         scalar.text.parse().map(Some).map_err(|error| {
             StudyError::new(scalar.location, format!("{key} = {}: {error}", scalar.text))

@@ -125,7 +125,7 @@ fn judged(
     let begun = Instant::now();
     let lab = Lab::default();
     let result =
-        lab.what_if_asked(library, &question, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
+        lab.answer_what_if(library, &question, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
     writeln!(to.notes, "     fit {fit_time:.0?}, what-if {:.0?}", begun.elapsed())?;
     Ok(Cell::of(&result, &there))
 }

@@ -73,7 +73,7 @@ fn no_false_alarm_in_a_thousand_clean_trials() {
             units.mixed,
             units.unflushed,
             partly,
-            requests.asked - requests.acknowledged,
+            requests.submitted - requests.acknowledged,
         ]) {
             *total += count;
         }

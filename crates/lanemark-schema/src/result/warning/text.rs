@@ -109,7 +109,7 @@ impl fmt::Display for Warning {
                     .as_ref()
                     .map_or(Ok(()), |file| write!(f, " to {file}, which is below the device"))
             }
-            Self::NothingAsked => f.write_str(
+            Self::NothingRequested => f.write_str(
                 "the target received no requests: the figures describe only the program",
             ),
             Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),

@@ -53,7 +53,7 @@ impl Lab {
     ///
     /// # Errors
     /// Returns an error if the systems, tests and values do not fit together, before anything runs.
-    pub fn what_if_asked(
+    pub fn answer_what_if(
         &self,
         library: &Library,
         args: &WhatIfQuestion<'_>,
