@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::asked;
 use super::problem::Problem;
+use super::requested_keys;
 use super::{Context, Document};
 use crate::error::{Location, StudyError};
 use crate::origin::{Origin, Range, Record};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use lanemark_schema::units::QuantityError;
 use lanemark_schema::workload::bound::Bound;
 
-use super::asked;
 use super::problem::Problem;
+use super::requested_keys;
 use super::section::{Scalar, Section};
 use super::stand_in::PlaceholderValue;
 use crate::error::{StudyError, nearest};
