@@ -2,6 +2,7 @@
 
 use lanemark_schema::result::Calibration;
 use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Fault;
 use lanemark_sim::spec::{MediaSpec, PageTimes};
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
@@ -194,7 +195,7 @@ fn a_ratio_divides_the_read_time_among_the_pages_of_a_cell_and_keeps_its_mean() 
 #[test]
 fn an_impossible_ratio_of_pages_is_refused() {
     const RATIO: &str = "drive.flash.read_ratio";
-    let wanted = "must be one whole number for each page of a cell, such as \"2:3:2\" for TLC";
+    let wanted = "must be one whole number for each page of a cell, such as \"2:3:2\"";
     for ratio in [
         "3",
         "2:3:2",
@@ -247,7 +248,8 @@ fn a_share_of_repeated_reads_is_from_nothing_to_all() {
         let system = with_settings(SATA, &[("drive.flash.retry_share_unworn", share)]).unwrap();
         system.spec.faults.clone()
     };
-    let repeated = "read-retries share=0% unworn=0.1% endurance=3000 drive=0";
-    assert_eq!(faults("0.1%"), [repeated.parse().unwrap()]);
+    let repeated: Fault =
+        "read-retries share=0% unworn=0.1% endurance=3000 drive=0".parse().unwrap();
+    assert_eq!(faults("0.1%"), [repeated]);
     assert!(faults("0%").is_empty(), "the key is off");
 }

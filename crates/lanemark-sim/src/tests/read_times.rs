@@ -1,10 +1,12 @@
 //! Reads of different lengths, compared with closed forms: the pages of a cell, and reads that are repeated.
 
+use crate::run::driver::{RunLength, run_length_watched};
 use crate::spec::*;
 use crate::tests::drive::{BLOCK, access, latencies, one_die, us};
-use crate::tests::runs::{run, test};
+use crate::tests::runs::{checked, test};
 use crate::tests::trajectory::trajectory;
 use lanemark_schema::result::Sample;
+use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
@@ -44,12 +46,23 @@ fn of_units(system: &SystemSpec, count: u64) -> Vec<Duration> {
     latencies(system, &(0..count).map(read).collect::<Vec<(Duration, Access)>>())
 }
 
-/// Uniform random reads of whole blocks of the die at queue depth 1.
+/// A whole run of uniform random reads of whole blocks of the die at queue depth 1.
 fn random(system: &SystemSpec, requests: u64) -> Sample {
+    of_length(system, requests, RunLength::Whole)
+}
+
+/// A run of uniform random reads that ends when its figures have converged.
+fn converging(system: &SystemSpec, requests: u64) -> Sample {
+    of_length(system, requests, RunLength::Converged)
+}
+
+fn of_length(system: &SystemSpec, requests: u64, length: RunLength) -> Sample {
     let flash = system.attachments[0].drive.flash();
     let span = flash.superblock() * (Bytes::mebi(32).get() / flash.superblock().get());
     let uniform = test(BLOCK, Pattern::Uniform, true, 1);
-    run(system, &Test { span, volume: Some(BLOCK * requests), ..uniform })
+    let reads = Test { span, volume: Some(BLOCK * requests), ..uniform }.checked().unwrap();
+    let key = StreamKey::from_seed(1);
+    run_length_watched(&checked(system), &reads, key, length, &mut |_| true).unwrap()
 }
 
 /// Asserts that a percentile is `expected`, within the width of the histogram's buckets.
@@ -101,7 +114,7 @@ fn single_random_reads_have_the_percentiles_of_the_kinds_of_pages() {
         for (seen, expected) in ends {
             assert!(seen.unwrap().abs_diff(expected.nanoseconds()) <= 1, "{seen:?}: {expected}");
         }
-        // The mean is that of the drive whose pages take equal times; the sample varies by chance.
+        // The mean equals the time of a drive with equal pages; the sample varies by chance.
         let mean = (rest + us(70)).nanoseconds() as f64;
         assert!((latency.mean_ns() / mean - 1.0).abs() < 0.01, "{ratio:?}: {}", latency.mean_ns());
     }
@@ -205,7 +218,7 @@ fn repeated_reads_are_in_the_percentiles_beyond_their_share() {
 /// A run whose reads differ ends when its figures have converged, with the rate of the closed form.
 #[test]
 fn runs_with_reads_of_different_lengths_converge_to_the_closed_form() {
-    const REQUESTS: u64 = 4_000_000;
+    const REQUESTS: u64 = 2_000_000;
     let (differing, alike) = pair(Technology::Tlc, &[1, 2, 4]);
     let rest = of_units(&alike, 1)[0] - us(70);
     let again = us(70) + BLOCK / alike.attachments[0].drive.flash().channel_rate;
@@ -214,7 +227,7 @@ fn runs_with_reads_of_different_lengths_converge_to_the_closed_form() {
         (differing, mean, us(120)),
         (repeating("2%"), mean + again.as_seconds() * 0.02 / 0.98, us(70) + again),
     ] {
-        let sample = random(&system, REQUESTS);
+        let sample = converging(&system, REQUESTS);
         let converged = sample.converged.as_ref().expect("a steady load");
         assert!(converged.simulated < REQUESTS / 4, "{} requests", converged.simulated);
         let rate = sample.iops();
@@ -223,11 +236,25 @@ fn runs_with_reads_of_different_lengths_converge_to_the_closed_form() {
     }
 }
 
-/// A percentile between two kinds of reads is not known, and wear changes the share.
+/// A share below or above 1% decides p99 in a converged run as in a whole run.
 #[test]
-fn runs_whose_percentiles_are_between_two_kinds_of_reads_are_simulated_completely() {
-    assert!(random(&repeating("1%"), 60_000).converged.is_none());
+fn converged_runs_know_the_percentiles_next_to_the_boundary_of_two_kinds_of_reads() {
+    let (_, alike) = pair(Technology::Tlc, &[2, 3, 2]);
+    let again = us(70) + BLOCK / alike.attachments[0].drive.flash().channel_rate;
+    let once = of_units(&alike, 1)[0];
+    for (share, repeats) in [("0.7%", 0), ("1.4%", 1), ("5%", 1)] {
+        let sample = converging(&repeating(share), 400_000);
+        assert!(sample.converged.is_some(), "{share}");
+        assert_percentile(&sample, 99.0, once + again * repeats);
+    }
+}
+
+#[test]
+fn runs_whose_share_of_repeated_reads_grows_are_simulated_completely() {
     let (_, mut worn) = pair(Technology::Tlc, &[2, 3, 2]);
+    assert!(converging(&worn, 60_000).converged.is_some());
     worn.faults = vec!["read-retries share=2%".parse().unwrap()];
-    assert!(random(&worn, 60_000).converged.is_none());
+    assert!(converging(&worn, 60_000).converged.is_none());
+    worn.faults = vec!["read-retries share=0% unworn=2% at=1s".parse().unwrap()];
+    assert!(converging(&worn, 60_000).converged.is_none(), "they begin during the run");
 }
