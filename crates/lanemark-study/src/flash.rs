@@ -26,7 +26,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
 ];
 
 /// The kinds of pages that share a cell, in their order.
-const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
+pub(crate) const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
 /// Reads the flash of the drive file `root`, and the repeats of its reads.
 ///
@@ -79,8 +79,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
 }
 
 /// The values that `read_ratio` accepts.
-const RATIO: &str = "one whole number for each page of a cell, such as \"2:3:2\" for TLC, with no number above 100 \
-                     times another";
+pub(crate) const RATIO: &str =
+    "one whole number for each page of a cell, such as \"2:3:2\", up to 100 times the smallest";
 
 /// Reads the separate times of each kind of page: `read_ratio`, or `lower_read` to `top_program`. The file must contain
 /// the times of all kinds of the technology, or no such time.
@@ -110,7 +110,7 @@ fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> 
 }
 
 /// Parses `2:3:2`, one number for each of `pages` pages of a cell.
-fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {
+pub(crate) fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {
     let numbers = text.split(':').map(|number| number.trim().parse::<u32>().ok());
     let numbers: Vec<u32> = numbers.collect::<Option<_>>()?;
     let (low, high) = (*numbers.iter().min()?, *numbers.iter().max()?);
