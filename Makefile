@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe charts python python-env python-test python-bench wheels mysql serve-soak serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,11 +31,13 @@ test: tools      ## every test, and the benches once and short
 
 # The package is tried from the tree, with the extension that cargo has built beside the command.
 PYTHON := target/python/bin/python
-python:          ## the environment of the Python package, with the extension in its place in python/lanemark
+python-env:
 	@[ -x $(PYTHON) ] || python3 -m venv target/python
 	@cmp -s python/requirements.txt target/python/requirements.txt || \
 	    { $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt && \
 	    cp python/requirements.txt target/python/requirements.txt; }
+
+python: python-env ## the environment of the Python package, with the extension in its place in python/lanemark
 	cargo build --locked --workspace --all-features --lib --bins --example one_run
 	@cmp -s target/debug/lib_lanemark.so python/lanemark/_lanemark.abi3.so || \
 	    { cp target/debug/lib_lanemark.so python/lanemark/_lanemark.new && \
@@ -167,7 +169,7 @@ golden:          ## write studies/golden/ anew, after a change of the model that
 # mutants/reasons.csv, with the reason.
 MUTANTS       := 200
 MUTANTS_SHARD := 0
-mutants: tools   ## change the program in two hundred places, one at a time, and see which change no test notices (forty minutes)
+mutants: tools python-env ## change the program in two hundred places, one at a time, and see which change no test notices (forty minutes)
 	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
 	    --count $(MUTANTS) --shard $(MUTANTS_SHARD)
 

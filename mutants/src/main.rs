@@ -27,6 +27,7 @@ use std::time::Instant;
 
 use site::Site;
 use tree::Tree;
+use trial::Verdict;
 
 /// The share of the changes that may go unnoticed.
 const UNNOTICED_MAX: f64 = 0.10;
@@ -65,8 +66,8 @@ fn run() -> Result<ExitCode, String> {
         suite.tests.len(),
         began.elapsed().as_secs()
     );
-    let survivors = trial::run_all(&tree, &suite);
-    let code = report(&root, &tree, &survivors)?;
+    let verdicts = trial::run_all(&tree, &suite);
+    let code = report(&root, &tree, &verdicts)?;
     println!("{} s in all", began.elapsed().as_secs());
     Ok(code)
 }
@@ -94,7 +95,10 @@ fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
 }
 
 /// Prints the surviving changes, and writes them to `target/mutants/survivors.csv`.
-fn report(root: &Path, tree: &Tree, survivors: &[usize]) -> Result<ExitCode, String> {
+fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, String> {
+    let mut survivors: Vec<usize> =
+        (0..verdicts.len()).filter(|&number| verdicts[number] == Verdict::Unnoticed).collect();
+    survivors.sort_by_key(|&number| (&tree.sites[number].file, tree.sites[number].line));
     let reasons = reasons(&root.join("mutants/reasons.csv"))?;
     let all = tree.sites.len();
     let share = survivors.len() as f64 / all.max(1) as f64;
@@ -104,9 +108,11 @@ fn report(root: &Path, tree: &Tree, survivors: &[usize]) -> Result<ExitCode, Str
         survivors.len(),
         100.0 * share
     );
+    let only_golden = verdicts.iter().filter(|verdict| **verdict == Verdict::OnlyGolden).count();
+    println!("{only_golden} were noticed only by the digits of whole studies");
     let mut table = String::from("file,line,change,reason\n");
     let mut unexplained = 0;
-    for &number in survivors {
+    for &number in &survivors {
         let site = &tree.sites[number];
         let key = (site.file.display().to_string(), site.told());
         let reason = reasons.get(&key).map_or("", String::as_str);

@@ -13,8 +13,13 @@ use crate::tree::Tree;
 
 /// Tests that take longer than this are skipped.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Test programs that are skipped: they compare whole studies with their digits, or the source with its rules.
-const LEFT_OUT: [&str; 3] = ["golden", "tidy", "ladders"];
+/// The limit for whole studies and for files of Python tests.
+const SLOW_LIMIT: Duration = Duration::from_secs(90);
+/// Test programs that are skipped: they compare the source with its rules, or take too long.
+const LEFT_OUT: [&str; 2] = ["tidy", "ladders"];
+/// The test program that compares whole studies with their digits. It is tried last, and changes that no other test
+/// notices are counted separately, because a changed digit does not show which value is correct.
+const GOLDEN: &str = "golden";
 
 /// A program of tests.
 #[derive(Clone, Debug)]
@@ -22,6 +27,16 @@ pub struct Program {
     pub path: PathBuf,
     /// The folder of its crate, in which cargo runs it.
     pub folder: PathBuf,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Rust,
+    /// [`GOLDEN`].
+    Golden,
+    /// pytest, whose tests are files here: each takes seconds to start.
+    Python,
 }
 
 /// A test that passes and meets some switch.
@@ -74,7 +89,8 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let name = message["target"]["name"].as_str().unwrap_or_default();
         if message["profile"]["test"] == true && !LEFT_OUT.contains(&name) {
             let folder = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
-            programs.push(Program { path: PathBuf::from(path), folder });
+            let kind = if name == GOLDEN { Kind::Golden } else { Kind::Rust };
+            programs.push(Program { path: PathBuf::from(path), folder, kind });
         }
     }
     let mut names = Vec::new();
@@ -88,6 +104,16 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
         names.extend(tests.map(|name| (number, name.to_owned())));
     }
+    if let Some(pytest) = python(tree)? {
+        let tests = fs::read_dir(pytest.folder.join("tests")).map_err(|error| error.to_string())?;
+        for file in tests.flatten() {
+            let name = file.file_name().to_string_lossy().into_owned();
+            if name.starts_with("test_") && name.ends_with(".py") {
+                names.push((programs.len(), format!("tests/{name}")));
+            }
+        }
+        programs.push(pytest);
+    }
     let folder = tree.copy.join("../met");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -96,7 +122,8 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let (program, name) = &names[number];
         let met = folder.join(number.to_string());
         let began = Instant::now();
-        let ended = run(&programs[*program], &[name.as_str()], LIMIT, |command| {
+        let limit = if programs[*program].kind == Kind::Rust { LIMIT } else { SLOW_LIMIT };
+        let ended = run(&programs[*program], &[name.as_str()], limit, |command| {
             command.env("LANEMARK_MUTANT_MET", &met);
         });
         let took = began.elapsed();
@@ -108,8 +135,26 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         }
     });
     let mut tests = tests.into_inner().unwrap_or_else(|error| error.into_inner());
-    tests.sort_by(|one, two| one.took.cmp(&two.took).then_with(|| one.name.cmp(&two.name)));
+    tests.sort_by(|one, two| {
+        let order = |test: &Test| (programs[test.program].kind == Kind::Golden, test.took);
+        order(one).cmp(&order(two)).then_with(|| one.name.cmp(&two.name))
+    });
     Ok(Suite { programs, tests })
+}
+
+/// Builds the Python package in the copy. Without the environment that `make python` creates, its tests are skipped.
+fn python(tree: &Tree) -> Result<Option<Program>, String> {
+    let path = tree.root.join("target/python/bin/python");
+    if !path.exists() {
+        println!("Python's tests are skipped: `make python` creates their environment");
+        return Ok(None);
+    }
+    tree.cargo(&["build", "--workspace", "--all-features", "--lib", "--bins"])?;
+    tree.cargo(&["build", "-p", "lanemark-lab", "--all-features", "--example", "one_run"])?;
+    let folder = tree.copy.join("python");
+    fs::copy(tree.programs().join("lib_lanemark.so"), folder.join("lanemark/_lanemark.abi3.so"))
+        .map_err(|error| format!("the Python extension: {error}"))?;
+    Ok(Some(Program { path, folder, kind: Kind::Python }))
 }
 
 /// Calls `work` for each number below `count`, on all processors.
@@ -139,10 +184,19 @@ pub fn run(
     set: impl FnOnce(&mut Command),
 ) -> Ended {
     let mut command = Command::new(&program.path);
+    match program.kind {
+        Kind::Rust | Kind::Golden => {
+            command.arg("--exact").args(names).args(["--test-threads", "1", "--quiet"])
+        }
+        // `-p no:cacheprovider`: two runs would write the same folder.
+        Kind::Python => command
+            .args(["-m", "pytest", "-x", "-p", "no:cacheprovider"])
+            .args(names)
+            .env("PYTHONPATH", &program.folder)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("LANEMARK_PROGRAMS", program.folder.join("../../build/debug")),
+    };
     command
-        .arg("--exact")
-        .args(names)
-        .args(["--test-threads", "1", "--quiet"])
         .current_dir(&program.folder)
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .stdin(Stdio::null())

@@ -19,7 +19,7 @@ const SPARE: usize = 10;
 
 /// The copy of the tree.
 pub struct Tree {
-    root: PathBuf,
+    pub root: PathBuf,
     pub copy: PathBuf,
     /// The changes; the number of each is its switch, counted from one.
     pub sites: Vec<Site>,
@@ -171,6 +171,11 @@ impl Tree {
             }
         }
         Ok(errors)
+    }
+
+    /// The folder of the programs that cargo builds in the copy.
+    pub fn programs(&self) -> PathBuf {
+        self.root.join("target/mutants/build/debug")
     }
 
     /// Runs cargo in the copy, with a separate target folder, and returns its messages. In the target folder of the

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::tests::{Ended, Suite, Test, in_parallel, run};
+use crate::tests::{Ended, Kind, Suite, Test, in_parallel, run};
 use crate::tree::Tree;
 
 /// Time of tests that run in one process, and their number.
@@ -12,25 +12,45 @@ const TOGETHER_MOST: usize = 40;
 /// The maximum time of the tests of one change, without the change.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Returns the numbers of the changes, counted from zero, that no test notices.
-pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<usize> {
-    let survivors = Mutex::new(Vec::new());
-    in_parallel(tree.sites.len(), |number| {
-        if !is_noticed(suite, number + 1) {
-            // An interrupted run has printed its results.
-            let site = &tree.sites[number];
-            println!("  not noticed: {}:{}  {}", site.file.display(), site.line, site.told());
-            survivors.lock().unwrap_or_else(|error| error.into_inner()).push(number);
-        }
-    });
-    let mut survivors = survivors.into_inner().unwrap_or_else(|error| error.into_inner());
-    survivors.sort_by_key(|&number| (&tree.sites[number].file, tree.sites[number].line));
-    survivors
+/// The reaction of the tests to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Noticed,
+    /// Only the digits of whole studies changed.
+    OnlyGolden,
+    Unnoticed,
 }
 
-fn is_noticed(suite: &Suite, switch: usize) -> bool {
-    let mut left: Vec<&Test> =
-        suite.tests.iter().filter(|test| test.meets.contains(&switch)).collect();
+/// Returns the verdict on each change.
+pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<Verdict> {
+    let verdicts = Mutex::new(vec![Verdict::Noticed; tree.sites.len()]);
+    in_parallel(tree.sites.len(), |number| {
+        let verdict = verdict(suite, number + 1);
+        if verdict != Verdict::Noticed {
+            // An interrupted run has printed its results.
+            let site = &tree.sites[number];
+            let how = if verdict == Verdict::OnlyGolden { "only by digits" } else { "not noticed" };
+            println!("  {how}: {}:{}  {}", site.file.display(), site.line, site.told());
+        }
+        verdicts.lock().unwrap_or_else(|error| error.into_inner())[number] = verdict;
+    });
+    verdicts.into_inner().unwrap_or_else(|error| error.into_inner())
+}
+
+fn verdict(suite: &Suite, switch: usize) -> Verdict {
+    let is_golden = |test: &&Test| suite.programs[test.program].kind == Kind::Golden;
+    let met = || suite.tests.iter().filter(|test| test.meets.contains(&switch));
+    if fails(suite, switch, met().filter(|test| !is_golden(test)).collect()) {
+        Verdict::Noticed
+    } else if fails(suite, switch, met().filter(is_golden).collect()) {
+        Verdict::OnlyGolden
+    } else {
+        Verdict::Unnoticed
+    }
+}
+
+/// Runs tests until one fails.
+fn fails(suite: &Suite, switch: usize, mut left: Vec<&Test>) -> bool {
     let mut spent = Duration::ZERO;
     while let Some(first) = left.first() {
         if spent > PATIENCE {

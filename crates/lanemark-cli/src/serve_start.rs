@@ -70,8 +70,8 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
         "note: this machine serves up to {} requests/s of 4 KiB, and adds {:.0} µs to one request at a time (at least {:.0} \
          µs)",
         rounded(speed.rate),
-        µs(speed.client) + us(speed.late),
-        µs(speed.round_trip)
+        us(speed.client) + us(speed.late),
+        us(speed.round_trip)
     );
     let scale = speed.scale_for(&needs, DEVIATION_MAX);
     if f64::from(scale) > args.time_scale.factor() {

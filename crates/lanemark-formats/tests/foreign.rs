@@ -348,6 +348,11 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
     // Partly random requests have no pattern.
     let partly = sample("iometer.csv").replace("4096,100,67,100,", "4096,100,67,50,");
     assert_eq!(result(&partly).tests[0].test.pattern(), None);
+    // Only a time in UTC is kept. 2024-03-05 12:00 is 19,787.5 days after 1970.
+    let timestamp = |text: &str| import(text, &SuppliedSettings::default()).timestamp;
+    assert_eq!(timestamp(sample("iometer.csv")), None);
+    let utc = sample("iometer.csv").replace("2024-03-05 12:00:00:000", "2024-03-05T12:00:00Z");
+    assert_eq!(timestamp(&utc), Some(19_787 * 86_400 + 43_200));
     // Lanemark's own export is read again.
     let text = lanemark_formats::iometer::write(&own);
     let again = result(&text);

@@ -197,3 +197,16 @@ fn a_specification_that_no_worker_is_given_is_told() {
     assert_eq!(told.len(), 1, "{:?}", with.notes);
     assert_eq!(told[0].reason, "`Spare` is not assigned to any worker and is not run");
 }
+
+#[test]
+fn a_worker_of_several_targets_has_a_note_and_no_other_worker_has_one() {
+    let notes = |text: &str| -> usize {
+        let notes = settings(text).unwrap().notes;
+        notes.iter().filter(|note| note.option == "target").count()
+    };
+    assert_eq!(notes(SETTINGS), 0);
+    let target = "'Target\n\tC: example\n'Target type\n\tDISK\n'End target\n";
+    assert!(SETTINGS.contains(target));
+    let two = SETTINGS.replace(target, &format!("{target}{}", target.replace("C:", "E:")));
+    assert!(notes(&two) > 0);
+}

@@ -143,7 +143,7 @@ fn the_answer_of_a_run_states_its_rates_and_its_end() {
     run.tests.retain(|test| test.test.name == "4K read");
     let line = first_line(&run);
     assert!(line.contains(" reads 9,069 IOPS (37.1 MB/s) in 4K read"), "{line}");
-    assert!(line.ends_with("with a mean latency of 110 us."), "{line}");
+    assert!(line.ends_with("with a mean latency of 110 µs."), "{line}");
     run.complete = false;
     assert!(first_line(&run).ends_with(" The run was interrupted."), "{}", first_line(&run));
     run.tests.clear();

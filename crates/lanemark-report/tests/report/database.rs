@@ -165,21 +165,21 @@ fn the_published_chart_comes_out_as_published() {
     let change = |name: &str| changes.iter().find(|one| one.name == name).unwrap();
     for (name, per_cent) in [
         ("tpm", 24.8),
-        ("device read, us", -52.3),
-        ("device write, us", -86.2),
+        ("device read, µs", -52.3),
+        ("device write, µs", -86.2),
         ("processors busy, %", 19.6),
     ] {
         let found = change(name).per_cent.unwrap();
         assert!((found - per_cent).abs() < 0.05, "{name}: {:?}", change(name));
     }
     // Over all requests: three reads for each write.
-    assert!((change("device overall, us").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
+    assert!((change("device overall, µs").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
     assert_eq!(change("tpm").verdict, Verdict::Shown);
     let (low, high) = interval(&change("tpm").from).unwrap();
     // Student's factor 4.303 for three repeats that differ by 1%.
     assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
     let names: Vec<&str> = changes.iter().take(6).map(|one| one.name.as_str()).collect();
-    let chart = ["tpm", "NOPM", "device read, us", "device write, us", "device overall, us"];
+    let chart = ["tpm", "NOPM", "device read, µs", "device write, µs", "device overall, µs"];
     assert_eq!(names[..5], chart);
     let shown = compared(&sata, &sas);
     assert!(shown.contains("; +10.0 points"), "{shown}");
@@ -279,7 +279,7 @@ fn a_run_shows_what_its_time_was_and_the_device_beside_tpm() {
     assert!(row("tpm, all").contains("device time is 80% of the response time"), "{shown}");
     assert!(row("tpm, database's count").contains("+0.50% from ours"), "{shown}");
     assert!(row("device reads a second").contains("of 8.0 KiB each"), "{shown}");
-    assert!(row("database CPU, us each").contains("179"), "{shown}");
+    assert!(row("database CPU, µs each").contains("179"), "{shown}");
     assert!(row("buffer hits, %").contains("99.00"), "{shown}");
     assert!(row("log, KiB each").contains("4.00"), "{shown}");
     assert!(row("log flushes each").contains("0.800"), "{shown}");
@@ -325,7 +325,7 @@ fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
     }
     let waiting = shown.lines().find(|line| line.trim_start().starts_with("waiting")).unwrap();
     assert!(waiting.contains("1.500") && waiting.contains("75.0%"), "{waiting}");
-    assert!(shown.contains("\nCPU, us each"), "{shown}");
+    assert!(shown.contains("\nCPU, µs each"), "{shown}");
 }
 
 #[test]

@@ -394,7 +394,7 @@ fn each_metric_has_a_table_of_its_own() {
     study.figures[3].figure.metric = Metric::Latency;
     study.figures[5].figure.metric = Metric::Iops;
     let shown = study_table(&study, None, true, &PLAIN);
-    for heading in ["Throughput, MB/s = 10^6", "Requests a second", "Mean latency, us"] {
+    for heading in ["Throughput, MB/s = 10^6", "Requests a second", "Mean latency, µs"] {
         assert!(shown.contains(heading), "{shown}");
     }
     let rows =

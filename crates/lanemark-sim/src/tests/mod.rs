@@ -7,6 +7,7 @@ pub(crate) mod cloud;
 pub(crate) mod disk;
 pub(crate) mod drive;
 pub(crate) mod durability;
+pub(crate) mod ends_early;
 pub(crate) mod fault;
 pub(crate) mod fault_shares;
 pub(crate) mod in_flight;

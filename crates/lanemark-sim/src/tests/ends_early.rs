@@ -1,0 +1,80 @@
+//! The runs that may end when their figures have converged, and each condition that makes a run last as long as stated.
+
+use crate::spec::Condition;
+use crate::tests::disk::one_zone;
+use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
+use crate::{SystemSpec, may_converge};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{
+    Interval, Load, Pattern, Process, Requests, Rounds, Test, Tracked,
+};
+
+fn long(pattern: Pattern, read: bool) -> Test {
+    Test {
+        volume: None,
+        duration: Some(Duration::from_seconds(60)),
+        ..test(Bytes::kibi(4), pattern, read, 32)
+    }
+}
+
+fn mixed(share: f64) -> Test {
+    long(Pattern::Uniform, true).with(|asked| asked.read_share = Ratio::new(share).unwrap())
+}
+
+fn system(condition: Condition) -> SystemSpec {
+    let mut drive = small_drive();
+    drive.flash_mut().condition = condition;
+    nvme(drive)
+}
+
+#[test]
+fn a_long_closed_loop_may_end_early() {
+    let filled = system(Condition::default());
+    for test in [long(Pattern::Uniform, true), long(Pattern::Sequential, false), mixed(0.7)] {
+        assert!(may_converge(&filled, &test), "{test:?}");
+        let by_volume = Test { duration: None, volume: Some(Bytes(4 << 30)), ..test };
+        assert!(may_converge(&filled, &by_volume), "{by_volume:?}");
+    }
+}
+
+#[test]
+fn each_condition_alone_keeps_the_stated_length() {
+    let filled = system(Condition::default());
+    let plain = || long(Pattern::Uniform, true);
+    let open = Load::Open { rate_per_second: 100.0, process: Process::Even };
+    let interval = Duration::from_seconds(1);
+    let rounds = Rounds { length: interval, tracked: Tracked::Iops };
+    let with = |change: &dyn Fn(&mut Requests)| plain().with(|asked| change(asked));
+    let tests = [
+        ("an open loop", with(&|asked| asked.load = open)),
+        ("trims", with(&|asked| asked.mix.trim_share = Ratio::new(0.1).unwrap())),
+        ("a copy", with(&|asked| asked.mix.copy_to = Some(Bytes::mebi(32)))),
+        ("rounds", Test { rounds: Some(rounds), ..plain() }),
+        ("a series", Test { interval: Some(Interval::Fixed { interval }), ..plain() }),
+        ("no end", Test { duration: None, ..plain() }),
+        ("few requests", Test { duration: Some(Duration::from_microseconds(100)), ..plain() }),
+    ];
+    for (name, test) in tests {
+        assert!(!may_converge(&filled, &test), "{name}: {test:?}");
+    }
+    let failing = SystemSpec { faults: vec![retrying(0.1)], ..filled };
+    assert!(!may_converge(&failing, &plain()));
+}
+
+#[test]
+fn a_purged_drive_converges_for_reads_and_for_writes_and_not_for_both() {
+    let (purged, filled) = (system(Condition::Purged), system(Condition::Random));
+    for share in [0.0, 1.0] {
+        assert!(may_converge(&purged, &mixed(share)), "{share}");
+    }
+    assert!(!may_converge(&purged, &mixed(0.5)) && may_converge(&filled, &mixed(0.5)));
+}
+
+#[test]
+fn a_disk_converges_out_of_order_only() {
+    let mut drive = one_zone();
+    drive.capacity = Bytes::mebi(64);
+    let disk = sata(drive);
+    assert!(may_converge(&disk, &long(Pattern::Uniform, true)));
+    assert!(!may_converge(&disk, &long(Pattern::Sequential, true)));
+}
