@@ -43,7 +43,7 @@ pub struct Drive {
     pub transfer_max: Option<Bytes>,
     /// The size of each namespace; empty for one namespace of the whole capacity.
     pub namespaces: Vec<Bytes>,
-    /// The reads that must be repeated as the flash ages.
+    /// The reads that must be repeated.
     pub retries: Option<ReadRetries>,
     /// The model of the drive.
     pub spec: DriveSpec,
@@ -288,7 +288,7 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<Parts, 
         media: match is_disk {
             false => {
                 let (flash, repeated) = flash::read(root)?;
-                retries = Some(repeated).filter(|repeated| repeated.share.get() > 0.0);
+                retries = Some(repeated).filter(ReadRetries::repeats_any);
                 MediaSpec::Flash(flash)
             }
             true => MediaSpec::Disk(disk::read(&root.table("disk")?)?),

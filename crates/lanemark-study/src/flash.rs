@@ -26,7 +26,7 @@ const CONDITIONS: &[(&str, Condition)] = &[
 ];
 
 /// The kinds of pages that share a cell, in their order.
-const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
+pub(crate) const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
 /// Reads the flash of the drive file `root`, and the repeats of its reads.
 ///
@@ -56,6 +56,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     };
     let endurance = section.optional_integer("endurance", 1, 100_000_000)?;
     let retries = ReadRetries {
+        unworn: share(&section, "retry_share_unworn")?.unwrap_or_default(),
         share: share(&section, "retry_share")?.unwrap_or_default(),
         endurance: endurance.map_or(ReadRetries::ENDURANCE, |endurance| endurance as u32),
     };
@@ -77,8 +78,12 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     Ok((spec, retries))
 }
 
-/// Reads the separate times of each kind of page, `lower_read` to `top_program`. The file must contain the times of all
-/// kinds of the technology, or no such time.
+/// The values that `read_ratio` accepts.
+pub(crate) const RATIO: &str =
+    "one whole number for each page of a cell, such as \"2:3:2\", up to 100 times the smallest";
+
+/// Reads the separate times of each kind of page: `read_ratio`, or `lower_read` to `top_program`. The file must contain
+/// the times of all kinds of the technology, or no such time.
 fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
     let kinds: &[&str] = match spec.technology {
         Technology::Slc | Technology::XPoint => &[],
@@ -93,7 +98,24 @@ fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> 
         let each = kinds.iter().map(|kind| section.quantity(&format!("{kind}_{operation}")));
         *times = PageTimes::each(&each.collect::<Result<Vec<Duration>, _>>()?);
     }
+    let pages = spec.technology.bits();
+    if let Some(ratio) = section.optional_parsed("read_ratio", RATIO, |text| ratio(text, pages))? {
+        if kinds.iter().any(|kind| section.has(&format!("{kind}_read"))) {
+            let message = "`read_ratio` excludes separate times of pages, such as `lower_read`";
+            return Err(section.error("read_ratio", message));
+        }
+        spec.read = PageTimes::in_ratio(spec.read.mean(), &ratio);
+    }
     Ok(())
+}
+
+/// Parses `2:3:2`, one number for each of `pages` pages of a cell.
+pub(crate) fn ratio(text: &str, pages: usize) -> Option<Vec<u32>> {
+    let numbers = text.split(':').map(|number| number.trim().parse::<u32>().ok());
+    let numbers: Vec<u32> = numbers.collect::<Option<_>>()?;
+    let (low, high) = (*numbers.iter().min()?, *numbers.iter().max()?);
+    let fits = numbers.len() == pages && low > 0 && u64::from(high) <= 100 * u64::from(low);
+    fits.then_some(numbers)
 }
 
 fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {

@@ -24,9 +24,11 @@ use lanemark_sim::spec::MediaSpec;
 use crate::document::{Context, Document};
 use crate::drive::{Drive, DriveKind};
 use crate::error::StudyError;
+use crate::flash::PAGES;
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides, Record};
 use completion::Completion;
+use old_data::PAGE_RATIO;
 use priors::Priors;
 
 /// A library drive with the origin of each of its values.
@@ -156,7 +158,14 @@ pub(crate) fn complete(
         let mut completion = Completion::default();
         match is_disk {
             true => disks::complete(&rated, priors, &mut completion),
-            false => flash::complete(&rated, priors, &mut completion),
+            false => {
+                flash::complete(&rated, priors, &mut completion);
+                // Separate times of the pages in the file replace their ratio.
+                let flash = root.settings("flash")?;
+                if PAGES.iter().any(|page| flash.has(&format!("{page}_read"))) {
+                    completion.omit(PAGE_RATIO);
+                }
+            }
         }
         Ok(Some(completion))
     })?;

@@ -1,8 +1,11 @@
 //! Values that are set from outside, by `--set` or a study: accepted values, refused values, and the messages.
 
 use lanemark_schema::result::Calibration;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Fault;
+use lanemark_sim::spec::{MediaSpec, PageTimes};
 use lanemark_study::system::{NameLocations, SystemName};
-use lanemark_study::{Library, Location, System};
+use lanemark_study::{Library, Location, StudyError, System};
 use lanemark_testbed::systems::SATA;
 
 /// Returns the error of setting `parameter` of a system to `value`, or an empty text.
@@ -12,6 +15,14 @@ fn setting_says(system: &str, parameter: &str, value: &str) -> String {
 
 /// Returns the error of setting several parameters of a system, or an empty text.
 fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
+    match with_settings(system, settings) {
+        Ok(_) => String::new(),
+        Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
+    }
+}
+
+/// Returns a system of the library after setting these parameters.
+fn with_settings(system: &str, settings: &[(&str, &str)]) -> Result<System, StudyError> {
     let location = Location::file("--set");
     let settings: Vec<_> = settings
         .iter()
@@ -22,10 +33,7 @@ fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
         .collect();
     let parts = SystemName::parse(system).unwrap();
     let (library, named_at) = (Library::built_in(), NameLocations::all(&location));
-    match System::assemble(&library, &parts, &named_at, system, &settings) {
-        Ok(_) => String::new(),
-        Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
-    }
+    System::assemble(&library, &parts, &named_at, system, &settings)
 }
 
 #[test]
@@ -162,4 +170,86 @@ fn a_wrong_parameter_gets_the_likeliest_names() {
     let error = System::assemble(&Library::built_in(), &parts, &named_at, "x", &[]).unwrap_err();
     let hint = error.hint.unwrap();
     assert!(hint.starts_with("did you mean `samsung-980-pro-1tb`, "), "{hint}");
+}
+
+/// Returns the times in which the flash of the SATA drive reads its pages.
+fn page_times(settings: &[(&str, &str)]) -> PageTimes {
+    let system = with_settings(SATA, settings).unwrap();
+    let MediaSpec::Flash(flash) = &system.spec.first().drive.media else { panic!("no flash") };
+    flash.read
+}
+
+#[test]
+fn a_ratio_divides_the_read_time_among_the_pages_of_a_cell_and_keeps_its_mean() {
+    let us = Duration::from_microseconds;
+    let ratio = ("drive.flash.read_ratio", "3:4");
+    assert_eq!(page_times(&[]), PageTimes::alike(us(50)));
+    assert_eq!(page_times(&[ratio]), PageTimes::in_ratio(us(50), &[3, 4]));
+    assert_eq!(page_times(&[ratio]).mean(), us(50));
+    let set = page_times(&[("drive.flash.read", "70 us"), ratio]);
+    assert_eq!(set, PageTimes::each(&[us(60), us(80)]));
+    let other = [("drive.flash.technology", "tlc"), ("drive.flash.read_ratio", " 2: 3 :2")];
+    assert_eq!(page_times(&other), PageTimes::in_ratio(us(50), &[2, 3, 2]));
+}
+
+#[test]
+fn an_impossible_ratio_of_pages_is_refused() {
+    const RATIO: &str = "drive.flash.read_ratio";
+    let wanted = "must be one whole number for each page of a cell, such as \"2:3:2\"";
+    for ratio in [
+        "3",
+        "2:3:2",
+        "0:4",
+        "3:0",
+        "-3:4",
+        "3:",
+        ":",
+        "",
+        "3:4:",
+        "3,4",
+        "3;4",
+        "1:101",
+        "1.5:2",
+        "4294967296:4294967296",
+        "NaN:1",
+        "3:4 us",
+    ] {
+        let seen = setting_says(SATA, RATIO, ratio);
+        assert!(seen.contains(wanted), "`{ratio}`: {seen}");
+    }
+    assert_eq!(setting_says(SATA, RATIO, "1:100"), "");
+    assert_eq!(setting_says(SATA, RATIO, "4294967295:4294967295"), "");
+    for (technology, ratio) in [("slc", "2:3"), ("qlc", "2:3:2"), ("tlc", "2:3")] {
+        let seen = settings_say(SATA, &[("drive.flash.technology", technology), (RATIO, ratio)]);
+        assert!(seen.contains(wanted), "{technology} {ratio}: {seen}");
+    }
+    let zero = settings_say(SATA, &[("drive.flash.read", "0 us"), (RATIO, "3:4")]);
+    assert!(zero.contains("a time above 0 for each of the 2 pages of a cell"), "{zero}");
+    let separate = [("drive.flash.lower_read", "40 us"), ("drive.flash.upper_read", "60 us")];
+    let both = settings_say(SATA, &[separate[0], separate[1], (RATIO, "2:3")]);
+    assert!(both.contains("`read_ratio` excludes separate times of pages"), "{both}");
+    let long = settings_say(SATA, &[("drive.flash.read", "59 s"), (RATIO, "1:2")]);
+    assert!(long.contains("at most 60 s"), "{long}");
+}
+
+#[test]
+fn a_share_of_repeated_reads_is_from_nothing_to_all() {
+    for key in ["drive.flash.retry_share", "drive.flash.retry_share_unworn"] {
+        for share in ["0%", "0.1%", "100%"] {
+            assert_eq!(setting_says(SATA, key, share), "", "{key} {share}");
+        }
+        for share in ["100.1%", "-1%", "nan%", "0.1", "inf%", "%", ""] {
+            let seen = setting_says(SATA, key, share);
+            let wanted = "must be a percentage from \"0%\" to \"100%\"";
+            assert!(seen.contains(wanted), "{key} {share}: {seen}");
+        }
+    }
+    let faults = |share| {
+        let system = with_settings(SATA, &[("drive.flash.retry_share_unworn", share)]).unwrap();
+        system.spec.faults.clone()
+    };
+    let repeated: Fault =
+        "read-retries share=0% unworn=0.1% endurance=3000 drive=0".parse().unwrap();
+    assert_eq!(faults("0.1%"), [repeated]);
+    assert!(faults("0%").is_empty(), "the key is off");
 }

@@ -5,6 +5,7 @@
 //! only bound gets the remaining range, so that predictions have intervals from it.
 
 use lanemark_schema::result::{Calibration, Determination, FittedDrive, FittedParameter};
+use lanemark_schema::units::Duration;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 use super::measured_by;
@@ -13,6 +14,9 @@ use lanemark_study::{Location, StudyError, UncertainValue};
 
 /// The first line of a fitted drive's file.
 pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
+
+/// The kinds of pages of a cell, in their order.
+const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
 /// Returns the file of a drive with the name `name`, from the template's text and the settings of the fit.
 ///
@@ -34,15 +38,14 @@ pub fn drive_file(
     for parameter in &fitted.parameters {
         write(&mut document, fitted, parameter);
     }
-    for (what, kinds) in [("read", &fitted.parameters), ("program", &fitted.parameters)] {
-        // One time for all pages was fitted. Separate times of the pages would hide it.
-        let key = format!("drive.flash.{what}");
-        let replaced = |one: &&FittedParameter| one.parameter == key && is_written(one);
-        if kinds.iter().any(|one| replaced(&one)) {
-            for page in ["lower", "middle", "upper", "top"] {
-                remove(&mut document, &format!("drive.flash.{page}_{what}"));
-            }
-        }
+    let is_fitted =
+        |place: &str| fitted.parameters.iter().any(|one| one.parameter == place && is_written(one));
+    // Separate times of the pages would hide the fitted time.
+    if is_fitted("drive.flash.read") {
+        divide_read(&mut document, &fitted.template);
+    }
+    if is_fitted("drive.flash.program") {
+        remove_pages(&mut document, "program");
     }
     document["drive"]["name"] = toml_edit::value(name);
     if let Some(table) = document["drive"].as_table_mut() {
@@ -138,6 +141,32 @@ fn put(
     }
 }
 
+/// Replaces separate read times of the pages by their ratio, which the fit keeps.
+fn divide_read(document: &mut DocumentMut, template: &str) {
+    let mut numbers = Vec::new();
+    for page in PAGES {
+        let place = format!("drive.flash.{page}_read");
+        let time = table(document, &place).and_then(|(table, last)| {
+            let item = table.get(last)?;
+            let value = item.as_table_like().and_then(|table| table.get("value")).unwrap_or(item);
+            value.as_str()?.parse::<Duration>().ok()
+        });
+        numbers.extend(time.map(|time| time.nanoseconds().to_string()));
+    }
+    if !numbers.is_empty() {
+        let text = format!("the separate times of {template}");
+        put(document, "drive.flash.read_ratio", &numbers.join(":"), "derived", &text, None);
+    }
+    remove_pages(document, "read");
+}
+
+/// Removes the separate times of the pages for `operation`.
+fn remove_pages(document: &mut DocumentMut, operation: &str) {
+    for page in PAGES {
+        remove(document, &format!("drive.flash.{page}_{operation}"));
+    }
+}
+
 fn remove(document: &mut DocumentMut, parameter: &str) {
     if let Some((table, last)) = table(document, parameter) {
         table.remove(last);
@@ -167,7 +196,27 @@ fn keys(parameter: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::lists_zones;
+    use super::{divide_read, lists_zones};
+
+    #[test]
+    fn separate_times_of_pages_become_their_ratio() {
+        let divided = |text: &str| {
+            let mut document = text.parse().unwrap();
+            divide_read(&mut document, "the template");
+            document.to_string()
+        };
+        let separate = "[flash]\nread = \"52 us\"\nlower_read = \"40 us\"\n\
+                        upper_read = { value = \"0.07 ms\", source = \"x\" }\nlower_program = \"1 ms\"\n";
+        let derived = "derived = \"the separate times of the template\"";
+        let expected = format!(
+            "[flash]\nread = \"52 us\"\nlower_program = \"1 ms\"\n\
+             read_ratio = {{ value = \"40000:70000\", {derived} }}\n"
+        );
+        assert_eq!(divided(separate), expected);
+        for text in ["[flash]\nread = \"52 us\"\nread_ratio = \"2:3:2\"\n", "[flash]\n"] {
+            assert_eq!(divided(text), text, "nothing is separate");
+        }
+    }
 
     #[test]
     fn zones_are_listed_where_they_stand_one_by_one_and_not_where_a_comment_says_so() {

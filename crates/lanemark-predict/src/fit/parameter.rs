@@ -84,7 +84,7 @@ const ALL: [Parameter; 11] = [
         shows: AffectedTests::Reads,
         needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
         get: |drive| Some(flash(drive)?.read.mean().as_microseconds()),
-        set: |drive, us| change(drive, |flash| flash.read = PageTimes::alike(time(us))),
+        set: |drive, us| change(drive, |flash| flash.read = flash.read.with_mean(time(us))),
     },
     Parameter {
         name: "drive.pseudo_slc.read",

@@ -491,7 +491,7 @@ impl DriveFaults {
 }
 
 /// Returns the reads that are repeated from the start of a run to its end.
-pub(super) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
+pub(crate) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
     match fault.kind {
         FaultKind::ReadRetries(retries) if fault.at == Instant::ZERO && fault.length.is_none() => {
             Some(retries)

@@ -59,6 +59,38 @@ impl PageTimes {
         Self { times: kinds, kinds: times.len() as u8 }
     }
 
+    /// Returns a time for each kind, in the proportions of one to four numbers, with the mean `mean`.
+    pub fn in_ratio(mean: Duration, ratio: &[u32]) -> Self {
+        let mut parts = [0; 4];
+        parts.iter_mut().zip(ratio).for_each(|(part, &number)| *part = number.into());
+        Self::divided(mean, &parts[..ratio.len().min(4)])
+    }
+
+    /// Returns times in the same proportions, with the mean `mean`.
+    #[must_use]
+    pub fn with_mean(self, mean: Duration) -> Self {
+        Self::divided(mean, &self.times.map(Duration::picoseconds)[..usize::from(self.kinds)])
+    }
+
+    /// Returns a time for each of up to four parts, in their proportions, with the mean `mean`.
+    fn divided(mean: Duration, parts: &[u64]) -> Self {
+        let whole: u128 = parts.iter().copied().map(u128::from).sum();
+        if whole == 0 {
+            return Self::alike(mean);
+        }
+        let total = u128::from(mean.picoseconds()) * parts.len() as u128;
+        let mut times = [Duration::ZERO; 4];
+        let (mut sum, mut begin) = (0, 0);
+        for (time, &part) in times.iter_mut().zip(parts) {
+            // Each time is the difference of two rounded sums, so that the mean is exact.
+            sum += u128::from(part);
+            let end = total * sum / whole;
+            *time = Duration::from_picoseconds((end - begin) as u64);
+            begin = end;
+        }
+        Self::each(&times[..parts.len()])
+    }
+
     /// Returns the time of page `page` of a block.
     #[inline]
     pub fn of(&self, page: u32) -> Duration {
@@ -347,6 +379,23 @@ impl FlashSpec {
         Err(SpecError { field, value, bound: bound.to_owned() })
     }
 
+    /// Checks that all pages take the same time, or that each page of a cell has its time.
+    fn check_pages(&self) -> Result<(), SpecError> {
+        let pages = self.technology.bits();
+        let both = [("drive.flash.read", self.read), ("drive.flash.program", self.program)];
+        let fits = |times: PageTimes| {
+            let kinds = usize::from(times.kinds);
+            kinds == 1 || (kinds == pages && !times.times.contains(&Duration::ZERO))
+        };
+        let Some((field, times)) = both.into_iter().find(|(_, times)| !fits(*times)) else {
+            return Ok(());
+        };
+        let each = times.times.iter().take(usize::from(times.kinds)).map(Duration::to_string);
+        let value = each.collect::<Vec<_>>().join(", ");
+        let bound = format!("one time, or a time above 0 for each of the {pages} pages of a cell");
+        Err(SpecError { field, value, bound })
+    }
+
     fn check_times(&self) -> Result<(), SpecError> {
         let suspend = self.die.suspend;
         let cache = self.translation.pseudo_slc;
@@ -393,6 +442,7 @@ impl FlashSpec {
             return fail("drive.translation.compression", least.to_string(), bound);
         }
         self.check_collection()?;
+        self.check_pages()?;
         self.check_times()?;
         let raw = self.capacity();
         let spare = self.superblocks_spare();
@@ -407,5 +457,85 @@ impl FlashSpec {
             return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash".to_owned());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DriveSpec;
+
+    fn ps(picoseconds: u64) -> Duration {
+        Duration::from_picoseconds(picoseconds)
+    }
+
+    fn of_each(times: PageTimes) -> Vec<u64> {
+        (0..u32::from(times.kinds)).map(|page| times.of(page).picoseconds()).collect()
+    }
+
+    #[test]
+    fn times_in_a_ratio_have_its_proportions_and_exactly_the_mean() {
+        for (mean, ratio, expected) in [
+            (70, &[2, 3, 2][..], vec![60, 90, 60]),
+            (70, &[1, 2, 4], vec![30, 60, 120]),
+            (10, &[1, 1, 1], vec![10, 10, 10]),
+            (35, &[3, 4], vec![30, 40]),
+            (30, &[1, 2, 4, 8], vec![8, 16, 32, 64]),
+            (1, &[2, 3, 2], vec![0, 2, 1]),
+            (9, &[5], vec![9]),
+            (9, &[], vec![9]),
+            (9, &[0, 0], vec![9]),
+        ] {
+            let times = PageTimes::in_ratio(ps(mean), ratio);
+            assert_eq!(times.mean(), ps(mean), "{ratio:?}");
+            assert_eq!(of_each(times), expected, "{mean} in {ratio:?}");
+        }
+        // Neither the largest numbers nor more than four of them overflow.
+        let day = Duration::from_seconds(86_400);
+        let times = PageTimes::in_ratio(day, &[u32::MAX; 5]);
+        assert_eq!((times.mean(), times.longest()), (day, day));
+    }
+
+    #[test]
+    fn another_mean_keeps_the_proportions() {
+        let times = PageTimes::in_ratio(ps(7_000), &[2, 3, 2]);
+        assert_eq!(times.with_mean(ps(700)), PageTimes::in_ratio(ps(700), &[2, 3, 2]));
+        assert_eq!(times.with_mean(ps(700)).with_mean(ps(7_000)), times);
+        assert_eq!(PageTimes::alike(ps(5)).with_mean(ps(9)), PageTimes::alike(ps(9)));
+        assert_eq!(PageTimes::alike(ps(0)).with_mean(ps(9)), PageTimes::alike(ps(9)));
+    }
+
+    #[test]
+    fn times_that_are_not_those_of_the_pages_of_a_cell_are_refused() {
+        let drive = DriveSpec::example();
+        let says = |technology, times: &[u64]| {
+            let mut flash = drive.flash().clone();
+            flash.technology = technology;
+            flash.read = PageTimes::each(&times.iter().map(|&time| ps(time)).collect::<Vec<_>>());
+            flash.check(drive.capacity).map_err(|error| error.to_string())
+        };
+        for (technology, times) in [
+            (Technology::Slc, &[5][..]),
+            (Technology::Mlc, &[3, 4]),
+            (Technology::Tlc, &[7]),
+            (Technology::Tlc, &[2, 3, 2]),
+            (Technology::Qlc, &[1, 2, 4, 8]),
+        ] {
+            assert_eq!(says(technology, times), Ok(()), "{technology:?} {times:?}");
+        }
+        for (technology, times) in [
+            (Technology::Slc, &[3, 4][..]),
+            (Technology::Mlc, &[2, 3, 2]),
+            (Technology::Mlc, &[0, 4]),
+            (Technology::Tlc, &[3, 4]),
+            (Technology::Qlc, &[2, 3, 2]),
+        ] {
+            let error = says(technology, times).unwrap_err();
+            assert!(error.starts_with("drive.flash.read = "), "{error}");
+            assert!(error.contains("a time above 0 for each"), "{error}");
+        }
+        let bound = "one time, or a time above 0 for each of the 3 pages of a cell";
+        let found = says(Technology::Tlc, &[3, 4]);
+        assert_eq!(found, Err(format!("drive.flash.read = 3 ps, 4 ps: {bound}")));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Acce
 }
 
 /// A system whose drive has one die of two planes, and otherwise takes no time.
-fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
+pub(crate) fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
     let mut drive = unlimited();
     let flash = drive.flash_mut();
     *flash = FlashSpec { channels: 1, dies_per_channel: 1, pages_per_block: 64, ..flash.clone() };

@@ -18,6 +18,7 @@ pub(crate) mod pairs;
 pub(crate) mod pairs_link;
 pub(crate) mod power;
 pub(crate) mod queue;
+pub(crate) mod read_times;
 pub(crate) mod replay;
 pub(crate) mod retrained;
 pub(crate) mod runs;

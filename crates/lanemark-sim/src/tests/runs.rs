@@ -28,8 +28,9 @@ pub(crate) fn nvme(drive: DriveSpec) -> SystemSpec {
 
 /// Reads that are repeated from the start, more often on older flash.
 pub(crate) fn retrying(share: f64) -> Fault {
-    let share = Ratio::new(share).unwrap();
-    Fault::at(Duration::ZERO, FaultKind::ReadRetries(ReadRetries { share, endurance: 1_000 }))
+    let (share, unworn) = (Ratio::new(share).unwrap(), Ratio::ZERO);
+    let retries = ReadRetries { unworn, share, endurance: 1_000 };
+    Fault::at(Duration::ZERO, FaultKind::ReadRetries(retries))
 }
 
 /// Makes the first `count` links of the first drive's path the trunk.

@@ -88,6 +88,11 @@ impl Completion {
         self.0.push(Given { place, text, origin: ("assumed", prior.why.clone()), range });
     }
 
+    /// Removes the value at `place`.
+    pub(super) fn omit(&mut self, place: &str) {
+        self.0.retain(|given| given.place != place);
+    }
+
     /// Returns the values as entries of a tree, each with the keys that lead to it. Their location is `offset`.
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
         let value = |node| Value { offset, node };

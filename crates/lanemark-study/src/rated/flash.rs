@@ -4,7 +4,7 @@ use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::behind::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
-use super::old_data::{OLD_SHARE, old_data};
+use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
 use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
@@ -334,6 +334,9 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     }
     if cached {
         out.prior("flash.read", Unit::Time, &old_data(rated, nand), 1.0);
+        if let Some(ratio) = &nand.read_ratio {
+            out.assumed(PAGE_RATIO, ratio.text.clone(), &ratio.why);
+        }
     } else if cache.is_some() {
         out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
     }

@@ -163,3 +163,30 @@ fn the_arm_of_a_desktop_disk_lingers_for_a_quarter_of_a_revolution() {
     assert!((overhead("data-center") - 200.0).abs() < 1e-6);
     assert!((overhead("client") - (200.0 + 60e6 / 7200.0 / 4.0)).abs() < 1.0);
 }
+
+/// Data outside the cache takes the times of the pages of a cell, in the mean time of such data. The pages of a drive
+/// without a cache, whose ratings are for these pages, take the same time.
+#[test]
+fn data_outside_the_cache_has_the_pages_of_its_generation() {
+    let read = |own: &str, rated: &str| {
+        let rated = format!("year = 2020\nread = \"3000 MB/s\"\nwrite = \"2500 MB/s\"\n{rated}");
+        flash_of(&drive(&nvme(3), "1000 GB", &format!("{rated}{own}"))).read
+    };
+    let client = |technology: &str| format!("market = \"client\"\nnand = \"{technology}\"\n");
+    for (technology, ratio, mean) in
+        [("tlc", &[113, 155, 212][..], 66), ("qlc", &[59, 85, 127, 170], 156)]
+    {
+        let mean = lanemark_schema::units::Duration::from_microseconds(mean);
+        let seen = read("", &client(technology));
+        assert_eq!(seen, lanemark_sim::spec::PageTimes::in_ratio(mean, ratio), "{technology}");
+    }
+    let alike =
+        |read: lanemark_sim::spec::PageTimes| (0..12).all(|page| read.of(page) == read.of(0));
+    assert!(alike(read("", "market = \"data-center\"\nnand = \"tlc\"\n")));
+    assert!(alike(read("", "market = \"client\"\nnand = \"mlc\"\n")));
+    // Separate times in the file replace the ratio.
+    let own = "[flash]\nlower_read = \"40 us\"\nmiddle_read = \"50 us\"\nupper_read = \"60 us\"\n";
+    assert_eq!(read(own, &client("tlc")).mean().to_string(), "50 us");
+    let own = "[flash]\nread_ratio = \"1:1:1\"\n";
+    assert!(alike(read(own, &client("tlc"))));
+}

@@ -12,6 +12,10 @@ pub(super) const OLD_SHARE: f64 = 0.3;
 /// The range of [`OLD_DATA`] in addition to the range of tR.
 const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
 
+/// The path of the ratio of page times. Only data outside the cache has it: the rules that meet ratings assume that all
+/// pages of the rated span take the same time.
+pub(super) const PAGE_RATIO: &str = "flash.read_ratio";
+
 /// Returns the die time of a read of data that has left the cache.
 pub(super) fn old_data(rated: &Rated, nand: &Nand) -> Prior {
     if rated.market == Market::DataCenter {

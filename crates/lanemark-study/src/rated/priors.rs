@@ -8,7 +8,7 @@ use lanemark_sim::spec::{ProtocolKind, Technology};
 use super::printed::{MARKETS, Market, Rated};
 use crate::document::{Document, PlaceholderValue, Section};
 use crate::error::StudyError;
-use crate::flash::TECHNOLOGIES;
+use crate::flash::{RATIO, TECHNOLOGIES, ratio};
 use crate::library::{Library, LibraryKind};
 
 /// The priors of a library.
@@ -27,6 +27,15 @@ pub(crate) struct Prior {
     /// The low and the high end of the range.
     pub range: Option<[f64; 2]>,
     /// Source of the value, or the reason for it.
+    pub why: String,
+}
+
+/// The ratio of the read times of the pages of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PageRatio {
+    /// The ratio, `2:3:2`.
+    pub text: String,
+    /// Source of the ratio.
     pub why: String,
 }
 
@@ -49,6 +58,8 @@ pub(crate) struct Nand {
     pub pages_per_block: u64,
     /// Read time of the array (tR) in seconds.
     pub read: Prior,
+    /// The ratio of the pages of a cell in read time, if it is known.
+    pub read_ratio: Option<PageRatio>,
     /// Program time (tPROG) in seconds.
     pub program: Prior,
     /// Erase time (tBERS) in seconds.
@@ -215,9 +226,10 @@ fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
         true => prior::<Bytes>(row, "die_small")?.value,
         false => die.value,
     };
+    let technology = row.choice("technology", TECHNOLOGIES)?;
     Ok(Nand {
         name: row.text("name")?,
-        technology: row.choice("technology", TECHNOLOGIES)?,
+        technology,
         from: row.integer("from", 1990, 2100)?,
         die,
         die_small,
@@ -225,6 +237,7 @@ fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
         page: page(row)?,
         pages_per_block: row.integer("pages_per_block", 1, 65_536)?,
         read: prior::<Duration>(row, "read")?,
+        read_ratio: page_ratio(row, technology)?,
         program: prior::<Duration>(row, "program")?,
         erase: row.quantity::<Duration>("erase")?.as_seconds(),
         channel_rate: prior::<BytesPerSecond>(row, "channel_rate")?,
@@ -233,6 +246,13 @@ fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
         slc_program: prior::<Duration>(row, "slc_program")?,
         independent_planes: row.choice("independent_planes", &[("yes", true), ("no", false)])?,
     })
+}
+
+fn page_ratio(row: &Section<'_>, technology: Technology) -> Result<Option<PageRatio>, StudyError> {
+    let checked = |text: &str| ratio(text, technology.bits()).map(|_| text.to_owned());
+    let Some(text) = row.optional_parsed("read_ratio", RATIO, checked)? else { return Ok(None) };
+    let (why, _) = row.note_of("read_ratio")?;
+    Ok(Some(PageRatio { text, why }))
 }
 
 /// Reads the size of a plane's page, in bytes.

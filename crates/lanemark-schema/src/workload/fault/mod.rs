@@ -143,11 +143,13 @@ pub struct ByteRange {
 
 /// Reads that have to be repeated because too many bits were wrong.
 ///
-/// The share of reads that need a retry is `share * (cycles / endurance)^2`, and the same share of the retried reads
-/// needs a second retry.
+/// The share of reads that need a retry is `unworn + share * (cycles / endurance)^2`, at most 95%, and the same share
+/// of the retried reads needs a second retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadRetries {
-    /// The share at the end of the drive's life.
+    /// The share in a block without program and erase cycles.
+    pub unworn: Ratio,
+    /// The share that wear has added at the end of the drive's life.
     pub share: Ratio,
     /// Rated program and erase cycles of a block.
     pub endurance: u32,
@@ -239,7 +241,12 @@ impl ReadRetries {
     /// Returns the share of reads that must be repeated in a block with `cycles` program and erase cycles.
     pub fn probability(&self, cycles: u32) -> f64 {
         let age = f64::from(cycles) / f64::from(self.endurance.max(1));
-        (self.share.get() * age * age).min(0.95)
+        (self.unworn.get() + self.share.get() * age * age).min(0.95)
+    }
+
+    /// Returns whether any read is repeated.
+    pub fn repeats_any(&self) -> bool {
+        self.unworn > Ratio::ZERO || self.share > Ratio::ZERO
     }
 }
 

@@ -27,7 +27,7 @@ const KINDS: [(&str, &[&str], &[&str]); 15] = [
     ("port-loss", &[], &["port", "timeout"]),
     ("power-cut", &[], &["boot"]),
     ("read-only", &[], &["written"]),
-    ("read-retries", &["share"], &["endurance"]),
+    ("read-retries", &["share"], &["endurance", "unworn"]),
     ("retrain", &[], &["port", "link", "lanes", "generation", "speed"]),
     ("stuck", &[], &["commands", "timeout", "abort", "reset", "then"]),
     ("write-error", &[], &["range", "share", "recovery"]),
@@ -228,10 +228,9 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
         "read-retries" => {
             let endurance = keys.integer("endurance", 1, 100_000_000);
             let endurance = endurance.unwrap_or(ReadRetries::ENDURANCE);
-            FaultKind::ReadRetries(ReadRetries {
-                share: keys.quantity::<Ratio>("share")?,
-                endurance,
-            })
+            let unworn = keys.quantity::<Ratio>("unworn").unwrap_or_default();
+            let share = keys.quantity::<Ratio>("share")?;
+            FaultKind::ReadRetries(ReadRetries { unworn, share, endurance })
         }
         "retrain" => {
             let link = keys.place();
@@ -357,9 +356,11 @@ impl fmt::Display for FaultKind {
             self.range().map_or(Ok(()), |range| Pair("range", range).fmt(f))
         };
         match *self {
-            Self::ReadRetries(ReadRetries { share, endurance }) => {
+            Self::ReadRetries(ReadRetries { unworn, share, endurance }) => {
                 let share = Pair("share", percentage(share));
-                write!(f, "read-retries{share}{}", Pair("endurance", endurance))
+                write!(f, "read-retries{share}{}", Pair("endurance", endurance))?;
+                let unworn = Some(percentage(unworn)).filter(|_| unworn > Ratio::ZERO);
+                unworn.map_or(Ok(()), |unworn| Pair("unworn", unworn).fmt(f))
             }
             Self::MediaError { recovery, heals, .. } => {
                 with_range(f, "media-error")?;
@@ -455,6 +456,7 @@ mod tests {
             "power-cut at=2s",
             "read-only written=1GB at=0ps",
             "read-retries share=20% at=0ps",
+            "read-retries share=0% unworn=0.1% endurance=1000 at=1s",
             "retrain lanes=2 generation=1 at=1s for=1s",
             "retrain speed=3Gb/s at=1s",
             "stuck at=1ps",
@@ -503,6 +505,9 @@ mod tests {
             ("stuck then=wait", "neither"),
             ("stuck commands=0", "from 1 to 65536"),
             ("read-retries share=120%", "100%"),
+            ("read-retries share=1% unworn=100.1%", "100%"),
+            ("read-retries share=1% unworn=-1%", "unworn: "),
+            ("read-retries unworn=1%", "`read-retries` needs `share`"),
             ("latency extra=1ms share=0%", "affects no request"),
             ("latency extra=1ms share=0.00000001%", "affects no request"),
             ("write-error share=100.1%", "100%"),
@@ -529,15 +534,15 @@ mod tests {
         fn no_text_causes_a_panic_and_read_faults_are_written_back(
             kind in 0usize..KINDS.len(),
             keys in proptest::collection::vec(
-                (0usize..22, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),
+                (0usize..23, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),
                 0..6,
             ),
             rest in "\\PC{0,40}",
         ) {
-            const NAMES: [&str; 22] = [
+            const NAMES: [&str; 23] = [
                 "at", "for", "drive", "extra", "rate", "port", "link", "recovery", "range", "timeout", "boot",
                 "written", "share", "endurance", "lanes", "generation", "speed", "commands", "abort", "reset",
-                "bits", "heal",
+                "bits", "heal", "unworn",
             ];
             let mut text = KINDS[kind].0.to_owned();
             keys.iter().for_each(|(key, number, unit)| text += &format!(" {}={number}{unit}", NAMES[*key]));

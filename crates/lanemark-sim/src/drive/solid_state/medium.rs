@@ -19,7 +19,7 @@ use crate::engine::table::Table;
 use crate::engine::trace::MediaTimes;
 use crate::spec::{SLOT, WriteCache};
 use lanemark_schema::result::{DriveUse, Reserve};
-use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
 
 impl Medium for SolidState {
@@ -270,7 +270,7 @@ impl Medium for SolidState {
     }
 
     fn set_retries(&mut self, retries: Option<ReadRetries>) {
-        self.retries = retries.filter(|retries| retries.share > Ratio::ZERO);
+        self.retries = retries.filter(ReadRetries::repeats_any);
     }
 
     /// Returns the data written to flash so far, by reason, and the number of superblocks erased.

@@ -15,13 +15,15 @@
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
-//! These never converge: open loops, trims, copies, rounds, requested series, faults, sequential requests on hard disks
-//! (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. The long
-//! tests among them are simulated on a smaller drive (`similar`), and all others completely.
+//! These never converge: open loops, trims, copies, rounds, requested series, faults except reads that are repeated at
+//! a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged drive (whose
+//! data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive (`similar`), and
+//! all others completely.
 
 mod phases;
 
 use super::tally::Tally;
+use crate::fault::standing_retries;
 use crate::run::ceiling::ceilings;
 use crate::run::energy::Metering;
 use crate::run::path_use::{Busy, busy_since};
@@ -32,7 +34,7 @@ use lanemark_schema::result::{
     Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
 };
 use lanemark_schema::units::{Duration, Instant};
-use lanemark_schema::workload::{Load, LoadKind, Test};
+use lanemark_schema::workload::{Fault, Load, LoadKind, Test};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
@@ -72,9 +74,12 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
     let fills = test.reads() && test.writes() && spec.drive_specs().any(purged);
+    // Reads that are repeated at a constant share leave the load steady.
+    let is_steady =
+        |fault: &Fault| standing_retries(fault).is_some_and(|retries| retries.share.is_zero());
     plain
         && !fills
-        && spec.faults.is_empty()
+        && spec.faults.iter().all(is_steady)
         && test.rounds.is_none()
         && test.interval.is_none()
         && (test.duration.is_some() || test.volume.is_some())
