@@ -15,9 +15,12 @@
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
+//! A long test on a smaller drive (`similar`) may end although collection moves data: once the writes of the steady part
+//! have turned over all data of the test ([`Convergence::of_turnover`]).
+//!
 //! These never converge: open loops, trims, copies, rounds, requested series, faults, sequential requests on hard disks
 //! (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. The long
-//! tests among them are simulated on a smaller drive (`similar`), and all others completely.
+//! tests among them are simulated on a smaller drive, and all others completely.
 
 mod phases;
 
@@ -28,6 +31,7 @@ use crate::run::path_use::{Busy, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
+use lanemark_schema::result::series::SteadyPart;
 use lanemark_schema::result::{
     Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
 };
@@ -106,6 +110,9 @@ pub(super) struct Convergence {
     check_at: u64,
     /// Number of requests that are outstanding at a time.
     outstanding: u64,
+    /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
+    /// if no run that collects may end.
+    turnover: Option<u64>,
     from: Instant,
 }
 
@@ -136,6 +143,8 @@ pub(super) struct SteadyRun {
     pub(super) power: Option<Vec<PowerReading>>,
     pub(super) converged: Converged,
     pub(super) phases: Vec<RatePhase>,
+    /// The requests of the steady part, from which the rest of a series follows; `None` if the run needs no series.
+    pub(super) part: Option<SteadyPart>,
 }
 
 impl Convergence {
@@ -149,8 +158,14 @@ impl Convergence {
             parts: Vec::new(),
             check_at: FIRST_CHECK,
             outstanding,
+            turnover: None,
             from,
         }
+    }
+
+    /// Returns the rule for a test with a series that may end once a steady part has `turnover` writes.
+    pub(super) fn of_turnover(outstanding: u64, from: Instant, turnover: u64) -> Self {
+        Self { turnover: Some(turnover), ..Self::new(outstanding, from) }
     }
 
     /// Counts a request. Returns whether a checkpoint is due.
@@ -287,7 +302,8 @@ impl Convergence {
         let groups = self.groups(from)?;
         let half_width = rate_half_width(&groups.times)?;
         let more = left / all;
-        let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
+        let lasting = self.is_settled(first, groups.collects)
+            && groups.reserves.iter().all(|left| lasts(left, more));
         if half_width > RATE_HALF_WIDTH || !lasting {
             return None;
         }
@@ -303,6 +319,29 @@ impl Convergence {
             half_width,
             more,
         })
+    }
+
+    /// Returns whether the state of the flash is steady from the part `first` on, in which collection moves data or not.
+    fn is_settled(&self, first: usize, collects: bool) -> bool {
+        let writes = |part: &RunSegment| part.tally.writes.latency.count();
+        match self.turnover {
+            None => !collects,
+            Some(turnover) => self.parts[first..].iter().map(writes).sum::<u64>() >= turnover,
+        }
+    }
+
+    /// Returns the requests of the parts from `first` on, which took `length`.
+    fn steady_part(&self, first: usize, length: Duration) -> SteadyPart {
+        let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
+        let mut drive = DriveUse::default();
+        for part in &self.parts[first..] {
+            for (sum, own) in [(&mut reads, &part.tally.reads), (&mut writes, &part.tally.writes)] {
+                sum.bytes += own.bytes;
+                sum.latency.merge(&own.latency);
+            }
+            drive.add(&part.drive);
+        }
+        SteadyPart::new(&reads, &writes, drive, length)
     }
 
     /// Returns the batches since `from` in groups of equal size, or `None` if there are too few.
@@ -343,6 +382,7 @@ impl Convergence {
         let rest = (self.requests - earlier) as f64 * more;
         let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
+        let part = self.turnover.map(|_| self.steady_part(first, steady));
         let mut sum: Option<(Tally, Busy, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             if number < first {
@@ -377,6 +417,7 @@ impl Convergence {
                 half_width,
             },
             phases,
+            part,
         })
     }
 

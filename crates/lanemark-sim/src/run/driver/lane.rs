@@ -1,6 +1,7 @@
 //! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
 
 use super::super::energy::{Metering, energy};
+use super::RunEnd;
 use super::convergence::{Convergence, SteadyRun, may_converge};
 use super::open::Open;
 use super::tally::{RoundsRun, Tally};
@@ -318,10 +319,24 @@ impl Lane {
         }
     }
 
-    /// Returns the rule by which the test may end early, if it may.
-    pub(super) fn convergence(&self, spec: &SystemSpec, test: &Test) -> Option<Convergence> {
+    /// Returns the rule by which the test may end before `end`, if it may.
+    pub(super) fn convergence(
+        &self,
+        spec: &SystemSpec,
+        test: &Test,
+        end: RunEnd,
+    ) -> Option<Convergence> {
         let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
-        may_converge(spec, test).then(|| Convergence::new(outstanding, self.counting_from))
+        let from = self.counting_from;
+        match end {
+            RunEnd::Whole => None,
+            RunEnd::Converged => {
+                may_converge(spec, test).then(|| Convergence::new(outstanding, from))
+            }
+            RunEnd::Settled(turnover) => {
+                Some(Convergence::of_turnover(outstanding, from, turnover))
+            }
+        }
     }
 
     /// Counts a completion for `rule`, and returns the run if it has converged.
@@ -436,12 +451,17 @@ impl Lane {
         storage: &Storage,
         steady: SteadyRun,
     ) -> Sample {
-        let SteadyRun { tally, elapsed, busy, drive, power, converged, phases } = steady;
+        let SteadyRun { tally, elapsed, busy, drive, power, converged, phases, part } = steady;
         let in_flight = self.in_flight(storage, None, self.last, &tally);
         let energy = power.and_then(|power| energy(spec, power.into_iter(), elapsed));
+        let now = self.last.since(self.counting_from);
+        let whole = self.deadline.since(self.counting_from);
+        let written = storage.simulator().drive_use();
+        let series = self.series.take().zip(part);
+        let series = series.map(|(series, part)| series.finish_steady(now, written, &part, whole));
         let counted = CountedRequests { tally, elapsed, busy, drive, energy };
         let sample = self.sample(spec, storage.simulator(), counted, None);
-        Sample { in_flight, converged: Some(converged), phases, ..sample }
+        Sample { in_flight, converged: Some(converged), phases, series, ..sample }
     }
 
     /// Returns the sample of `counted` requests. The hops carried these requests' data, or `carried` if it is given.

@@ -1,7 +1,7 @@
 //! Shortened tests next to whole tests of the same drive.
 
 use super::*;
-use crate::run::driver::{RunLength, run_length_watched};
+use crate::run::driver::{RunLength, run_length_watched, run_requests};
 use crate::spec::{Condition, MapSpec, PseudoSlcSpec};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Ratio;
@@ -39,10 +39,18 @@ fn run(spec: &CheckedSystem, test: &CheckedTest, length: RunLength) -> Sample {
     run_length_watched(spec, test, StreamKey::from_seed(7), length, &mut |_| true).unwrap()
 }
 
-/// Returns both samples of a test: of the whole test, and of the test shortened by `factor`.
-fn both(spec: SystemSpec, test: Test, factor: u32) -> (Sample, Sample) {
+/// Returns the shortening of tests on a drive of `scale`.
+fn on(scale: Scale) -> Shortening {
+    Shortening { factor: scale.factor(), drive: scale }
+}
+
+const A_QUARTER_OF_THE_PAGES: Scale = Scale { pages: 4, superblocks: 1 };
+const A_QUARTER_OF_THE_SUPERBLOCKS: Scale = Scale { pages: 1, superblocks: 4 };
+
+/// Returns both samples of a test: of the whole test, and of the test on a drive of `scale`.
+fn both(spec: SystemSpec, test: Test, scale: Scale) -> (Sample, Sample) {
     let (spec, test) = (spec.checked().unwrap(), test.checked().unwrap());
-    let similar = SimilarTest::by(factor, &spec, &test).unwrap();
+    let similar = SimilarTest::by(on(scale), &spec, &test).unwrap();
     let short = run(&similar.spec, &similar.test, RunLength::Whole);
     (run(&spec, &test, RunLength::Whole), similar.enlarged(short, &test))
 }
@@ -67,14 +75,25 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         hot_span: Ratio::new(0.2).unwrap(),
         hot_share: Ratio::new(0.8).unwrap(),
     };
-    for (name, spec, pattern) in [
-        ("uniform", drive(), Pattern::Uniform),
-        ("in order", drive(), Pattern::Sequential),
-        ("hot and cold", skewed, hot),
-        ("pseudo-SLC", cached, Pattern::Uniform),
-        ("partial map", mapped, Pattern::Uniform),
+    // The same drive in four times as many superblocks.
+    let fine = |mut spec: SystemSpec| {
+        let flash = spec.first_mut().drive.flash_mut();
+        flash.pages_per_block /= 4;
+        flash.blocks_per_plane *= 4;
+        (spec, A_QUARTER_OF_THE_SUPERBLOCKS)
+    };
+    let coarse = |spec: SystemSpec| (spec, A_QUARTER_OF_THE_PAGES);
+    for (name, (spec, scale), pattern) in [
+        ("uniform", coarse(drive()), Pattern::Uniform),
+        ("in order", coarse(drive()), Pattern::Sequential),
+        ("hot and cold", coarse(skewed.clone()), hot.clone()),
+        ("pseudo-SLC", coarse(cached.clone()), Pattern::Uniform),
+        ("partial map", coarse(mapped), Pattern::Uniform),
+        ("uniform, superblocks", fine(drive()), Pattern::Uniform),
+        ("hot and cold, superblocks", fine(skewed), hot),
+        ("pseudo-SLC, superblocks", fine(cached), Pattern::Uniform),
     ] {
-        let (whole, short) = both(spec, writes(pattern, 240), 4);
+        let (whole, short) = both(spec, writes(pattern, 240), scale);
         let (long, brief) = (whole.series.clone().unwrap(), short.series.clone().unwrap());
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
         // Each interval has the same rate and write amplification, from the first fill to the steady state. The first
@@ -108,9 +127,10 @@ fn reads_shorten_the_time_and_not_the_drive() {
         requests.read_share = Ratio::ONE;
     }
     let (spec, checked) = (drive().checked().unwrap(), test.clone().checked().unwrap());
-    let similar = SimilarTest::by(100, &spec, &checked).unwrap();
-    assert_eq!((similar.factor, similar.drive_factor), (100, 1));
+    let hundredth = Shortening { factor: 100, drive: Scale::WHOLE };
+    let similar = SimilarTest::by(hundredth, &spec, &checked).unwrap();
     assert_eq!(*similar.spec, *spec);
+    assert_eq!(similar.end(), RunEnd::Settled(0));
     assert_eq!(
         (similar.test.span, similar.test.duration),
         (test.span, test.duration.map(|time| time / 100))
@@ -143,9 +163,108 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     coarse.first_mut().drive.flash_mut().blocks_per_plane = 640;
     assert!(!is_shortened(&coarse, &day), "blocks cannot lose pages");
     // The factor divides the pages, leaves enough of them, and keeps the buffer a small part of the span.
-    let factor = factor(&spec, &day).unwrap();
-    assert_eq!(256 % factor, 0);
-    assert!(256 / factor >= PAGES_MIN);
+    let Shortening { factor, drive } = shortening(&spec, &day).unwrap();
+    assert_eq!((factor, drive), (4, A_QUARTER_OF_THE_PAGES), "superblocks cannot become fewer");
+    // Blocks with few pages become fewer. Their number leaves the same share of spare flash.
+    let mut fine = spec.clone();
+    let flash = fine.first_mut().drive.flash_mut();
+    (flash.pages_per_block, flash.blocks_per_plane) = (PAGES_MIN, 1280);
+    fine.first_mut().drive.capacity = Bytes::mebi(8_640);
+    let Shortening { factor, drive } = shortening(&fine, &day).unwrap();
+    assert_eq!((factor, drive), (7, Scale { pages: 1, superblocks: 7 }));
+    let spare = |spec: &SystemSpec| {
+        let drive = &spec.first().drive;
+        let used = drive.flash().blocks_per_plane - fixed_superblocks(drive.flash());
+        (drive.flash().superblock() * u64::from(used)).get() as f64 / drive.capacity.get() as f64
+    };
+    let mut smaller = fine.clone();
+    shrink(&mut smaller.first_mut().drive, drive);
+    assert!((spare(&smaller) / spare(&fine) - 1.0).abs() < 1e-4);
+    assert!(smaller.first().drive.flash().blocks_per_plane >= SUPERBLOCKS_MIN);
+}
+
+#[test]
+fn a_test_ends_when_its_state_is_steady() {
+    let hot = Pattern::HotCold {
+        hot_span: Ratio::new(0.2).unwrap(),
+        hot_share: Ratio::new(0.6).unwrap(),
+    };
+    for pattern in [Pattern::Uniform, hot] {
+        let (spec, test) = (drive().checked().unwrap(), writes(pattern, 2_400).checked().unwrap());
+        let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), &spec, &test).unwrap();
+        let LoadKind::Requests(requests) = &similar.test.asks else { panic!("requests") };
+        let run = |end: RunEnd| {
+            let key = StreamKey::from_seed(7);
+            let ran = run_requests(&similar.spec, &similar.test, requests, key, end, &mut |_| true);
+            similar.enlarged(ran.unwrap(), &test)
+        };
+        let (whole, settled) = (run(RunEnd::Whole), run(similar.end()));
+        let converged = settled.converged.unwrap();
+        assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
+        assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
+        assert_eq!(whole.similar.unwrap().elapsed, settled.similar.unwrap().elapsed);
+        let ratio = settled.iops() / whole.iops();
+        assert!((0.99..=1.01).contains(&ratio), "{ratio}");
+        for percent in [50.0, 99.0, 99.9] {
+            let at = |sample: &Sample| sample.latency().percentile_ns(percent).unwrap() as f64;
+            let ratio = at(&settled) / at(&whole);
+            assert!((0.95..=1.05).contains(&ratio), "p{percent}: {ratio}");
+        }
+        let (long, brief) = (whole.series.unwrap(), settled.series.unwrap());
+        assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
+        for index in 0..long.points.len() {
+            let ratio = brief.iops(index) / long.iops(index);
+            assert!((0.97..=1.03).contains(&ratio), "interval {index}: {ratio}");
+            let amplification = |series: &lanemark_schema::result::series::Series| {
+                series.points[index].write_amplification().unwrap()
+            };
+            let ratio = amplification(&brief) / amplification(&long);
+            assert!((0.97..=1.03).contains(&ratio), "interval {index}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn the_whole_span_must_be_written_again() {
+    let zones = |parts: [[f64; 2]; 3]| {
+        let zone = |[span, share]: [f64; 2]| lanemark_schema::workload::Zone {
+            span: Ratio::new(span).unwrap(),
+            share: Ratio::new(share).unwrap(),
+        };
+        Pattern::Zones { zones: parts.map(zone).to_vec() }
+    };
+    let hot = |span: f64, share: f64| Pattern::HotCold {
+        hot_span: Ratio::new(span).unwrap(),
+        hot_share: Ratio::new(share).unwrap(),
+    };
+    for (pattern, wanted) in [
+        (Pattern::Uniform, Some(1.0)),
+        (hot(0.2, 0.8), Some(4.0)),
+        (hot(0.2, 1.0), Some(0.2)),
+        (zones([[0.5, 0.25], [0.25, 0.5], [0.25, 0.25]]), Some(2.0)),
+        (zones([[0.1, 0.2], [0.1, 0.2], [0.2, 0.0]]), Some(0.5)),
+        (Pattern::Zipf { theta: 0.9 }, None),
+    ] {
+        let seen = slowest(&pattern);
+        assert!(
+            seen.zip(wanted).map_or(seen == wanted, |(one, two)| (one - two).abs() < 1e-9),
+            "{pattern:?}: {seen:?}"
+        );
+    }
+    // A test of 4,320 MiB in blocks of 4 KiB.
+    let test = writes(Pattern::Uniform, 60);
+    assert_eq!(turnover(&drive(), &test), Some(4_320 * 256));
+    let mut levelled = drive();
+    levelled.first_mut().drive.flash_mut().translation.wear_gap = Some(10);
+    assert_eq!(turnover(&levelled, &test), None);
+    let mut mixed = test.clone();
+    if let LoadKind::Requests(requests) = &mut mixed.asks {
+        requests.read_share = Ratio::HALF;
+    }
+    assert_eq!(turnover(&drive(), &mixed), None, "reads find more and more data");
+    let mut used = drive();
+    used.first_mut().drive.flash_mut().condition = Condition::Sequential;
+    assert_eq!(turnover(&used, &mixed), Some(4_320 * 256));
 }
 
 #[test]
@@ -159,7 +278,7 @@ fn rounds_become_steady_at_the_same_rate() {
     };
     let mut steady = drive();
     steady.first_mut().drive.flash_mut().condition = Condition::Random;
-    let (whole, short) = both(steady, test, 4);
+    let (whole, short) = both(steady, test, A_QUARTER_OF_THE_PAGES);
     let ratio = short.iops() / whole.iops();
     assert!((0.98..=1.02).contains(&ratio), "{ratio}");
     let (long, brief) = (whole.steady.unwrap(), short.steady.unwrap());
