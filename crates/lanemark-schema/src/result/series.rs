@@ -137,7 +137,7 @@ impl SteadyPart {
     }
 
     /// Returns the requests that complete in `time` at the rates of the part.
-    fn during(&self, time: Duration) -> Point {
+    pub fn during(&self, time: Duration) -> Point {
         let factor = time.as_seconds() / self.length.as_seconds();
         let part = |count: u64| (count as f64 * factor).round() as u64;
         let Point { reads, writes, read_bytes, written_bytes, .. } = self.requests;

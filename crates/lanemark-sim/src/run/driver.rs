@@ -161,7 +161,11 @@ fn run_requests(
         if let Some(rule) = &mut convergence
             && let Some(steady) = lane.converges(rule, &completion, storage.simulator(), &metering)
         {
-            return Ok(lane.end_converged(spec, &storage, steady));
+            let energy = test.rounds.and_then(|_| {
+                metering.end(storage.simulator(), completion.completed);
+                metering.energy(spec)
+            });
+            return Ok(lane.end_converged(spec, &storage, steady, energy));
         }
         lane.submit_next(&mut storage, &completion)?;
         if storage.simulator().outstanding() == 0 {

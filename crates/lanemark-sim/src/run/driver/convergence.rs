@@ -113,6 +113,8 @@ pub(super) struct Convergence {
     /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
     /// if no run that collects may end.
     turnover: Option<u64>,
+    /// Whether the test has rounds, with each of which the meters begin again.
+    has_rounds: bool,
     from: Instant,
 }
 
@@ -159,13 +161,14 @@ impl Convergence {
             check_at: FIRST_CHECK,
             outstanding,
             turnover: None,
+            has_rounds: false,
             from,
         }
     }
 
     /// Returns the rule for a test with a series that may end once a steady part has `turnover` writes.
-    pub(super) fn of_turnover(outstanding: u64, from: Instant, turnover: u64) -> Self {
-        Self { turnover: Some(turnover), ..Self::new(outstanding, from) }
+    pub(super) fn of_turnover(turnover: u64, has_rounds: bool, rule: Self) -> Self {
+        Self { turnover: Some(turnover), has_rounds, ..rule }
     }
 
     /// Counts a request. Returns whether a checkpoint is due.
@@ -199,7 +202,7 @@ impl Convergence {
         self.requests >= self.check_at
     }
 
-    /// Ends a part at a checkpoint, and returns the run if it has converged. `tally` contains the requests since the
+    /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests since the
     /// last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until then.
     pub(super) fn check(
         &mut self,
@@ -208,20 +211,18 @@ impl Convergence {
         simulator: &Simulator,
         metering: &Metering,
         left: (Option<Duration>, Option<u64>),
-    ) -> Option<SteadyRun> {
+    ) -> Option<Candidate> {
         let done = std::mem::replace(tally, Tally::since(simulator));
         self.parts.push(RunSegment {
             end: now,
             requests: self.requests,
             busy: busy_since(simulator, &done.busy_before),
             drive: tally.drive_before.since(&done.drive_before),
-            power: metering.until(simulator, now),
+            power: if self.has_rounds { None } else { metering.until(simulator, now) },
             tally: done,
         });
         self.check_at = self.requests * 3 / 2;
-        let candidates = 0..self.parts.len();
-        let found = candidates.into_iter().find_map(|first| self.steady(first, left))?;
-        self.weigh(&found)
+        (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
@@ -302,7 +303,7 @@ impl Convergence {
         let groups = self.groups(from)?;
         let half_width = rate_half_width(&groups.times)?;
         let more = left / all;
-        let lasting = self.is_settled(first, groups.collects)
+        let lasting = self.is_settled(first, groups.collects, more)
             && groups.reserves.iter().all(|left| lasts(left, more));
         if half_width > RATE_HALF_WIDTH || !lasting {
             return None;
@@ -322,16 +323,21 @@ impl Convergence {
     }
 
     /// Returns whether the state of the flash is steady from the part `first` on, in which collection moves data or not.
-    fn is_settled(&self, first: usize, collects: bool) -> bool {
+    /// The rest of the test is `more` times as long. A rest that is no longer than the part continues its course.
+    fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
         let writes = |part: &RunSegment| part.tally.writes.latency.count();
         match self.turnover {
             None => !collects,
-            Some(turnover) => self.parts[first..].iter().map(writes).sum::<u64>() >= turnover,
+            Some(turnover) => {
+                more <= 1.0 || self.parts[first..].iter().map(writes).sum::<u64>() >= turnover
+            }
         }
     }
 
-    /// Returns the requests of the parts from `first` on, which took `length`.
-    fn steady_part(&self, first: usize, length: Duration) -> SteadyPart {
+    /// Returns the requests of the steady part that was found.
+    pub(super) fn steady_part(&self, found: &Candidate) -> SteadyPart {
+        let &Candidate { first, from, .. } = found;
+        let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
         let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
         let mut drive = DriveUse::default();
         for part in &self.parts[first..] {
@@ -369,12 +375,12 @@ impl Convergence {
         Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
-    /// Returns the run with the parts before the steady part at their weight in the whole test.
-    fn weigh(&mut self, found: &Candidate) -> Option<SteadyRun> {
+    /// Returns the run with the parts before the steady part, if it keeps them, at their weight in the whole test.
+    pub(super) fn weigh(&mut self, found: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
         let &Candidate { first, from, half_width, more } = found;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
-        let weight = 1.0 / (1.0 + more);
+        let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
         let earlier = match first.checked_sub(1) {
             Some(last) => self.parts[last].requests,
             None => 0,
@@ -382,7 +388,7 @@ impl Convergence {
         let rest = (self.requests - earlier) as f64 * more;
         let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
-        let part = self.turnover.map(|_| self.steady_part(first, steady));
+        let part = self.turnover.map(|_| self.steady_part(found));
         let mut sum: Option<(Tally, Busy, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             if number < first {
@@ -432,9 +438,9 @@ impl Convergence {
 
 /// A part of a run that may be steady: the number of its first part, its beginning, the half-width of its rate, and how
 /// many times as long the rest of the test is.
-struct Candidate {
+pub(super) struct Candidate {
     first: usize,
-    from: Instant,
+    pub(super) from: Instant,
     half_width: f64,
     more: f64,
 }

@@ -353,9 +353,6 @@ fn shrink(drive: &mut DriveSpec, scale: Scale) {
 /// the flash may change after that: if wear is levelled, if reads encounter more and more of the data, and if some
 /// addresses are written very seldom.
 fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
-    if test.rounds.is_some() {
-        return None;
-    }
     if !test.writes() {
         return Some(0);
     }

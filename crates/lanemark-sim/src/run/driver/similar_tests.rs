@@ -55,6 +55,21 @@ fn both(spec: SystemSpec, test: Test, scale: Scale) -> (Sample, Sample) {
     (run(&spec, &test, RunLength::Whole), similar.enlarged(short, &test))
 }
 
+/// Returns the sample of a test on a drive with a quarter of the pages, simulated until `end`.
+fn ended(spec: &CheckedSystem, test: &CheckedTest, end: RunEnd) -> Sample {
+    let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+    let LoadKind::Requests(requests) = &similar.test.asks else { panic!("no requests") };
+    let key = StreamKey::from_seed(7);
+    let ran = run_requests(&similar.spec, &similar.test, requests, key, end, &mut |_| true);
+    similar.enlarged(ran.unwrap(), test)
+}
+
+/// Returns the sample of such a test, simulated until its state is steady.
+fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
+    let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+    ended(spec, test, similar.end())
+}
+
 #[test]
 fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
     let mut skewed = drive();
@@ -191,14 +206,7 @@ fn a_test_ends_when_its_state_is_steady() {
     };
     for pattern in [Pattern::Uniform, hot] {
         let (spec, test) = (drive().checked().unwrap(), writes(pattern, 2_400).checked().unwrap());
-        let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), &spec, &test).unwrap();
-        let LoadKind::Requests(requests) = &similar.test.asks else { panic!("requests") };
-        let run = |end: RunEnd| {
-            let key = StreamKey::from_seed(7);
-            let ran = run_requests(&similar.spec, &similar.test, requests, key, end, &mut |_| true);
-            similar.enlarged(ran.unwrap(), &test)
-        };
-        let (whole, settled) = (run(RunEnd::Whole), run(similar.end()));
+        let (whole, settled) = (ended(&spec, &test, RunEnd::Whole), settled(&spec, &test));
         let converged = settled.converged.unwrap();
         assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
         assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
@@ -278,9 +286,25 @@ fn rounds_become_steady_at_the_same_rate() {
     };
     let mut steady = drive();
     steady.first_mut().drive.flash_mut().condition = Condition::Random;
-    let (whole, short) = both(steady, test, A_QUARTER_OF_THE_PAGES);
+    let (whole, short) = both(steady.clone(), test.clone(), A_QUARTER_OF_THE_PAGES);
     let ratio = short.iops() / whole.iops();
     assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+    // The rounds end once their figures and the state of the flash are known.
+    let settled = settled(&steady.checked().unwrap(), &test.checked().unwrap());
+    let ratio = settled.iops() / short.iops();
+    assert!((0.99..=1.01).contains(&ratio), "{ratio}");
+    let (one, other) = (settled.steady.unwrap(), short.steady.as_ref().unwrap());
+    assert_eq!((one.outcome, one.rule, one.rounds.len()), (other.outcome, other.rule, 5));
+    for (one, other) in one.rounds.iter().zip(&other.rounds) {
+        assert!((one.iops / other.iops - 1.0).abs() < 0.02, "{one:?} {other:?}");
+        let writes = |round: &lanemark_schema::result::steady::Round| {
+            round.drive.unwrap().write_amplification().unwrap()
+        };
+        assert!((writes(one) / writes(other) - 1.0).abs() < 0.03, "{one:?} {other:?}");
+    }
+    let converged = settled.converged.unwrap();
+    assert_eq!(converged.elapsed, one.rule.length * 5);
+    assert!(converged.simulated * 4 * 10 < converged.requests * 8, "{converged:?}");
     let (long, brief) = (whole.steady.unwrap(), short.steady.unwrap());
     assert_eq!(long.rule, brief.rule);
     assert_eq!(long.outcome, brief.outcome);
