@@ -112,7 +112,7 @@ pub fn run_length_watched(
     let Some(similar) = similar else {
         return run_requests(spec, test, requests, key, RunEnd::Converged, watch);
     };
-    let end = similar.end();
+    let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
     let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
     Ok(similar.enlarged(sample, test))
 }

@@ -26,8 +26,10 @@
 //! [`SUPERBLOCKS_MIN`] superblocks, and the buffer stays a small part of the span and of a superblock.
 //!
 //! Not shortened: tests of hard disks, of media without erase, of volumes with burst credits, with faults, with trims
-//! or copies, in open loop, with patterns whose skew depends on the number of blocks (Pareto, Zipf), and through an
-//! adapter's cache.
+//! or copies, in open loop, and through an adapter's cache; skewed patterns (Pareto, Zipf, [`skew`]) that read and
+//! write, because on a smaller span more reads find data in the buffer, or that use a map which is partly in memory.
+
+mod skew;
 
 use super::RunEnd;
 use super::convergence::may_converge;
@@ -183,7 +185,7 @@ fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
         && requests.load == Load::Closed
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none()
-        && is_scale_free(&requests.pattern)
+        && is_scale_free(spec, test, &requests.pattern)
         && spec.attachments.iter().all(|one| one.namespaces.is_empty())
         && !spec.drive_specs().any(|drive| drive.media.has_credits());
     if !is_plain || has_adapter_cache(spec) {
@@ -216,7 +218,7 @@ fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
 }
 
 /// Returns whether a pattern is the same on a smaller span.
-fn is_scale_free(pattern: &Pattern) -> bool {
+fn is_scale_free(spec: &SystemSpec, test: &Test, pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Sequential
         | Pattern::Backward
@@ -225,7 +227,10 @@ fn is_scale_free(pattern: &Pattern) -> bool {
         | Pattern::Normal { .. }
         | Pattern::Zones { .. }
         | Pattern::HotCold { .. } => true,
-        Pattern::Pareto { .. } | Pattern::Zipf { .. } => false,
+        Pattern::Pareto { .. } | Pattern::Zipf { .. } => {
+            let mut flash = spec.drive_specs().filter_map(flash);
+            !test.writes() || (!test.reads() && flash.all(|flash| flash.translation.map.is_none()))
+        }
     }
 }
 
@@ -380,7 +385,9 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
         Pattern::Zones { zones } => {
             slowest_of(zones.iter().map(|zone| [zone.span.get(), zone.share.get()]))
         }
-        Pattern::Normal { .. } | Pattern::Pareto { .. } | Pattern::Zipf { .. } => None,
+        // The share of the requests that go to the part x of the span is x^(1/p).
+        Pattern::Pareto { h } => Some(libm::log(*h) / libm::log(1.0 - h)),
+        Pattern::Normal { .. } | Pattern::Zipf { .. } => None,
     }
 }
 
@@ -408,8 +415,16 @@ fn shorter(test: &Test, spec: &SystemSpec, shortening: Shortening) -> Test {
     // The intervals cover the test, so that there are not more of them.
     let covering =
         |interval: Duration| Duration::from_picoseconds(interval.picoseconds().div_ceil(n));
+    let span = part(test.span);
+    let mut asks = test.asks.clone();
+    if let (Some(_), LoadKind::Requests(requests)) = (smaller, &mut asks) {
+        let blocks = |span: Bytes| (span.get() as f64 / test.block.get() as f64).max(1.0);
+        requests.pattern =
+            skew::on_fewer_blocks(&requests.pattern, blocks(test.span), blocks(span));
+    }
     Test {
-        span: part(test.span),
+        asks,
+        span,
         offset,
         duration: test.duration.map(time),
         ramp: time(test.ramp),
