@@ -385,8 +385,10 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
         Pattern::Zones { zones } => {
             slowest_of(zones.iter().map(|zone| [zone.span.get(), zone.share.get()]))
         }
-        // The share of the requests that go to the part x of the span is x^(1/p).
-        Pattern::Pareto { h } => Some(libm::log(*h) / libm::log(1.0 - h)),
+        // The share of the requests that go to the hottest part x of the span is x^(1/p).
+        Pattern::Pareto { h } => {
+            Some(libm::log(*h) / libm::log(1.0 - h)).filter(|&power| power >= 1.0)
+        }
         Pattern::Normal { .. } | Pattern::Zipf { .. } => None,
     }
 }

@@ -265,6 +265,7 @@ fn the_whole_span_must_be_written_again() {
         (zones([[0.1, 0.2], [0.1, 0.2], [0.2, 0.0]]), Some(0.5)),
         // The density of x^(1/p) at 1 is 1/p.
         (Pattern::Pareto { h: 0.2 }, Some(7.212_567)),
+        (Pattern::Pareto { h: 0.6 }, None),
         (Pattern::Zipf { theta: 0.9 }, None),
     ] {
         let seen = slowest(&pattern);
