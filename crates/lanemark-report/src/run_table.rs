@@ -287,7 +287,8 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     };
     // The sentence about converged runs has the requests.
     if short().all(|(one, _)| one.converged.is_some()) {
-        return Some(format!("Simulated on {drive}. --full simulates all requests."));
+        let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
+        return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));
     }
     let simulated = |one: &Sample| one.converged.map_or(one.operations(), |known| known.simulated);
     let all: u64 = short().map(|(one, _)| simulated(one)).sum();
