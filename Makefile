@@ -23,8 +23,8 @@ demo: build      ## measure this machine, run the first study, show both (under 
 
 test: tools      ## every test, and the benches once and short
 	cargo test --workspace --all-features --locked
-	cargo test --workspace --all-features --locked --bench simulator --bench agreement --bench engine --bench serve \
-	    --bench reading
+	cargo test --workspace --all-features --locked --bench simulator --bench agreement --bench engine --bench goals \
+	    --bench serve --bench reading
 	$(MAKE) instructions
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 $(MAKE) fuzz FUZZ_SECONDS=1
 	$(MAKE) python-test
@@ -118,6 +118,7 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 	cargo bench --locked -p lanemark-cli --bench engine
+	cargo bench --locked -p lanemark-cli --bench goals
 	$(MAKE) python-bench
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded

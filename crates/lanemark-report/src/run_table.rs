@@ -5,7 +5,7 @@
 //! see `test_detail`.
 
 use lanemark_schema::result::{
-    AssumedLimit, PredictionInterval, RunResult, TestResult, Verdict, Warning,
+    AssumedLimit, PredictionInterval, RunResult, Sample, TestResult, Verdict, Warning,
 };
 
 use lanemark_schema::workload::Average;
@@ -277,20 +277,33 @@ fn repeated(result: &TestResult) -> String {
 /// States the part of the tests that was simulated, if long tests were shortened.
 pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
-    let short: Vec<_> =
-        samples.filter_map(|sample| Some((sample.operations(), sample.similar?))).collect();
-    let (_, first) = short.first()?;
-    let simulated: u64 = short.iter().map(|(requests, _)| requests).sum();
-    let whole: u64 = short.iter().map(|(_, similar)| similar.requests).sum();
-    let is_alike = short.iter().all(|(_, other)| other.factor == first.factor);
-    let (part, drive) = match (is_alike, first.drive_factor) {
-        (false, _) => ("a part".to_owned(), "smaller drives"),
-        (true, 1) => (format!("1/{}", first.factor), "the drive"),
-        (true, _) => (format!("1/{}", first.factor), "a drive of the same fraction of the size"),
+    let short = || samples.clone().filter_map(|one| Some((one, one.similar?)));
+    let (_, first) = short().next()?;
+    let is_alike = short().all(|(_, other)| other.factor == first.factor);
+    let drive = match (is_alike, first.drive_factor) {
+        (false, _) => "smaller drives".to_owned(),
+        (true, 1) => "the drive".to_owned(),
+        (true, factor) => format!("a drive of 1/{factor} of the size"),
+    };
+    // The sentence about converged runs has the requests.
+    if short().all(|(one, _)| one.converged.is_some()) {
+        let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
+        return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));
+    }
+    let simulated = |one: &Sample| one.converged.map_or(one.operations(), |known| known.simulated);
+    let all: u64 = short().map(|(one, _)| simulated(one)).sum();
+    let whole: u64 = short().map(|(_, similar)| similar.requests).sum();
+    let part = match (is_alike, first.drive_factor) {
+        (false, _) => "a part of the time".to_owned(),
+        (true, _) => format!("1/{} of the time", first.factor),
+    };
+    let drive = match (is_alike, first.drive_factor) {
+        (true, 2..) => "a drive of the same fraction of the size",
+        _ => drive.as_str(),
     };
     Some(format!(
-        "Simulated {part} of the time on {drive}: {} of {} requests. --full simulates all of them.",
-        rounded(simulated),
+        "Simulated {part} on {drive}: {} of {} requests. --full simulates all of them.",
+        rounded(all),
         rounded(whole)
     ))
 }

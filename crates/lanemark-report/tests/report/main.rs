@@ -8,6 +8,7 @@ mod pages;
 mod path_fixture;
 mod path_svg;
 mod path_table;
+mod shortened;
 mod size;
 mod snapshots;
 mod trial;

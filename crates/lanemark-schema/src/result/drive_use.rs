@@ -71,8 +71,8 @@ impl DriveUse {
         }
     }
 
-    /// Returns the share `factor`, from 0 to 1, of the writes. Data that fills the buffers is reduced in the same
-    /// proportion.
+    /// Returns the writes multiplied by `factor`, usually a share from 0 to 1. Data that fills the buffers changes in
+    /// the same proportion.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let part = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);

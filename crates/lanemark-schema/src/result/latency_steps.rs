@@ -53,6 +53,22 @@ impl LatencySteps {
         Self(self.0.into_iter().map(more).collect())
     }
 
+    /// Returns the steps with `requests` requests in total and the same shares, rounded such that the running sums are
+    /// accurate to half a request.
+    pub(super) fn scaled_to(&self, requests: u64) -> Self {
+        let all: u64 = self.counts().map(|(_, count)| count).sum();
+        let factor = requests as f64 / all.max(1) as f64;
+        let (mut before, mut kept) = (0, 0);
+        let scaled = self.counts().map(|(step, count)| {
+            before += count;
+            let sum = (before as f64 * factor).round() as u64;
+            let own = sum - kept;
+            kept = sum;
+            (step, own)
+        });
+        Self(scaled.filter(|(_, count)| *count > 0).collect())
+    }
+
     /// Returns whether the steps ascend and count `requests` in total.
     pub(super) fn counts_all(&self, requests: u64) -> bool {
         let ordered = self.0.windows(2).all(|pair| pair[0].0 < pair[1].0);
@@ -72,7 +88,13 @@ impl Counting {
     /// Counts a request.
     #[inline]
     pub(super) fn count(&mut self, latency_ns: u64) {
-        self.0[step_of(latency_ns)] += 1;
+        self.count_all(latency_ns, 1);
+    }
+
+    /// Counts `requests` requests of the same latency.
+    #[inline]
+    pub(super) fn count_all(&mut self, latency_ns: u64, requests: u64) {
+        self.0[step_of(latency_ns)] += requests;
     }
 
     /// Returns the counts and resets them.
@@ -121,6 +143,11 @@ mod tests {
         assert!(sum.counts_all(4) && !sum.counts_all(3));
         assert_eq!(sum.counts().map(|(_, count)| count).collect::<Vec<_>>(), [2, 1, 1]);
         assert_eq!(sum, counted(&[1_000_000, 101, 5_000, 100]));
+        // Half of the four requests, and many times as many.
+        assert!(sum.scaled_to(2).counts_all(2) && sum.scaled_to(4_000_001).counts_all(4_000_001));
+        let shares: Vec<u64> = sum.scaled_to(4_000).counts().map(|(_, count)| count).collect();
+        assert_eq!(shares, [2_000, 1_000, 1_000]);
+        assert!(sum.scaled_to(0).is_empty() && LatencySteps::default().scaled_to(7).is_empty());
         assert!(!LatencySteps(vec![(3, 1), (2, 1)]).counts_all(2));
         assert!(!LatencySteps(vec![(80, 1)]).counts_all(1));
         assert!(!LatencySteps(vec![(1, u64::MAX), (2, 2)]).counts_all(1));

@@ -7,7 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::direction::DirectionResult;
 use super::drive_use::DriveUse;
+use super::latency::LatencyHistogram;
 use super::latency_steps::{Counting, LatencySteps};
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
@@ -94,6 +96,61 @@ impl Point {
                 }
                 (known, None) | (None, known) => known,
             },
+        }
+    }
+}
+
+/// The requests of a steady part of a run.
+#[derive(Clone, Debug)]
+pub struct SteadyPart {
+    /// The requests.
+    requests: Point,
+    /// The length of the part.
+    length: Duration,
+}
+
+impl SteadyPart {
+    /// Returns the part with these requests, which took `length`, and these writes to flash.
+    pub fn new(
+        reads: &DirectionResult,
+        writes: &DirectionResult,
+        drive: DriveUse,
+        length: Duration,
+    ) -> Self {
+        let mut both = LatencyHistogram::new();
+        let mut steps = Counting::default();
+        for direction in [reads, writes] {
+            both.merge(&direction.latency);
+            direction.latency.bins().for_each(|(ns, count)| steps.count_all(ns, count));
+        }
+        let requests = Point {
+            reads: reads.latency.count(),
+            writes: writes.latency.count(),
+            read_bytes: reads.bytes,
+            written_bytes: writes.bytes,
+            latency_mean_ns: both.mean_ns(),
+            latency_max_ns: both.max_ns().unwrap_or(0),
+            latency_steps: steps.take(),
+            drive: Some(drive),
+        };
+        Self { requests, length }
+    }
+
+    /// Returns the requests that complete in `time` at the rates of the part.
+    pub fn during(&self, time: Duration) -> Point {
+        let factor = time.as_seconds() / self.length.as_seconds();
+        let part = |count: u64| (count as f64 * factor).round() as u64;
+        let Point { reads, writes, read_bytes, written_bytes, .. } = self.requests;
+        let (reads, writes) = (part(reads), part(writes));
+        Point {
+            reads,
+            writes,
+            read_bytes: Bytes(part(read_bytes.get())),
+            written_bytes: Bytes(part(written_bytes.get())),
+            latency_mean_ns: self.requests.latency_mean_ns,
+            latency_max_ns: self.requests.latency_max_ns,
+            latency_steps: self.requests.latency_steps.scaled_to(reads + writes),
+            drive: self.requests.drive.map(|drive| drive.thinned(factor)),
         }
     }
 }
@@ -247,10 +304,7 @@ impl Recorder {
     pub fn close(&mut self, at: Duration, drive: Option<DriveUse>) {
         while self.end <= at {
             self.push(drive);
-            if self.points.len() == self.points_max {
-                self.points = self.points.chunks(2).map(|pair| pair[0].with(&pair[1])).collect();
-                self.interval = self.interval * 2;
-            }
+            self.merge_if_full();
             self.end = self.interval * (self.points.len() as u64 + 1);
         }
     }
@@ -274,8 +328,7 @@ impl Recorder {
     /// Returns the series of a run that took `elapsed`, in which the drive wrote `drive`.
     pub fn finish(mut self, elapsed: Duration, drive: Option<DriveUse>) -> Series {
         self.close(elapsed, drive);
-        let begun = self.interval * self.points.len() as u64;
-        let rest = elapsed.saturating_sub(begun);
+        let rest = elapsed.saturating_sub(self.begun());
         let last = match rest {
             Duration::ZERO if self.current.requests() == 0 => self.interval,
             rest => {
@@ -284,6 +337,47 @@ impl Recorder {
             }
         };
         Series { interval: self.interval, last, points: self.points }
+    }
+
+    /// Returns the series of a run of `elapsed` that was recorded until `now` and continues with the rates of `steady`.
+    /// Until `now` the drive has written `drive`.
+    pub fn finish_steady(
+        mut self,
+        now: Duration,
+        drive: DriveUse,
+        steady: &SteadyPart,
+        elapsed: Duration,
+    ) -> Series {
+        self.close(now, Some(drive));
+        if self.begun() < now {
+            let rest = self.end.min(elapsed).saturating_sub(now);
+            self.push(Some(drive));
+            if let Some(point) = self.points.last_mut() {
+                *point = point.with(&steady.during(rest));
+            }
+            self.merge_if_full();
+        }
+        while self.begun() < elapsed {
+            let rest = elapsed.saturating_sub(self.begun());
+            self.points.push(steady.during(rest.min(self.interval)));
+            self.merge_if_full();
+        }
+        let before = self.interval * self.points.len().saturating_sub(1) as u64;
+        let last = elapsed.saturating_sub(before);
+        Series { interval: self.interval, last, points: self.points }
+    }
+
+    /// Returns the start of the current interval.
+    fn begun(&self) -> Duration {
+        self.interval * self.points.len() as u64
+    }
+
+    /// Merges neighbours if there is no room for another point.
+    fn merge_if_full(&mut self) {
+        if self.points.len() == self.points_max {
+            self.points = self.points.chunks(2).map(|pair| pair[0].with(&pair[1])).collect();
+            self.interval = self.interval * 2;
+        }
     }
 
     fn push(&mut self, drive: Option<DriveUse>) {
@@ -352,6 +446,62 @@ mod tests {
         assert_eq!((writes(&series), series.elapsed()), (vec![0, 0], MS * 20));
         let nothing = recorded(Recorder::new(MS * 10, 100), &[], 0);
         assert_eq!((nothing.points.len(), nothing.elapsed()), (0, Duration::ZERO));
+    }
+
+    /// Returns a recorder with a write each millisecond until 95 ms, the steady part from 40 ms on, and the drive's
+    /// writes.
+    fn steady(mut recorder: Recorder) -> (Recorder, SteadyPart, DriveUse) {
+        recorder.begin(DriveUse::default());
+        let drive = |writes: u64| DriveUse {
+            host_written: BLOCK * writes,
+            moved: BLOCK * (2 * writes),
+            ..DriveUse::default()
+        };
+        let latency = Duration::from_microseconds(40);
+        let mut writes = DirectionResult::new();
+        for at in 0..95 {
+            if recorder.is_over(MS * at) {
+                recorder.close(MS * at, Some(drive(at)));
+            }
+            recorder.record(Operation::Write, BLOCK, latency);
+            if at >= 40 {
+                writes.record(BLOCK, latency);
+            }
+        }
+        let part = SteadyPart::new(&DirectionResult::new(), &writes, drive(55), MS * 55);
+        (recorder, part, drive(95))
+    }
+
+    #[test]
+    fn a_steady_series_continues_at_its_rates() {
+        let (recorder, part, drive) = steady(Recorder::new(MS * 10, 1000));
+        let series = recorder.finish_steady(MS * 95, drive, &part, MS * 1_004);
+        assert_eq!((series.points.len(), series.elapsed()), (101, MS * 1_004));
+        assert_eq!(series.last, MS * 4);
+        for (index, point) in series.points.iter().enumerate() {
+            let count = if index == 100 { 4 } else { 10 };
+            assert_eq!((point.reads, point.writes), (0, count), "{index}");
+            assert_eq!(point.written_bytes, BLOCK * count);
+            assert_eq!(point.write_amplification(), Some(3.0));
+            assert!(point.latency_steps.counts_all(count));
+            assert!((point.latency_mean_ns / 40_000.0 - 1.0).abs() < 0.01, "{index}");
+        }
+        // A run that ends within the current interval, and one that ends with it.
+        for (elapsed, points) in [(97, 10), (100, 10)] {
+            let (recorder, part, drive) = steady(Recorder::new(MS * 10, 1000));
+            let series = recorder.finish_steady(MS * 95, drive, &part, MS * elapsed);
+            assert_eq!((series.points.len(), series.elapsed()), (points, MS * elapsed));
+            assert_eq!(series.points[points - 1].writes, elapsed - 90);
+        }
+    }
+
+    #[test]
+    fn a_steady_series_keeps_its_maximum_of_points() {
+        let (recorder, part, drive) = steady(Recorder::new(MS, 100));
+        let series = recorder.finish_steady(MS * 95, drive, &part, MS * 1_000);
+        assert!(series.points.len() <= 100, "{} points", series.points.len());
+        assert_eq!((series.interval, series.elapsed()), (MS * 16, MS * 1_000));
+        assert_eq!(series.sum(0, series.points.len()).0.writes, 1_000);
     }
 
     #[test]

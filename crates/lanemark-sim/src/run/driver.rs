@@ -26,7 +26,7 @@ use lane::{Lane, LanePosition};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{CheckedTest, LoadKind};
+use lanemark_schema::workload::{CheckedTest, LoadKind, Requests};
 use similar::SimilarTest;
 pub use similar::is_shortened;
 
@@ -105,20 +105,42 @@ pub fn run_length_watched(
             return Err(SimError::NotSimulated { what: "a trace without its file" });
         }
     };
-    if length == RunLength::Converged
-        && let Some(similar) = SimilarTest::of(spec, test)
-    {
-        let sample =
-            run_length_watched(&similar.spec, &similar.test, key, RunLength::Whole, watch)?;
-        return Ok(similar.enlarged(sample, test));
-    }
+    let similar = match length {
+        RunLength::Whole => return run_requests(spec, test, requests, key, RunEnd::Whole, watch),
+        RunLength::Converged => SimilarTest::of(spec, test),
+    };
+    let Some(similar) = similar else {
+        return run_requests(spec, test, requests, key, RunEnd::Converged, watch);
+    };
+    let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
+    let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
+    Ok(similar.enlarged(sample, test))
+}
+
+/// The point at which a run of requests may end before the test does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunEnd {
+    /// None: the whole test is simulated.
+    Whole,
+    /// Once the figures have converged.
+    Converged,
+    /// Once the figures and the state of the flash are steady, for this number of writes.
+    Settled(u64),
+}
+
+/// Runs the requests of `test` until `end`.
+fn run_requests(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    requests: &Requests,
+    key: StreamKey,
+    end: RunEnd,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Sample, SimError> {
     let mut lane = Lane::new(spec, test, requests, key, LanePosition::default());
     let mut storage = Storage::new(spec, PriorContent::of(test), key);
     let mut metering = lane.metering(spec, test);
-    let mut convergence = match length {
-        RunLength::Whole => None,
-        RunLength::Converged => lane.convergence(spec, test),
-    };
+    let mut convergence = lane.convergence(spec, test, end);
     lane.fill_queues(&mut storage)?;
     let mut watched = 0;
     let mut past = None;
@@ -139,7 +161,11 @@ pub fn run_length_watched(
         if let Some(rule) = &mut convergence
             && let Some(steady) = lane.converges(rule, &completion, storage.simulator(), &metering)
         {
-            return Ok(lane.end_converged(spec, &storage, steady));
+            let energy = test.rounds.and_then(|_| {
+                metering.end(storage.simulator(), completion.completed);
+                metering.energy(spec)
+            });
+            return Ok(lane.end_converged(spec, &storage, steady, energy));
         }
         lane.submit_next(&mut storage, &completion)?;
         if storage.simulator().outstanding() == 0 {

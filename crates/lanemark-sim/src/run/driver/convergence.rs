@@ -15,10 +15,13 @@
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
+//! A long test on a smaller drive (`similar`) may end although collection moves data: once the writes of the steady part
+//! have turned over all data of the test ([`Convergence::of_turnover`]).
+//!
 //! These never converge: open loops, trims, copies, rounds, requested series, faults except reads that are repeated at
 //! a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged drive (whose
-//! data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive (`similar`), and
-//! all others completely.
+//! data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and all others
+//! completely.
 
 mod phases;
 
@@ -30,6 +33,7 @@ use crate::run::path_use::{Busy, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
+use lanemark_schema::result::series::SteadyPart;
 use lanemark_schema::result::{
     Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
 };
@@ -111,6 +115,11 @@ pub(super) struct Convergence {
     check_at: u64,
     /// Number of requests that are outstanding at a time.
     outstanding: u64,
+    /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
+    /// if no run that collects may end.
+    turnover: Option<u64>,
+    /// Whether the test has rounds, with each of which the meters begin again.
+    has_rounds: bool,
     from: Instant,
 }
 
@@ -141,6 +150,8 @@ pub(super) struct SteadyRun {
     pub(super) power: Option<Vec<PowerReading>>,
     pub(super) converged: Converged,
     pub(super) phases: Vec<RatePhase>,
+    /// The requests of the steady part, from which the rest of a series follows; `None` if the run needs no series.
+    pub(super) part: Option<SteadyPart>,
 }
 
 impl Convergence {
@@ -154,8 +165,15 @@ impl Convergence {
             parts: Vec::new(),
             check_at: FIRST_CHECK,
             outstanding,
+            turnover: None,
+            has_rounds: false,
             from,
         }
+    }
+
+    /// Returns the rule for a test with a series that may end once a steady part has `turnover` writes.
+    pub(super) fn of_turnover(turnover: u64, has_rounds: bool, rule: Self) -> Self {
+        Self { turnover: Some(turnover), has_rounds, ..rule }
     }
 
     /// Counts a request. Returns whether a checkpoint is due.
@@ -189,7 +207,7 @@ impl Convergence {
         self.requests >= self.check_at
     }
 
-    /// Ends a part at a checkpoint, and returns the run if it has converged. `tally` contains the requests since the
+    /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests since the
     /// last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until then.
     pub(super) fn check(
         &mut self,
@@ -198,20 +216,18 @@ impl Convergence {
         simulator: &Simulator,
         metering: &Metering,
         left: (Option<Duration>, Option<u64>),
-    ) -> Option<SteadyRun> {
+    ) -> Option<Candidate> {
         let done = std::mem::replace(tally, Tally::since(simulator));
         self.parts.push(RunSegment {
             end: now,
             requests: self.requests,
             busy: busy_since(simulator, &done.busy_before),
             drive: tally.drive_before.since(&done.drive_before),
-            power: metering.until(simulator, now),
+            power: if self.has_rounds { None } else { metering.until(simulator, now) },
             tally: done,
         });
         self.check_at = self.requests * 3 / 2;
-        let candidates = 0..self.parts.len();
-        let found = candidates.into_iter().find_map(|first| self.steady(first, left))?;
-        self.weigh(&found)
+        (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
@@ -292,7 +308,8 @@ impl Convergence {
         let groups = self.groups(from)?;
         let half_width = rate_half_width(&groups.times)?;
         let more = left / all;
-        let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
+        let lasting = self.is_settled(first, groups.collects, more)
+            && groups.reserves.iter().all(|left| lasts(left, more));
         if half_width > RATE_HALF_WIDTH || !lasting {
             return None;
         }
@@ -308,6 +325,34 @@ impl Convergence {
             half_width,
             more,
         })
+    }
+
+    /// Returns whether the state of the flash is steady from the part `first` on, in which collection moves data or not.
+    /// The rest of the test is `more` times as long. A rest that is no longer than the part continues its course.
+    fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
+        let writes = |part: &RunSegment| part.tally.writes.latency.count();
+        match self.turnover {
+            None => !collects,
+            Some(turnover) => {
+                more <= 1.0 || self.parts[first..].iter().map(writes).sum::<u64>() >= turnover
+            }
+        }
+    }
+
+    /// Returns the requests of the steady part that was found.
+    pub(super) fn steady_part(&self, found: &Candidate) -> SteadyPart {
+        let &Candidate { first, from, .. } = found;
+        let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
+        let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
+        let mut drive = DriveUse::default();
+        for part in &self.parts[first..] {
+            for (sum, own) in [(&mut reads, &part.tally.reads), (&mut writes, &part.tally.writes)] {
+                sum.bytes += own.bytes;
+                sum.latency.merge(&own.latency);
+            }
+            drive.add(&part.drive);
+        }
+        SteadyPart::new(&reads, &writes, drive, length)
     }
 
     /// Returns the batches since `from` in groups of equal size, or `None` if there are too few.
@@ -335,12 +380,12 @@ impl Convergence {
         Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
-    /// Returns the run with the parts before the steady part at their weight in the whole test.
-    fn weigh(&mut self, found: &Candidate) -> Option<SteadyRun> {
+    /// Returns the run with the parts before the steady part, if it keeps them, at their weight in the whole test.
+    pub(super) fn weigh(&mut self, found: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
         let &Candidate { first, from, half_width, more } = found;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
-        let weight = 1.0 / (1.0 + more);
+        let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
         let earlier = match first.checked_sub(1) {
             Some(last) => self.parts[last].requests,
             None => 0,
@@ -348,6 +393,7 @@ impl Convergence {
         let rest = (self.requests - earlier) as f64 * more;
         let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
+        let part = self.turnover.map(|_| self.steady_part(found));
         let mut sum: Option<(Tally, Busy, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             if number < first {
@@ -382,6 +428,7 @@ impl Convergence {
                 half_width,
             },
             phases,
+            part,
         })
     }
 
@@ -396,9 +443,9 @@ impl Convergence {
 
 /// A part of a run that may be steady: the number of its first part, its beginning, the half-width of its rate, and how
 /// many times as long the rest of the test is.
-struct Candidate {
+pub(super) struct Candidate {
     first: usize,
-    from: Instant,
+    pub(super) from: Instant,
     half_width: f64,
     more: f64,
 }

@@ -1,6 +1,7 @@
 //! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
 
 use super::super::energy::{Metering, energy};
+use super::RunEnd;
 use super::convergence::{Convergence, SteadyRun, may_converge};
 use super::open::Open;
 use super::tally::{RoundsRun, Tally};
@@ -13,6 +14,7 @@ use crate::spec::target::Target;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::steady::SteadyState;
 use lanemark_schema::result::{
     Converged, DirectionResult, DriveUse, EnergyUse, InFlight, RatePhase, RequestErrors, Sample,
 };
@@ -63,6 +65,11 @@ pub(super) struct Lane {
     /// The precision of the rate of the whole test, after its end.
     precision: Option<Converged>,
     rounds: Option<RoundsRun>,
+    /// Whether a test of rounds may end early, and in this case all counted requests since the last checkpoint.
+    may_settle: bool,
+    beside_rounds: Option<Tally>,
+    /// The outcome of the rounds of a test that ended early.
+    outcome: Option<SteadyState>,
     series: Option<Recorder>,
     errors: RequestErrors,
 }
@@ -120,6 +127,9 @@ impl Lane {
             phases: Vec::new(),
             precision: None,
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
+            may_settle: false,
+            beside_rounds: None,
+            outcome: None,
             series: Recorder::of(test),
             errors: RequestErrors::default(),
         }
@@ -264,6 +274,7 @@ impl Lane {
             series.begin(tally.drive_before);
         }
         self.tally = Some(tally);
+        self.beside_rounds = self.may_settle.then(|| Tally::since(simulator));
     }
 
     /// Ends the rounds that end before `at`. Returns whether the test ends before `at`.
@@ -309,6 +320,9 @@ impl Lane {
         let latency = completion.completed.since(completion.submitted);
         debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
         tally.count(completion, latency);
+        if let Some(all) = &mut self.beside_rounds {
+            all.count(completion, latency);
+        }
         if let Some(series) = &mut self.series {
             let at = completion.completed.since(self.counting_from);
             if series.is_over(at) {
@@ -318,10 +332,23 @@ impl Lane {
         }
     }
 
-    /// Returns the rule by which the test may end early, if it may.
-    pub(super) fn convergence(&self, spec: &SystemSpec, test: &Test) -> Option<Convergence> {
+    /// Returns the rule by which the test may end before `end`, if it may.
+    pub(super) fn convergence(
+        &mut self,
+        spec: &SystemSpec,
+        test: &Test,
+        end: RunEnd,
+    ) -> Option<Convergence> {
         let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
-        may_converge(spec, test).then(|| Convergence::new(outstanding, self.counting_from))
+        let rule = Convergence::new(outstanding, self.counting_from);
+        match end {
+            RunEnd::Whole => None,
+            RunEnd::Converged => may_converge(spec, test).then_some(rule),
+            RunEnd::Settled(turnover) => {
+                self.may_settle = self.rounds.is_some();
+                Some(Convergence::of_turnover(turnover, self.may_settle, rule))
+            }
+        }
     }
 
     /// Counts a completion for `rule`, and returns the run if it has converged.
@@ -338,14 +365,26 @@ impl Lane {
             return None;
         }
         let now = completion.completed;
+        if let (Some(rounds), Some(all)) = (&self.rounds, &mut self.beside_rounds) {
+            let left = (Some(rounds.left(now)), None);
+            let found = rule.check(all, now, simulator, metering, left)?;
+            let part = rule.steady_part(&found);
+            self.outcome = rounds.outcome(tally, &part, found.from, simulator);
+            self.outcome.as_ref()?;
+            return rule.weigh(&found, rounds.keeps_all());
+        }
         let timed = self.deadline < Instant::from_picoseconds(u64::MAX);
         let time = timed.then(|| self.deadline.since_or_zero(now));
         let data = (self.volume_left < u64::MAX / 2).then_some(self.volume_left);
-        rule.check(tally, now, simulator, metering, (time, data))
+        let found = rule.check(tally, now, simulator, metering, (time, data))?;
+        rule.weigh(&found, true)
     }
 
     /// Returns to counting the whole test, because it has not converged.
     pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
+        if self.rounds.is_some() {
+            return;
+        }
         let rest = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
         let (tally, phases, precision) = rule.whole(rest);
         (self.tally, self.phases, self.precision) = (Some(tally), phases, precision);
@@ -429,19 +468,32 @@ impl Lane {
         }
     }
 
-    /// Returns the sample of a test that has converged.
+    /// Returns the sample of a test that has converged. `of_rounds` is the energy of its rounds, if it has any.
     pub(super) fn end_converged(
         mut self,
         spec: &SystemSpec,
         storage: &Storage,
         steady: SteadyRun,
+        of_rounds: Option<EnergyUse>,
     ) -> Sample {
-        let SteadyRun { tally, elapsed, busy, drive, power, converged, phases } = steady;
+        let SteadyRun { tally, elapsed, busy, drive, power, converged, phases, part } = steady;
         let in_flight = self.in_flight(storage, None, self.last, &tally);
-        let energy = power.and_then(|power| energy(spec, power.into_iter(), elapsed));
+        let energy = match power {
+            Some(power) => energy(spec, power.into_iter(), elapsed),
+            None => of_rounds,
+        };
+        let now = self.last.since(self.counting_from);
+        let whole = match &self.outcome {
+            Some(outcome) => outcome.rule.length * outcome.rounds.len() as u64,
+            None => self.deadline.since(self.counting_from),
+        };
+        let written = storage.simulator().drive_use();
+        let series = self.series.take().zip(part);
+        let series = series.map(|(series, part)| series.finish_steady(now, written, &part, whole));
+        let steady = self.outcome.take();
         let counted = CountedRequests { tally, elapsed, busy, drive, energy };
         let sample = self.sample(spec, storage.simulator(), counted, None);
-        Sample { in_flight, converged: Some(converged), phases, ..sample }
+        Sample { in_flight, converged: Some(converged), phases, series, steady, ..sample }
     }
 
     /// Returns the sample of `counted` requests. The hops carried these requests' data, or `carried` if it is given.

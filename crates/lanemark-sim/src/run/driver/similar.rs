@@ -9,24 +9,36 @@
 //! Its blocks are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink
 //! as well.
 //!
+//! A drive with `m` times fewer superblocks, and `m` times less data, is similar too. It needs the same number of open
+//! superblocks and of superblocks that collection keeps erased, so only the others become fewer ([`Scale`]).
+//!
 //! A test that only reads does not change the drive, so only its time shrinks.
+//!
+//! Once the figures and the state of the flash are steady, the rest of the test is not simulated: its series continues
+//! with the rates of the steady part. The state is steady only after all data of the test was written again in the
+//! steady part ([`turnover`]), because superblocks with the oldest data are collected last.
 //!
 //! These properties differ: the data that a die moves at a time is a larger part of a block, which changes write
 //! amplification by a tenth with 32 pages in a block and by a hundredth with 64; the random scatter of valid data over
 //! superblocks is larger by the square root of `n`; a request that waits for an erase waits less, so the largest
 //! latencies of mixed tests are too small; and the write buffer, which keeps a minimum size, takes up to `n` times
-//! longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages, and the buffer stays a small part
-//! of the span and of a superblock.
+//! longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages, a drive keeps
+//! [`SUPERBLOCKS_MIN`] superblocks, and the buffer stays a small part of the span and of a superblock.
 //!
 //! Not shortened: tests of hard disks, of media without erase, of volumes with burst credits, with faults, with trims
-//! or copies, in open loop, with patterns whose skew depends on the number of blocks (Pareto, Zipf), and through an
-//! adapter's cache.
+//! or copies, in open loop, and through an adapter's cache; skewed patterns (Pareto, Zipf, [`skew`]) that read and
+//! write, because on a smaller span more reads find data in the buffer, or that use a map which is partly in memory.
 
+mod skew;
+
+use super::RunEnd;
 use super::convergence::may_converge;
 use crate::run::ceiling::ceilings;
-use crate::spec::{CheckedSystem, DriveSpec, FlashSpec, MediaSpec, SLOT, SystemSpec};
+use crate::spec::{
+    CheckedSystem, Condition, DriveSpec, FlashSpec, MediaSpec, Policy, SLOT, SystemSpec,
+};
 use lanemark_schema::result::series::Recorder;
-use lanemark_schema::result::{Sample, SimilarRun};
+use lanemark_schema::result::{Converged, Sample, SimilarRun};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, Rounds, Test};
 
@@ -34,14 +46,21 @@ use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, 
 const REQUESTS: f64 = 4e6;
 /// Number of rounds after which a test of rounds usually becomes steady.
 const ROUNDS: u64 = 6;
-/// Number of requests that each round should still have.
-const ROUND_REQUESTS: f64 = 50_000.0;
+/// Number of requests that each round should still have, and the data that suffices if requests are large.
+const ROUND_REQUESTS: f64 = 20_000.0;
+const ROUND_BYTES: f64 = 4e9;
 /// The smallest factor that justifies the differences.
 const FACTOR_MIN: u32 = 4;
 /// The largest factor of a test that only reads.
 const FACTOR_MAX: u32 = 10_000;
 /// Minimum number of pages in a block.
 const PAGES_MIN: u32 = 64;
+/// Minimum number of superblocks in addition to those that the drive keeps open, erased or for its cache; and how many
+/// of them are spare.
+const SUPERBLOCKS_MIN: u32 = 160;
+const SPARE_MIN: f64 = 12.0;
+/// Minimum number of pages of the map that the cache of a drive with fewer superblocks holds.
+const MAP_PAGES_MIN: u64 = 32;
 /// Minimum number of programs of all dies that the buffer of a smaller drive holds.
 const BUFFERED_UNITS: u64 = 2;
 /// Maximum part of the span, and of a superblock, that fits into the buffer. A larger buffer absorbs writes that a real
@@ -53,44 +72,86 @@ const OVERWRITTEN_MIN: f64 = 1.0;
 
 /// Whether [`RunLength::Converged`](super::RunLength::Converged) simulates a test of `spec` for a shorter time.
 pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
-    factor(spec, test).is_some()
+    shortening(spec, test).is_some()
+}
+
+/// How many times smaller than the real drive a drive is: the pages of its blocks, and its superblocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    pages: u32,
+    superblocks: u32,
+}
+
+impl Scale {
+    /// The scale of the real drive.
+    const WHOLE: Self = Self { pages: 1, superblocks: 1 };
+
+    /// Returns how many times less data the drive contains, and how many times faster its state changes.
+    fn factor(self) -> u32 {
+        self.pages * self.superblocks
+    }
+}
+
+/// A way to shorten a test: the factor of its time, and the scale of its drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shortening {
+    factor: u32,
+    drive: Scale,
 }
 
 /// A shortened test and its drive.
 pub(super) struct SimilarTest {
     pub(super) spec: CheckedSystem,
     pub(super) test: CheckedTest,
-    factor: u32,
-    drive_factor: u32,
+    shortening: Shortening,
+    turnover: Option<u64>,
 }
 
 impl SimilarTest {
     /// Returns the shortened form of `test`; `None` if it is simulated unchanged.
     pub(super) fn of(spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
-        Self::by(factor(spec, test)?, spec, test)
+        Self::by(shortening(spec, test)?, spec, test)
     }
 
-    /// Returns the test shortened by `factor`; `None` if the smaller drive or the shorter test is not valid.
-    fn by(factor: u32, spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
-        let drive_factor = if test.writes() { factor } else { 1 };
+    /// Returns the shortened test; `None` if the smaller drive or the shorter test is not valid.
+    fn by(shortening: Shortening, spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
         let mut smaller: SystemSpec = (**spec).clone();
         for attachment in &mut smaller.attachments {
-            shrink(&mut attachment.drive, drive_factor);
+            shrink(&mut attachment.drive, shortening.drive);
         }
         // A combination that does not fit is simulated unchanged.
+        let test = shorter(test, spec, shortening).checked().ok()?;
         let spec = smaller.checked().ok()?;
-        let test = shorter(test, factor, drive_factor).checked().ok()?;
-        Some(Self { spec, test, factor, drive_factor })
+        let turnover = turnover(&spec, &test);
+        Some(Self { spec, test, shortening, turnover })
+    }
+
+    /// Returns the point at which the shortened test may end.
+    pub(super) fn end(&self) -> RunEnd {
+        self.turnover.map_or(RunEnd::Whole, RunEnd::Settled)
     }
 
     /// Returns the sample of `test` from the sample of the shortened test.
     pub(super) fn enlarged(&self, sample: Sample, test: &Test) -> Sample {
-        let factor = u64::from(self.factor);
+        let factor = u64::from(self.shortening.factor);
+        let more = |count: u64| count.saturating_mul(factor);
+        // A test that was simulated to its end has no other requests.
+        let ended = sample.converged.filter(|converged| converged.requests > converged.simulated);
+        let converged = ended.map(|converged| Converged {
+            requests: more(converged.requests),
+            elapsed: converged.elapsed * factor,
+            steady_from: converged.steady_from * factor,
+            ..converged
+        });
+        let (requests, elapsed) = match converged {
+            Some(converged) => (converged.requests, converged.elapsed),
+            None => (more(sample.operations()), sample.elapsed * factor),
+        };
         let similar = SimilarRun {
-            factor: self.factor,
-            drive_factor: self.drive_factor,
-            requests: sample.operations().saturating_mul(factor),
-            elapsed: sample.elapsed * factor,
+            factor: self.shortening.factor,
+            drive_factor: self.shortening.drive.factor(),
+            requests,
+            elapsed,
         };
         let steady = sample.steady.map(|mut steady| {
             steady.rule = test.rounds.unwrap_or(steady.rule);
@@ -100,16 +161,19 @@ impl SimilarTest {
             steady
         });
         Sample {
-            series: sample.series.map(|series| series.times(self.factor)),
+            series: sample.series.map(|series| series.times(self.shortening.factor)),
             similar: Some(similar),
+            converged,
+            // The buffer, which ends some phases, is not in proportion.
+            phases: Vec::new(),
             steady,
             ..sample
         }
     }
 }
 
-/// Returns the factor by which a test is shortened, if it is.
-fn factor(spec: &SystemSpec, test: &Test) -> Option<u32> {
+/// Returns how a test is shortened, if it is.
+fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
     let LoadKind::Requests(requests) = &test.asks else { return None };
     let length = match (test.rounds, test.duration) {
         (Some(rounds), None) => rounds.length * ROUNDS,
@@ -121,7 +185,7 @@ fn factor(spec: &SystemSpec, test: &Test) -> Option<u32> {
         && requests.load == Load::Closed
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none()
-        && is_scale_free(&requests.pattern)
+        && is_scale_free(spec, test, &requests.pattern)
         && spec.attachments.iter().all(|one| one.namespaces.is_empty())
         && !spec.drive_specs().any(|drive| drive.media.has_credits());
     if !is_plain || has_adapter_cache(spec) {
@@ -136,22 +200,25 @@ fn factor(spec: &SystemSpec, test: &Test) -> Option<u32> {
     }
     let count = bytes / test.block_mean();
     let wanted = match test.rounds {
-        Some(_) => (count / REQUESTS).max(1.0).max(count / ROUNDS as f64 / ROUND_REQUESTS),
+        Some(_) => {
+            let each = (count / ROUND_REQUESTS).max(bytes / ROUND_BYTES) / ROUNDS as f64;
+            (count / REQUESTS).max(each)
+        }
         None => count / REQUESTS,
     };
     let wanted = wanted.min(f64::from(FACTOR_MAX)) as u32;
-    let found = match test.writes() {
-        false => wanted,
+    let shortening = match test.writes() {
+        false => Shortening { factor: wanted, drive: Scale::WHOLE },
         true => {
-            let limits = spec.drive_specs().map(|drive| drive_factor(drive, test, wanted));
-            limits.min().flatten()?
+            let drive = scale(spec, test, wanted)?;
+            Shortening { factor: drive.factor(), drive }
         }
     };
-    (found >= FACTOR_MIN).then_some(found)
+    (shortening.factor >= FACTOR_MIN).then_some(shortening)
 }
 
 /// Returns whether a pattern is the same on a smaller span.
-fn is_scale_free(pattern: &Pattern) -> bool {
+fn is_scale_free(spec: &SystemSpec, test: &Test, pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Sequential
         | Pattern::Backward
@@ -160,7 +227,10 @@ fn is_scale_free(pattern: &Pattern) -> bool {
         | Pattern::Normal { .. }
         | Pattern::Zones { .. }
         | Pattern::HotCold { .. } => true,
-        Pattern::Pareto { .. } | Pattern::Zipf { .. } => false,
+        Pattern::Pareto { .. } | Pattern::Zipf { .. } => {
+            let mut flash = spec.drive_specs().filter_map(flash);
+            !test.writes() || (!test.reads() && flash.all(|flash| flash.translation.map.is_none()))
+        }
     }
 }
 
@@ -168,78 +238,200 @@ fn has_adapter_cache(spec: &SystemSpec) -> bool {
     spec.attachments.iter().any(|one| one.protocol.adapter_cache().is_some())
 }
 
-/// Returns the largest factor up to `wanted` by which a drive can be smaller.
-fn drive_factor(drive: &DriveSpec, test: &Test, wanted: u32) -> Option<u32> {
-    let MediaSpec::Flash(flash) = &drive.media else { return None };
-    if flash.technology.in_place() {
-        return None;
+/// Returns the scale of drives up to `wanted` times smaller: as few pages as possible, and fewer superblocks if the
+/// pages are not enough.
+fn scale(spec: &SystemSpec, test: &Test, wanted: u32) -> Option<Scale> {
+    let all = |scale: Scale| spec.drive_specs().all(|drive| fits(drive, test, scale));
+    let of_pages = |pages| Scale { pages, superblocks: 1 };
+    let most = spec.drive_specs().filter_map(flash).map(|flash| flash.pages_per_block).max()?;
+    let paged = (1..=wanted.min(most)).rev().map(of_pages).find(|&scale| all(scale))?;
+    let of_superblocks = |superblocks| Scale { superblocks, ..paged };
+    let most = spec.drive_specs().filter_map(flash).map(|flash| flash.blocks_per_plane).max()?;
+    let fewer = (1..=most.min(wanted / paged.pages)).rev().map(of_superblocks);
+    fewer.into_iter().find(|&scale| all(scale))
+}
+
+/// Returns the flash of a drive that moves data to other blocks, if it has any.
+fn flash(drive: &DriveSpec) -> Option<&FlashSpec> {
+    match &drive.media {
+        MediaSpec::Flash(flash) => (!flash.technology.in_place()).then_some(flash),
+        MediaSpec::Disk(_) | MediaSpec::Cloud(_) => None,
     }
-    let divides = |factor: &u32| flash.pages_per_block.is_multiple_of(*factor);
-    let fits = |factor: &u32| {
-        let buffered = buffer(drive, flash, *factor).get() as f64;
-        let span = test.span.get() as f64 / f64::from(*factor);
-        let superblock = flash.superblock().get() as f64 / f64::from(*factor);
-        flash.pages_per_block / factor >= PAGES_MIN
-            && buffered <= BUFFERED_MAX * span
-            && buffered <= OF_SUPERBLOCK_MAX * superblock
-    };
-    (FACTOR_MIN..=wanted.min(flash.pages_per_block)).rev().filter(divides).find(fits)
 }
 
-/// Returns the buffer of a drive that is `factor` times smaller.
-fn buffer(drive: &DriveSpec, flash: &FlashSpec, factor: u32) -> Bytes {
+/// Returns whether a drive of `scale` behaves like `drive` under `test`.
+fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
+    let Some(flash) = flash(drive) else { return false };
+    let buffered = buffer(drive, flash, scale).get() as f64;
+    let span = test.span.get() as f64 / f64::from(scale.factor());
+    let superblock = flash.superblock().get() as f64 / f64::from(scale.pages);
+    flash.pages_per_block.is_multiple_of(scale.pages)
+        && flash.pages_per_block / scale.pages >= PAGES_MIN
+        && buffered <= BUFFERED_MAX * span
+        && buffered <= OF_SUPERBLOCK_MAX * superblock
+        && (scale.superblocks == 1 || has_enough_superblocks(drive, flash, scale))
+}
+
+/// Returns whether a drive with fewer superblocks still has enough of them, and enough pages of the map in its cache.
+fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> bool {
+    let proportion = Proportion::of(flash, scale);
+    let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
+    let spare = f64::from(proportion.whole) - data * flash.filled.get();
+    let of_map = |cached: Bytes| cached.get() / u64::from(scale.factor()) / SLOT.get();
+    let map = flash.translation.map;
+    proportion.kept >= SUPERBLOCKS_MIN
+        && spare / f64::from(scale.superblocks) >= SPARE_MIN
+        && map.is_none_or(|map| of_map(map.cached + map.in_host) >= MAP_PAGES_MIN)
+}
+
+/// The superblocks that take part in collection: of the real drive, and of a smaller one.
+struct Proportion {
+    whole: u32,
+    kept: u32,
+    /// How many times fewer pages each of them has.
+    pages: u32,
+}
+
+impl Proportion {
+    fn of(flash: &FlashSpec, scale: Scale) -> Self {
+        let fixed = fixed_superblocks(flash) + flash.pseudo_slc_superblocks() as u32;
+        let whole = flash.blocks_per_plane.saturating_sub(fixed).max(1);
+        let kept = (whole + scale.superblocks / 2) / scale.superblocks;
+        Self { whole, kept, pages: scale.pages }
+    }
+
+    /// Returns the part of `bytes` that the smaller drive has, in multiples of `step`.
+    fn part(&self, bytes: Bytes, step: u64) -> Bytes {
+        let part = u128::from(bytes.get()) * u128::from(self.kept)
+            / (u128::from(self.whole) * u128::from(self.pages));
+        Bytes((part as u64) / step * step)
+    }
+}
+
+/// Returns the number of superblocks that a drive of any size keeps without data: the erased ones, and half of each
+/// superblock that is being filled.
+fn fixed_superblocks(flash: &FlashSpec) -> u32 {
+    let streams = if flash.translation.hot_stream { 4 } else { 2 };
+    flash.translation.erased_min + streams / 2
+}
+
+/// Returns the buffer of a smaller drive.
+fn buffer(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> Bytes {
     let least = flash.unit() * (flash.dies() * flash.technology.bits() as u64 * BUFFERED_UNITS);
-    Bytes(drive.buffer.get() / u64::from(factor)).max(least.min(drive.buffer))
+    Bytes(drive.buffer.get() / u64::from(scale.factor())).max(least.min(drive.buffer))
 }
 
-/// Makes a drive `factor` times smaller.
-fn shrink(drive: &mut DriveSpec, factor: u32) {
-    let n = u64::from(factor);
-    if n == 1 {
+/// Makes a drive smaller.
+fn shrink(drive: &mut DriveSpec, scale: Scale) {
+    let MediaSpec::Flash(flash) = &drive.media else { return };
+    if scale == Scale::WHOLE {
         return;
     }
-    let MediaSpec::Flash(flash) = &drive.media else { return };
-    let buffer = buffer(drive, flash, factor);
-    drive.capacity = slots(drive.capacity, n);
+    let (buffer, proportion) = (buffer(drive, flash, scale), Proportion::of(flash, scale));
+    let slots = |bytes: Bytes| proportion.part(bytes, SLOT.get());
+    drive.capacity = slots(drive.capacity);
     drive.buffer = buffer;
     let MediaSpec::Flash(flash) = &mut drive.media else { return };
-    flash.pages_per_block /= factor;
-    flash.erase = flash.erase / n;
+    flash.pages_per_block /= scale.pages;
+    flash.erase = flash.erase / u64::from(scale.pages);
     let translation = &mut flash.translation;
     if let Some(map) = &mut translation.map {
-        map.cached = slots(map.cached, n);
-        map.in_host = slots(map.in_host, n);
+        map.cached = slots(map.cached);
+        map.in_host = slots(map.in_host);
     }
     if let Some(cache) = &mut translation.pseudo_slc {
-        cache.capacity = slots(cache.capacity, n);
-        cache.growth = slots(cache.growth, n);
+        cache.capacity = slots(cache.capacity);
+        cache.growth = slots(cache.growth);
+    }
+    if scale.superblocks > 1 {
+        let fewer = |count: u32| count.div_ceil(scale.superblocks);
+        translation.erased_idle = fewer(translation.erased_idle);
+        if let Policy::Windowed(window) = &mut translation.policy {
+            *window = fewer(*window);
+        }
+        flash.blocks_per_plane =
+            proportion.kept + fixed_superblocks(flash) + flash.pseudo_slc_superblocks() as u32;
     }
 }
 
-/// Returns a part of `bytes` in whole slots.
-fn slots(bytes: Bytes, factor: u64) -> Bytes {
-    Bytes(bytes.get() / factor / SLOT.get() * SLOT.get())
+/// Returns the number of writes after which all data of a shortened test was written again, or `None` if the state of
+/// the flash may change after that: if wear is levelled, if reads encounter more and more of the data, and if some
+/// addresses are written very seldom.
+fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
+    if !test.writes() {
+        return Some(0);
+    }
+    let drives = || spec.drive_specs().filter_map(flash);
+    let is_purged = drives().any(|flash| flash.condition == Condition::Purged);
+    let levels_wear = drives().any(|flash| flash.translation.wear_gap.is_some());
+    if levels_wear || (is_purged && test.reads()) {
+        return None;
+    }
+    let rounds = slowest(&test.requests()?.pattern)?;
+    let block = test.block_mean().max(SLOT.get() as f64);
+    let spans = test.span.get() as f64 * spec.targets().len() as f64;
+    Some((rounds * spans / block) as u64)
 }
 
-/// Returns the test on a smaller span and for a shorter time.
-fn shorter(test: &Test, factor: u32, drive_factor: u32) -> Test {
-    let (n, smaller) = (u64::from(factor), u64::from(drive_factor));
+/// Returns how many times as much as the span is written until the part that is written most seldom was written once;
+/// `None` if the frequencies have no minimum.
+fn slowest(pattern: &Pattern) -> Option<f64> {
+    match pattern {
+        Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),
+        Pattern::HotCold { hot_span, hot_share } => {
+            let (span, share) = (hot_span.get(), hot_share.get());
+            slowest_of([[span, share], [1.0 - span, 1.0 - share]].into_iter())
+        }
+        Pattern::Zones { zones } => {
+            slowest_of(zones.iter().map(|zone| [zone.span.get(), zone.share.get()]))
+        }
+        // The share of the requests that go to the hottest part x of the span is x^(1/p).
+        Pattern::Pareto { h } => {
+            Some(libm::log(*h) / libm::log(1.0 - h)).filter(|&power| power >= 1.0)
+        }
+        Pattern::Normal { .. } | Pattern::Zipf { .. } => None,
+    }
+}
+
+/// Returns [`slowest`] of parts of the span, each with its proportion of the span and of the writes.
+fn slowest_of(parts: impl Iterator<Item = [f64; 2]> + Clone) -> Option<f64> {
+    let all = |index: usize| parts.clone().map(|part| part[index]).sum::<f64>();
+    let (span, share) = (all(0), all(1));
+    let written = parts.filter(|part| part.iter().all(|&one| one > 0.0));
+    written.map(|part| part[0] / span / (part[1] / share)).reduce(f64::max)
+}
+
+/// Returns `test` on a smaller span of the drives of `spec` and for a shorter time.
+fn shorter(test: &Test, spec: &SystemSpec, shortening: Shortening) -> Test {
+    let n = u64::from(shortening.factor);
     let time = |time: Duration| time / n;
     // Whole blocks, and whole slots.
     let step = test.block.get().next_multiple_of(SLOT.get()) * u64::from(test.threads);
+    let smaller = flash(&spec.first().drive).filter(|_| shortening.drive != Scale::WHOLE);
     let part = |bytes: Bytes| match smaller {
-        1 => bytes,
-        _ => Bytes((bytes.get() / smaller / step).max(1) * step),
+        None => bytes,
+        Some(flash) => Proportion::of(flash, shortening.drive).part(bytes, step).max(Bytes(step)),
     };
     let offset = if test.offset == Bytes::ZERO { Bytes::ZERO } else { part(test.offset) };
     let interval = Recorder::of(test).map(|recorder| recorder.interval());
+    // The intervals cover the test, so that there are not more of them.
+    let covering =
+        |interval: Duration| Duration::from_picoseconds(interval.picoseconds().div_ceil(n));
+    let span = part(test.span);
+    let mut asks = test.asks.clone();
+    if let (Some(_), LoadKind::Requests(requests)) = (smaller, &mut asks) {
+        let blocks = |span: Bytes| (span.get() as f64 / test.block.get() as f64).max(1.0);
+        requests.pattern =
+            skew::on_fewer_blocks(&requests.pattern, blocks(test.span), blocks(span));
+    }
     Test {
-        span: part(test.span),
+        asks,
+        span,
         offset,
         duration: test.duration.map(time),
         ramp: time(test.ramp),
         rounds: test.rounds.map(|rounds| Rounds { length: time(rounds.length), ..rounds }),
-        interval: interval.map(|interval| Interval::Fixed { interval: time(interval) }),
+        interval: interval.map(|interval| Interval::Fixed { interval: covering(interval) }),
         volume: test.volume.map(|volume| Bytes(volume.get() / n)),
         ..test.clone()
     }

@@ -1,7 +1,7 @@
 //! Shortened tests next to whole tests of the same drive.
 
 use super::*;
-use crate::run::driver::{RunLength, run_length_watched};
+use crate::run::driver::{RunLength, run_length_watched, run_requests};
 use crate::spec::{Condition, MapSpec, PseudoSlcSpec};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Ratio;
@@ -39,12 +39,35 @@ fn run(spec: &CheckedSystem, test: &CheckedTest, length: RunLength) -> Sample {
     run_length_watched(spec, test, StreamKey::from_seed(7), length, &mut |_| true).unwrap()
 }
 
-/// Returns both samples of a test: of the whole test, and of the test shortened by `factor`.
-fn both(spec: SystemSpec, test: Test, factor: u32) -> (Sample, Sample) {
+/// Returns the shortening of tests on a drive of `scale`.
+fn on(scale: Scale) -> Shortening {
+    Shortening { factor: scale.factor(), drive: scale }
+}
+
+const A_QUARTER_OF_THE_PAGES: Scale = Scale { pages: 4, superblocks: 1 };
+const A_QUARTER_OF_THE_SUPERBLOCKS: Scale = Scale { pages: 1, superblocks: 4 };
+
+/// Returns both samples of a test: of the whole test, and of the test on a drive of `scale`.
+fn both(spec: SystemSpec, test: Test, scale: Scale) -> (Sample, Sample) {
     let (spec, test) = (spec.checked().unwrap(), test.checked().unwrap());
-    let similar = SimilarTest::by(factor, &spec, &test).unwrap();
+    let similar = SimilarTest::by(on(scale), &spec, &test).unwrap();
     let short = run(&similar.spec, &similar.test, RunLength::Whole);
     (run(&spec, &test, RunLength::Whole), similar.enlarged(short, &test))
+}
+
+/// Returns the sample of a test on a drive with a quarter of the pages, simulated until `end`.
+fn ended(spec: &CheckedSystem, test: &CheckedTest, end: RunEnd) -> Sample {
+    let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+    let LoadKind::Requests(requests) = &similar.test.asks else { panic!("no requests") };
+    let key = StreamKey::from_seed(7);
+    let ran = run_requests(&similar.spec, &similar.test, requests, key, end, &mut |_| true);
+    similar.enlarged(ran.unwrap(), test)
+}
+
+/// Returns the sample of such a test, simulated until its state is steady.
+fn settled(spec: &CheckedSystem, test: &CheckedTest) -> Sample {
+    let similar = SimilarTest::by(on(A_QUARTER_OF_THE_PAGES), spec, test).unwrap();
+    ended(spec, test, similar.end())
 }
 
 #[test]
@@ -67,14 +90,27 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         hot_span: Ratio::new(0.2).unwrap(),
         hot_share: Ratio::new(0.8).unwrap(),
     };
-    for (name, spec, pattern) in [
-        ("uniform", drive(), Pattern::Uniform),
-        ("in order", drive(), Pattern::Sequential),
-        ("hot and cold", skewed, hot),
-        ("pseudo-SLC", cached, Pattern::Uniform),
-        ("partial map", mapped, Pattern::Uniform),
+    // The same drive in four times as many superblocks.
+    let fine = |mut spec: SystemSpec| {
+        let flash = spec.first_mut().drive.flash_mut();
+        flash.pages_per_block /= 4;
+        flash.blocks_per_plane *= 4;
+        (spec, A_QUARTER_OF_THE_SUPERBLOCKS)
+    };
+    let coarse = |spec: SystemSpec| (spec, A_QUARTER_OF_THE_PAGES);
+    for (name, (spec, scale), pattern) in [
+        ("uniform", coarse(drive()), Pattern::Uniform),
+        ("in order", coarse(drive()), Pattern::Sequential),
+        ("hot and cold", coarse(skewed.clone()), hot.clone()),
+        ("Zipf", coarse(drive()), Pattern::Zipf { theta: 0.99 }),
+        ("Pareto", coarse(drive()), Pattern::Pareto { h: 0.2 }),
+        ("pseudo-SLC", coarse(cached.clone()), Pattern::Uniform),
+        ("partial map", coarse(mapped), Pattern::Uniform),
+        ("uniform, superblocks", fine(drive()), Pattern::Uniform),
+        ("hot and cold, superblocks", fine(skewed), hot),
+        ("pseudo-SLC, superblocks", fine(cached), Pattern::Uniform),
     ] {
-        let (whole, short) = both(spec, writes(pattern, 240), 4);
+        let (whole, short) = both(spec, writes(pattern, 240), scale);
         let (long, brief) = (whole.series.clone().unwrap(), short.series.clone().unwrap());
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
         // Each interval has the same rate and write amplification, from the first fill to the steady state. The first
@@ -108,9 +144,10 @@ fn reads_shorten_the_time_and_not_the_drive() {
         requests.read_share = Ratio::ONE;
     }
     let (spec, checked) = (drive().checked().unwrap(), test.clone().checked().unwrap());
-    let similar = SimilarTest::by(100, &spec, &checked).unwrap();
-    assert_eq!((similar.factor, similar.drive_factor), (100, 1));
+    let hundredth = Shortening { factor: 100, drive: Scale::WHOLE };
+    let similar = SimilarTest::by(hundredth, &spec, &checked).unwrap();
     assert_eq!(*similar.spec, *spec);
+    assert_eq!(similar.end(), RunEnd::Settled(0));
     assert_eq!(
         (similar.test.span, similar.test.duration),
         (test.span, test.duration.map(|time| time / 100))
@@ -126,7 +163,17 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     let short = writes(Pattern::Uniform, 60);
     assert!(!is_shortened(&spec, &short));
     for pattern in [Pattern::Zipf { theta: 0.99 }, Pattern::Pareto { h: 0.2 }] {
-        assert!(!is_shortened(&spec, &writes(pattern, 86_400)));
+        let skewed = writes(pattern, 86_400);
+        assert!(is_shortened(&spec, &skewed));
+        let mut mixed = skewed.clone();
+        mixed.requests_mut().unwrap().read_share = Ratio::HALF;
+        assert!(!is_shortened(&spec, &mixed), "reads of data in the buffer");
+        mixed.requests_mut().unwrap().read_share = Ratio::ONE;
+        assert!(is_shortened(&spec, &mixed));
+        let mut mapped = spec.clone();
+        let map = MapSpec { cached: Bytes::mebi(64), in_host: Bytes::ZERO };
+        mapped.first_mut().drive.flash_mut().translation.map = Some(map);
+        assert!(!is_shortened(&mapped, &skewed), "hot pages of the map");
     }
     let faulty = SystemSpec {
         faults: vec!["latency at=1s extra=1ms for=1s".parse().unwrap()],
@@ -143,9 +190,104 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     coarse.first_mut().drive.flash_mut().blocks_per_plane = 640;
     assert!(!is_shortened(&coarse, &day), "blocks cannot lose pages");
     // The factor divides the pages, leaves enough of them, and keeps the buffer a small part of the span.
-    let factor = factor(&spec, &day).unwrap();
-    assert_eq!(256 % factor, 0);
-    assert!(256 / factor >= PAGES_MIN);
+    let Shortening { factor, drive } = shortening(&spec, &day).unwrap();
+    assert_eq!((factor, drive), (4, A_QUARTER_OF_THE_PAGES), "superblocks cannot become fewer");
+    // Blocks with few pages become fewer. Their number leaves the same share of spare flash.
+    let mut fine = spec.clone();
+    let flash = fine.first_mut().drive.flash_mut();
+    (flash.pages_per_block, flash.blocks_per_plane) = (PAGES_MIN, 1280);
+    fine.first_mut().drive.capacity = Bytes::mebi(8_640);
+    let Shortening { factor, drive } = shortening(&fine, &day).unwrap();
+    assert_eq!((factor, drive), (7, Scale { pages: 1, superblocks: 7 }));
+    let spare = |spec: &SystemSpec| {
+        let drive = &spec.first().drive;
+        let used = drive.flash().blocks_per_plane - fixed_superblocks(drive.flash());
+        (drive.flash().superblock() * u64::from(used)).get() as f64 / drive.capacity.get() as f64
+    };
+    let mut smaller = fine.clone();
+    shrink(&mut smaller.first_mut().drive, drive);
+    assert!((spare(&smaller) / spare(&fine) - 1.0).abs() < 1e-4);
+    assert!(smaller.first().drive.flash().blocks_per_plane >= SUPERBLOCKS_MIN);
+}
+
+#[test]
+fn a_test_ends_when_its_state_is_steady() {
+    let hot = Pattern::HotCold {
+        hot_span: Ratio::new(0.2).unwrap(),
+        hot_share: Ratio::new(0.6).unwrap(),
+    };
+    for pattern in [Pattern::Uniform, hot] {
+        let (spec, test) = (drive().checked().unwrap(), writes(pattern, 2_400).checked().unwrap());
+        let (whole, settled) = (ended(&spec, &test, RunEnd::Whole), settled(&spec, &test));
+        let converged = settled.converged.unwrap();
+        assert!(converged.simulated * 4 < converged.requests * 3 / 4, "{converged:?}");
+        assert_eq!(converged.elapsed, settled.similar.unwrap().elapsed);
+        assert_eq!(whole.similar.unwrap().elapsed, settled.similar.unwrap().elapsed);
+        let ratio = settled.iops() / whole.iops();
+        assert!((0.99..=1.01).contains(&ratio), "{ratio}");
+        for percent in [50.0, 99.0, 99.9] {
+            let at = |sample: &Sample| sample.latency().percentile_ns(percent).unwrap() as f64;
+            let ratio = at(&settled) / at(&whole);
+            assert!((0.95..=1.05).contains(&ratio), "p{percent}: {ratio}");
+        }
+        let (long, brief) = (whole.series.unwrap(), settled.series.unwrap());
+        assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
+        for index in 0..long.points.len() {
+            let ratio = brief.iops(index) / long.iops(index);
+            assert!((0.97..=1.03).contains(&ratio), "interval {index}: {ratio}");
+            let amplification = |series: &lanemark_schema::result::series::Series| {
+                series.points[index].write_amplification().unwrap()
+            };
+            let ratio = amplification(&brief) / amplification(&long);
+            assert!((0.97..=1.03).contains(&ratio), "interval {index}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn the_whole_span_must_be_written_again() {
+    let zones = |parts: [[f64; 2]; 3]| {
+        let zone = |[span, share]: [f64; 2]| lanemark_schema::workload::Zone {
+            span: Ratio::new(span).unwrap(),
+            share: Ratio::new(share).unwrap(),
+        };
+        Pattern::Zones { zones: parts.map(zone).to_vec() }
+    };
+    let hot = |span: f64, share: f64| Pattern::HotCold {
+        hot_span: Ratio::new(span).unwrap(),
+        hot_share: Ratio::new(share).unwrap(),
+    };
+    for (pattern, wanted) in [
+        (Pattern::Uniform, Some(1.0)),
+        (hot(0.2, 0.8), Some(4.0)),
+        (hot(0.2, 1.0), Some(0.2)),
+        (zones([[0.5, 0.25], [0.25, 0.5], [0.25, 0.25]]), Some(2.0)),
+        (zones([[0.1, 0.2], [0.1, 0.2], [0.2, 0.0]]), Some(0.5)),
+        // The density of x^(1/p) at 1 is 1/p.
+        (Pattern::Pareto { h: 0.2 }, Some(7.212_567)),
+        (Pattern::Pareto { h: 0.6 }, None),
+        (Pattern::Zipf { theta: 0.9 }, None),
+    ] {
+        let seen = slowest(&pattern);
+        assert!(
+            seen.zip(wanted).map_or(seen == wanted, |(one, two)| (one - two).abs() < 1e-6),
+            "{pattern:?}: {seen:?}"
+        );
+    }
+    // A test of 4,320 MiB in blocks of 4 KiB.
+    let test = writes(Pattern::Uniform, 60);
+    assert_eq!(turnover(&drive(), &test), Some(4_320 * 256));
+    let mut levelled = drive();
+    levelled.first_mut().drive.flash_mut().translation.wear_gap = Some(10);
+    assert_eq!(turnover(&levelled, &test), None);
+    let mut mixed = test.clone();
+    if let LoadKind::Requests(requests) = &mut mixed.asks {
+        requests.read_share = Ratio::HALF;
+    }
+    assert_eq!(turnover(&drive(), &mixed), None, "reads find more and more data");
+    let mut used = drive();
+    used.first_mut().drive.flash_mut().condition = Condition::Sequential;
+    assert_eq!(turnover(&used, &mixed), Some(4_320 * 256));
 }
 
 #[test]
@@ -159,9 +301,25 @@ fn rounds_become_steady_at_the_same_rate() {
     };
     let mut steady = drive();
     steady.first_mut().drive.flash_mut().condition = Condition::Random;
-    let (whole, short) = both(steady, test, 4);
+    let (whole, short) = both(steady.clone(), test.clone(), A_QUARTER_OF_THE_PAGES);
     let ratio = short.iops() / whole.iops();
     assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+    // The rounds end once their figures and the state of the flash are known.
+    let settled = settled(&steady.checked().unwrap(), &test.checked().unwrap());
+    let ratio = settled.iops() / short.iops();
+    assert!((0.99..=1.01).contains(&ratio), "{ratio}");
+    let (one, other) = (settled.steady.unwrap(), short.steady.as_ref().unwrap());
+    assert_eq!((one.outcome, one.rule, one.rounds.len()), (other.outcome, other.rule, 5));
+    for (one, other) in one.rounds.iter().zip(&other.rounds) {
+        assert!((one.iops / other.iops - 1.0).abs() < 0.02, "{one:?} {other:?}");
+        let writes = |round: &lanemark_schema::result::steady::Round| {
+            round.drive.unwrap().write_amplification().unwrap()
+        };
+        assert!((writes(one) / writes(other) - 1.0).abs() < 0.03, "{one:?} {other:?}");
+    }
+    let converged = settled.converged.unwrap();
+    assert_eq!(converged.elapsed, one.rule.length * 5);
+    assert!(converged.simulated * 4 * 10 < converged.requests * 8, "{converged:?}");
     let (long, brief) = (whole.steady.unwrap(), short.steady.unwrap());
     assert_eq!(long.rule, brief.rule);
     assert_eq!(long.outcome, brief.outcome);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::super::energy::Metering;
 use crate::engine::budget::{BudgetSum, HOPS};
 use crate::simulator::{Completion, Simulator};
+use lanemark_schema::result::series::{Point, SteadyPart};
 use lanemark_schema::result::steady::{Round, SteadyState, WINDOW};
 use lanemark_schema::result::{DirectionResult, DriveUse};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -51,6 +52,21 @@ impl Tally {
 
     pub(super) fn requests(&self) -> u64 {
         self.reads.latency.count() + self.writes.latency.count()
+    }
+
+    /// Returns the reads and writes without their distribution, when the drive has written `drive`.
+    fn point(&self, drive: DriveUse) -> Point {
+        let mut latency = self.reads.latency.clone();
+        latency.merge(&self.writes.latency);
+        Point {
+            reads: self.reads.latency.count(),
+            writes: self.writes.latency.count(),
+            read_bytes: self.reads.bytes,
+            written_bytes: self.writes.bytes,
+            latency_mean_ns: latency.mean_ns(),
+            drive: Some(drive.since(&self.drive_before)),
+            ..Point::default()
+        }
     }
 
     /// Returns the longest counted latency, if any request was counted.
@@ -121,16 +137,7 @@ impl RoundsRun {
     ) -> bool {
         while at >= self.end {
             let done = std::mem::replace(tally, Tally::since(simulator));
-            let seconds = self.rule.length.as_seconds();
-            let requests = done.requests();
-            let mut latency = done.reads.latency.clone();
-            latency.merge(&done.writes.latency);
-            let round = Round {
-                iops: requests as f64 / seconds,
-                throughput_bytes_per_second: done.bytes().get() as f64 / seconds,
-                latency_mean_ns: latency.mean_ns(),
-                drive: Some(tally.drive_before.since(&done.drive_before)),
-            };
+            let round = self.round(&done.point(tally.drive_before));
             if self.window.len() == WINDOW {
                 self.window.pop_front();
             }
@@ -142,6 +149,58 @@ impl RoundsRun {
             metering.go_on(simulator, self.end, WINDOW);
         }
         false
+    }
+
+    /// Returns the time from `now` to the end of the first round after which the test may end.
+    pub(super) fn left(&self, now: Instant) -> Duration {
+        let more = self.last_round() - self.state.rounds.len() - 1;
+        (self.end + self.rule.length * more as u64).since_or_zero(now)
+    }
+
+    /// Returns the number of the first round after which the test may end.
+    fn last_round(&self) -> usize {
+        (self.state.rounds.len() + 1).max(WINDOW)
+    }
+
+    /// Returns the outcome of the test if it keeps the rates of `steady`, which begins at `from`. `tally` contains the
+    /// current round up to the current time of `simulator`. Returns `None` if the test does not end after the first round in
+    /// which it may end, or if it drops earlier rounds that are not steady.
+    pub(super) fn outcome(
+        &self,
+        tally: &Tally,
+        steady: &SteadyPart,
+        from: Instant,
+        simulator: &Simulator,
+    ) -> Option<SteadyState> {
+        let until_now = tally.point(simulator.drive_use());
+        let later = steady.during(self.rule.length);
+        let current = until_now.with(&steady.during(self.end.since_or_zero(simulator.now())));
+        let mut state = self.state.clone();
+        let mut is_over = state.push(self.round(&current));
+        while !is_over {
+            is_over = state.push(self.round(&later));
+        }
+        // The start of the window is the end of the current round less the rounds in between.
+        let of_window = self.state.rounds.len() + 1 + WINDOW - self.last_round();
+        let is_steady = self.end >= from + self.rule.length * of_window as u64;
+        let is_known = self.keeps_all() || is_steady;
+        (state.rounds.len() == self.last_round() && is_known).then_some(state)
+    }
+
+    /// Returns whether all rounds until now will be among the last rounds.
+    pub(super) fn keeps_all(&self) -> bool {
+        self.last_round() == WINDOW
+    }
+
+    /// Returns a round with these requests.
+    fn round(&self, requests: &Point) -> Round {
+        let seconds = self.rule.length.as_seconds();
+        Round {
+            iops: requests.requests() as f64 / seconds,
+            throughput_bytes_per_second: requests.bytes().get() as f64 / seconds,
+            latency_mean_ns: requests.latency_mean_ns,
+            drive: requests.drive,
+        }
     }
 
     /// Returns the last rounds as one tally with their length, the length of all rounds, and the outcome; `rest` with
