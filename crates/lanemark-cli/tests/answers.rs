@@ -118,7 +118,7 @@ fn tasks() -> Vec<Task> {
             "a recorded trace",
             &["replay samsung-950-pro-512gb@workstation-z170:m2 msr.csv --device usr,0"],
             &["Samsung SSD 950 PRO 512GB", "msr.csv"],
-            " us",
+            " µs",
         ),
         task(
             "latency over load",

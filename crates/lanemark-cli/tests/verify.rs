@@ -110,7 +110,7 @@ fn written_data_is_intact_and_is_kept() {
         assert!(verified["provenance"]["machine"]["cores"].as_u64() > Some(0));
         assert_eq!(verified["provenance"]["inputs"]["journal"], before, "the same journal");
         assert_eq!(verified["units"]["intact"], 1024);
-        assert_eq!(verified["requests"]["acknowledged"], verified["requests"]["asked"]);
+        assert_eq!(verified["requests"]["acknowledged"], verified["requests"]["submitted"]);
     }
     let (text, _) = folder.ends(&["check", "target", "--journal", "journal"], 0);
     assert!(text.contains("target: intact"), "{text}");
@@ -288,7 +288,7 @@ fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
         assert_eq!(verified["units"]["read"], 1024);
         let requests = &verified["requests"];
         let count = |name: &str| requests[name].as_u64().unwrap();
-        open += count("asked") - count("acknowledged");
+        open += count("submitted") - count("acknowledged");
     }
     assert!(open > 20, "the kills met only {open} requests under way");
 }

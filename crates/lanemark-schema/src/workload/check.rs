@@ -265,7 +265,11 @@ mod tests {
             sizes.iter().map(|&(block, share)| SizeShare { block: Bytes(block), share }).collect();
         let largest = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::kibi(4));
         let span = Bytes(1 << 32);
-        let test = Test { span, ..Test::of_blocks(largest.max(SECTOR).min(BLOCK.max)) };
+        let test = Test {
+            span,
+            volume: Some(span),
+            ..Test::of_blocks(largest.max(SECTOR).min(BLOCK.max))
+        };
         test.with(|requests| {
             requests.alignment = SECTOR;
             requests.mix.sizes = sizes;
