@@ -23,6 +23,7 @@
 //! tests among them are simulated on a smaller drive, and all others completely.
 
 mod phases;
+mod precision;
 
 use super::tally::Tally;
 use crate::run::ceiling::ceilings;
@@ -33,13 +34,16 @@ use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
 use lanemark_schema::result::series::SteadyPart;
 use lanemark_schema::result::{
-    Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
+    Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve,
 };
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Load, LoadKind, Test};
+use precision::{Estimate, deviation, mean_of, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
+/// The same for a test on a smaller drive, whose rate changes with each collected superblock.
+const COLLECTING_HALF_WIDTH: f64 = 0.01;
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
 /// Minimum number of requests of a whole test beyond a percentile for it to be reportable.
@@ -51,12 +55,8 @@ const GROUPS: usize = 32;
 const BATCHES_MAX: usize = 2048;
 /// Number of requests in a batch at the start.
 const BATCH: u64 = 4;
-/// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
-const BRIDGE_95: f64 = 0.461;
 /// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
 const STEADY_USE: f64 = 0.25;
-/// A difference between the halves of a part that is negligible, as a share of the rate.
-const NEGLIGIBLE: f64 = 0.000_5;
 
 /// Whether a test of `spec` may end when its figures have converged.
 pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
@@ -225,6 +225,15 @@ impl Convergence {
         (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
+    /// Returns the steady part that was found if the rest of the test is `left`.
+    pub(super) fn until(
+        &self,
+        found: &Candidate,
+        left: (Option<Duration>, Option<u64>),
+    ) -> Option<Candidate> {
+        self.steady(found.first, left)
+    }
+
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
     /// contains the latencies that must be known. If `left` is zero, the run is over and only has to be steady.
     pub(super) fn steady_run(
@@ -237,7 +246,7 @@ impl Convergence {
         let elapsed = now.since(self.from);
         let more = left.as_seconds() / elapsed.as_seconds();
         let groups = self.groups(self.from)?;
-        let half_width = rate_half_width(&groups.times)?;
+        let half_width = rate_half_width(&groups.times, Estimate::Independent)?;
         let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
         let known = half_width <= RATE_HALF_WIDTH && percentiles_known(latency, 1.0 + more);
         let may_end = lasting && known && more >= 0.5;
@@ -263,7 +272,7 @@ impl Convergence {
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
         let half_width = starts.into_iter().find_map(|start| {
             let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
-            rate_half_width(&self.groups(from)?.times)
+            rate_half_width(&self.groups(from)?.times, Estimate::Independent)
         })?;
         Some(Converged {
             simulated: self.requests,
@@ -301,11 +310,15 @@ impl Convergence {
             return None;
         }
         let groups = self.groups(from)?;
-        let half_width = rate_half_width(&groups.times)?;
         let more = left / all;
+        let half_width = rate_half_width(&groups.times, self.estimate())?;
         let lasting = self.is_settled(first, groups.collects, more)
             && groups.reserves.iter().all(|left| lasts(left, more));
-        if half_width > RATE_HALF_WIDTH || !lasting {
+        let most = match self.turnover {
+            None => RATE_HALF_WIDTH,
+            Some(_) => COLLECTING_HALF_WIDTH,
+        };
+        if half_width > most || !lasting {
             return None;
         }
         let total = requests as f64 * (1.0 + more);
@@ -320,6 +333,10 @@ impl Convergence {
             half_width,
             more,
         })
+    }
+
+    fn estimate(&self) -> Estimate {
+        self.turnover.map_or(Estimate::Independent, |_| Estimate::Spectrum)
     }
 
     /// Returns whether the state of the flash is steady from the part `first` on, in which collection moves data or not.
@@ -450,43 +467,6 @@ struct Groups {
     times: [f64; GROUPS],
     collects: bool,
     reserves: Vec<Vec<f64>>,
-}
-
-/// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
-/// batches of equal size are not stationary.
-fn rate_half_width(times: &[f64; GROUPS]) -> Option<f64> {
-    let count = GROUPS as f64;
-    let mean = times.iter().sum::<f64>() / count;
-    if mean <= 0.0 {
-        return None;
-    }
-    let (first, second) = times.split_at(GROUPS / 2);
-    // The variance of the second half is used, because a transient in the first half would hide itself.
-    let (deviation, difference) = (deviation(second), mean_of(first) - mean_of(second));
-    if difference.abs() > NEGLIGIBLE * mean {
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for time in times {
-            sum += time - mean;
-            squares += sum * sum;
-        }
-        let statistic = squares / (count * count * deviation * deviation);
-        if statistic >= BRIDGE_95 {
-            return None;
-        }
-    }
-    let quantile = student_95(GROUPS - 1);
-    Some(quantile * deviation / count.sqrt() / mean)
-}
-
-fn mean_of(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Returns the sample standard deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let mean = mean_of(values);
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    (squares / (values.len() as f64 - 1.0)).sqrt()
 }
 
 /// Returns whether a reserve with this course is used up steadily, and lasts for `more` times its length.

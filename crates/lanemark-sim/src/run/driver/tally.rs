@@ -151,20 +151,20 @@ impl RoundsRun {
         false
     }
 
-    /// Returns the time from `now` to the end of the first round after which the test may end.
-    pub(super) fn left(&self, now: Instant) -> Duration {
-        let more = self.last_round() - self.state.rounds.len() - 1;
-        (self.end + self.rule.length * more as u64).since_or_zero(now)
-    }
-
     /// Returns the number of the first round after which the test may end.
-    fn last_round(&self) -> usize {
+    pub(super) fn first_end(&self) -> usize {
         (self.state.rounds.len() + 1).max(WINDOW)
     }
 
+    /// Returns the time from `now` to the end of the first `rounds` rounds.
+    pub(super) fn left(&self, rounds: usize, now: Instant) -> Duration {
+        let more = rounds.saturating_sub(self.state.rounds.len() + 1) as u64;
+        (self.end + self.rule.length * more).since_or_zero(now)
+    }
+
     /// Returns the outcome of the test if it keeps the rates of `steady`, which begins at `from`. `tally` contains the
-    /// current round up to the current time of `simulator`. Returns `None` if the test does not end after the first round in
-    /// which it may end, or if it drops earlier rounds that are not steady.
+    /// current round up to the current time of `simulator`. Returns `None` if the last rounds include a part of the
+    /// earlier ones that are not steady.
     pub(super) fn outcome(
         &self,
         tally: &Tally,
@@ -180,16 +180,12 @@ impl RoundsRun {
         while !is_over {
             is_over = state.push(self.round(&later));
         }
-        // The start of the window is the end of the current round less the rounds in between.
-        let of_window = self.state.rounds.len() + 1 + WINDOW - self.last_round();
-        let is_steady = self.end >= from + self.rule.length * of_window as u64;
-        let is_known = self.keeps_all() || is_steady;
-        (state.rounds.len() == self.last_round() && is_known).then_some(state)
-    }
-
-    /// Returns whether all rounds until now will be among the last rounds.
-    pub(super) fn keeps_all(&self) -> bool {
-        self.last_round() == WINDOW
+        let rounds = state.rounds.len();
+        // From the start of the test to the end of the current round, and to the start of the window.
+        let until_end = self.rule.length * (self.state.rounds.len() as u64 + 1);
+        let until_window = self.rule.length * rounds.saturating_sub(WINDOW) as u64;
+        let is_steady = self.end + until_window >= from + until_end;
+        (rounds <= WINDOW || is_steady).then_some(state)
     }
 
     /// Returns a round with these requests.
