@@ -369,7 +369,8 @@ impl Lane {
             let left = |count: usize| (Some(rounds.left(count, now)), None);
             let found = rule.check(all, now, simulator, metering, left(rounds.first_end()))?;
             let part = rule.steady_part(&found);
-            let outcome = rounds.outcome(tally, &part, found.from, simulator)?;
+            let until_now = tally.point(simulator.drive_use());
+            let outcome = rounds.outcome(&until_now, &part, found.from, now)?;
             let count = outcome.rounds.len();
             let found = rule.until(&found, left(count))?;
             self.outcome = Some(outcome);

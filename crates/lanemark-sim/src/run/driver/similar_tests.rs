@@ -311,41 +311,27 @@ fn rounds_become_steady_at_the_same_rate() {
 fn rounds_end_when_their_state_is_steady() {
     let mut random = drive();
     random.first_mut().drive.flash_mut().condition = Condition::Random;
-    // The pseudo-SLC cache becomes full, and its rounds are not among the last five.
-    let mut cached = drive();
-    cached.first_mut().drive.flash_mut().translation.pseudo_slc = Some(PseudoSlcSpec {
-        capacity: Bytes::mebi(128),
-        growth: Bytes::mebi(896),
-        read: Duration::from_microseconds(20),
-        program: Duration::from_microseconds(150),
-        fold_when_full: false,
-        emptied_when_idle: true,
-    });
-    for (spec, pattern, seconds, rounds) in
-        [(random, Pattern::Uniform, 120, 5), (cached, Pattern::Sequential, 4, 12)]
-    {
-        let rule = Rounds { length: Duration::from_seconds(seconds), tracked: Tracked::Iops };
-        let test =
-            Test { duration: None, interval: None, rounds: Some(rule), ..writes(pattern, 1) };
-        let (spec, test) = (spec.checked().unwrap(), test.checked().unwrap());
-        let (whole, settled) = (ended(&spec, &test, RunEnd::Whole), settled(&spec, &test));
-        let ratio = settled.iops() / whole.iops();
-        assert!((0.985..=1.015).contains(&ratio), "{ratio}");
-        let (one, other) = (settled.steady.unwrap(), whole.steady.unwrap());
-        assert_eq!((one.outcome, one.rule), (other.outcome, other.rule));
-        assert_eq!(one.rounds.len(), rounds);
-        for (one, other) in one.rounds.iter().zip(&other.rounds) {
-            assert!((one.iops / other.iops - 1.0).abs() < 0.03, "{one:?} {other:?}");
-            let amplification = |round: &lanemark_schema::result::steady::Round| {
-                round.drive.unwrap().write_amplification().unwrap()
-            };
-            let ratio = amplification(one) / amplification(other);
-            assert!((ratio - 1.0).abs() < 0.03, "{one:?} {other:?}");
-        }
-        let (long, brief) = (whole.series.unwrap(), settled.series.unwrap());
-        assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
-        let converged = settled.converged.unwrap();
-        assert_eq!(converged.elapsed, one.rule.length * rounds as u64);
-        assert!(converged.simulated * 4 * 10 < converged.requests * 8, "{converged:?}");
+    let rule = Rounds { length: Duration::from_seconds(120), tracked: Tracked::Iops };
+    let test =
+        Test { duration: None, interval: None, rounds: Some(rule), ..writes(Pattern::Uniform, 1) };
+    let (spec, test) = (random.checked().unwrap(), test.checked().unwrap());
+    let (whole, settled) = (ended(&spec, &test, RunEnd::Whole), settled(&spec, &test));
+    let ratio = settled.iops() / whole.iops();
+    assert!((0.985..=1.015).contains(&ratio), "{ratio}");
+    let (one, other) = (settled.steady.unwrap(), whole.steady.unwrap());
+    assert_eq!((one.outcome, one.rule), (other.outcome, other.rule));
+    assert_eq!(one.rounds.len(), 5);
+    for (one, other) in one.rounds.iter().zip(&other.rounds) {
+        assert!((one.iops / other.iops - 1.0).abs() < 0.03, "{one:?} {other:?}");
+        let amplification = |round: &lanemark_schema::result::steady::Round| {
+            round.drive.unwrap().write_amplification().unwrap()
+        };
+        let ratio = amplification(one) / amplification(other);
+        assert!((ratio - 1.0).abs() < 0.03, "{one:?} {other:?}");
     }
+    let (long, brief) = (whole.series.unwrap(), settled.series.unwrap());
+    assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
+    let converged = settled.converged.unwrap();
+    assert_eq!(converged.elapsed, one.rule.length * 5);
+    assert!(converged.simulated * 4 * 10 < converged.requests * 8, "{converged:?}");
 }
