@@ -42,7 +42,7 @@ use precision::{Estimate, deviation, mean_of, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
-/// The same for a test on a smaller drive, whose rate changes with each collected superblock.
+/// The maximum half-width for a test on a smaller drive, whose rate changes with each collected superblock.
 const COLLECTING_HALF_WIDTH: f64 = 0.01;
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
@@ -57,6 +57,17 @@ const BATCHES_MAX: usize = 2048;
 const BATCH: u64 = 4;
 /// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
 const STEADY_USE: f64 = 0.25;
+
+/// The point at which a run of requests may end before the test does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    /// None: the whole test is simulated.
+    Whole,
+    /// Once the figures have converged.
+    Converged,
+    /// Once the figures and the state of the flash are steady, for this number of writes.
+    Settled(u64),
+}
 
 /// Whether a test of `spec` may end when its figures have converged.
 pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
@@ -113,7 +124,7 @@ pub(super) struct Convergence {
     /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
     /// if no run that collects may end.
     turnover: Option<u64>,
-    /// Whether the test has rounds, with each of which the meters begin again.
+    /// Whether the test has rounds. The meters begin again with each round.
     has_rounds: bool,
     from: Instant,
 }

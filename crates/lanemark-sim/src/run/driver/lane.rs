@@ -1,8 +1,7 @@
 //! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
 
 use super::super::energy::{Metering, energy};
-use super::RunEnd;
-use super::convergence::{Convergence, SteadyRun, may_converge};
+use super::convergence::{Convergence, RunEnd, SteadyRun, may_converge};
 use super::open::Open;
 use super::tally::{RoundsRun, Tally};
 use crate::fault::Status;

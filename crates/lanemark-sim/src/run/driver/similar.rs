@@ -31,8 +31,7 @@
 
 mod skew;
 
-use super::RunEnd;
-use super::convergence::may_converge;
+use super::convergence::{RunEnd, may_converge};
 use crate::run::ceiling::ceilings;
 use crate::spec::{
     CheckedSystem, Condition, DriveSpec, FlashSpec, MediaSpec, Policy, SLOT, SystemSpec,
@@ -75,7 +74,7 @@ pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
     shortening(spec, test).is_some()
 }
 
-/// How many times smaller than the real drive a drive is: the pages of its blocks, and its superblocks.
+/// The size of a smaller drive: how many times fewer pages its blocks have, and how many times fewer superblocks it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     pages: u32,
@@ -92,7 +91,7 @@ impl Scale {
     }
 }
 
-/// A way to shorten a test: the factor of its time, and the scale of its drives.
+/// The factor by which the time of a test becomes shorter, and the scale of its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shortening {
     factor: u32,
@@ -288,7 +287,7 @@ fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) ->
 struct Proportion {
     whole: u32,
     kept: u32,
-    /// How many times fewer pages each of them has.
+    /// The factor by which each of them has fewer pages.
     pages: u32,
 }
 

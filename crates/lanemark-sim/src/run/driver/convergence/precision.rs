@@ -88,30 +88,35 @@ pub(super) fn deviation(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Returns the times of batches of which every `period`-th is shorter.
+    /// Returns times by their index.
+    fn times(of: impl Fn(usize) -> f64) -> [f64; GROUPS] {
+        let mut times = [0.0; GROUPS];
+        times.iter_mut().enumerate().for_each(|(index, time)| *time = of(index));
+        times
+    }
+
+    /// Returns the times of batches. Every `period`-th batch is shorter.
     fn periodic(period: usize) -> [f64; GROUPS] {
-        std::array::from_fn(|index| if index % period == period - 1 { 0.8 } else { 1.0 })
+        times(|index| if index % period == period - 1 { 0.8 } else { 1.0 })
     }
 
     #[test]
     fn independent_times_have_their_deviation() {
         // Numbers of a multiplicative sequence, spread evenly between 0 and 1.
-        let times: [f64; 32] =
-            std::array::from_fn(|index| 1.0 + (index * index * 7 % 31) as f64 / 310.0);
-        let (seen, usual) = (spectral_deviation(&times, 15), deviation(&times));
+        let spread: [f64; GROUPS] = times(|index| 1.0 + (index * index * 7 % 31) as f64 / 310.0);
+        let (seen, usual) = (spectral_deviation(&spread, 15), deviation(&spread));
         assert!((seen / usual - 1.0).abs() < 0.1, "{seen} for {usual}");
     }
 
     #[test]
     fn times_that_alternate_vary_less_in_sum() {
-        let times = periodic(4);
-        let of = |estimate| rate_half_width(&times, estimate).unwrap();
+        let alternating = periodic(4);
+        let of = |estimate| rate_half_width(&alternating, estimate).unwrap();
         assert!(of(Estimate::Independent) > 0.03, "{}", of(Estimate::Independent));
         assert!(of(Estimate::Spectrum) < 1e-9, "{}", of(Estimate::Spectrum));
         // A slow change is visible in both.
-        let slow: [f64; GROUPS] = std::array::from_fn(|index| {
-            1.0 + 0.1 * libm::sin(index as f64 * std::f64::consts::PI / 8.0)
-        });
+        let slow: [f64; GROUPS] =
+            times(|index| 1.0 + 0.1 * libm::sin(index as f64 * std::f64::consts::PI / 8.0));
         for estimate in [Estimate::Independent, Estimate::Spectrum] {
             assert!(rate_half_width(&slow, estimate).unwrap() > 0.02, "{estimate:?}");
         }
@@ -119,9 +124,8 @@ mod tests {
 
     #[test]
     fn times_that_drift_have_no_precision() {
-        let drifting: [f64; GROUPS] = std::array::from_fn(|index| {
-            1.0 + index as f64 / 100.0 + if index % 4 == 3 { 0.01 } else { 0.0 }
-        });
+        let drifting: [f64; GROUPS] =
+            times(|index| 1.0 + index as f64 / 100.0 + if index % 4 == 3 { 0.01 } else { 0.0 });
         for estimate in [Estimate::Independent, Estimate::Spectrum] {
             assert_eq!(rate_half_width(&drifting, estimate), None, "{estimate:?}");
         }
