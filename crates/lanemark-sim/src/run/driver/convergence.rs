@@ -15,8 +15,8 @@
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
-//! A long test on a smaller drive (`similar`) may end although collection moves data: once the writes of the steady part
-//! have turned over all data of the test ([`Convergence::of_turnover`]).
+//! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part must
+//! have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
 //! These never converge: open loops, trims, copies, rounds, requested series, faults, sequential requests on hard disks
 //! (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. The long
@@ -213,8 +213,9 @@ impl Convergence {
         self.requests >= self.check_at
     }
 
-    /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests since the
-    /// last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until then.
+    /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests
+    /// since the last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until
+    /// then.
     pub(super) fn check(
         &mut self,
         tally: &mut Tally,
@@ -350,8 +351,9 @@ impl Convergence {
         self.turnover.map_or(Estimate::Independent, |_| Estimate::Spectrum)
     }
 
-    /// Returns whether the state of the flash is steady from the part `first` on, in which collection moves data or not.
-    /// The rest of the test is `more` times as long. A rest that is no longer than the part continues its course.
+    /// Returns whether the state of the flash is steady from the part `first` on. `collects` states whether collection
+    /// moves data since then. The rest of the test is `more` times as long. A rest that is no longer than the part
+    /// continues its course.
     fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
         let writes = |part: &RunSegment| part.tally.writes.latency.count();
         match self.turnover {
