@@ -15,8 +15,8 @@
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
-//! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part must
-//! have replaced all data of the test ([`Convergence::of_turnover`]).
+//! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part
+//! must have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
 //! These never converge: open loops, trims, copies, rounds, requested series, faults, sequential requests on hard disks
 //! (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. The long

@@ -74,7 +74,8 @@ pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
     shortening(spec, test).is_some()
 }
 
-/// The size of a smaller drive: how many times fewer pages its blocks have, and how many times fewer superblocks it has.
+/// The size of a smaller drive: how many times fewer pages its blocks have, and how many times fewer superblocks it
+/// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     pages: u32,
