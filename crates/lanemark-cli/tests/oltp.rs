@@ -220,7 +220,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
             let rest = line.split_once(from).unwrap().1;
             rest.split_once(to).unwrap().0.parse().unwrap()
         };
-        (number("value = \"", " us"), number("derived = \"", " us"), line.clone())
+        (number("value = \"", " us"), number("derived = \"", " µs"), line.clone())
     };
     let (before, _, line) = elsewhere(&run);
     assert!(line.contains("the drive's time"), "{line}");

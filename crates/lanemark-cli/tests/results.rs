@@ -159,7 +159,7 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     let reach = points.iter().filter(|(_, rate)| *rate >= 0.9 * most).map(|(depth, _)| *depth);
     assert_eq!(depth, reach.fold(f64::INFINITY, f64::min));
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(joined.contains(" us on average"), "{text}");
+    assert!(joined.contains(" µs on average"), "{text}");
     for (more, reason) in [
         (&["--target", "0%"][..], "above 0%"),
         (&["--target", "110%"], "above 0%"),

@@ -21,6 +21,7 @@ use crate::simulator::SimError;
 use crate::spec::{CheckedSystem, PriorContent};
 use crate::storage::Storage;
 pub use beside::run_beside_watched;
+use convergence::RunEnd;
 pub use convergence::may_converge;
 use lane::{Lane, LanePosition};
 use lanemark_schema::result::Sample;
@@ -115,17 +116,6 @@ pub fn run_length_watched(
     let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
     let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
     Ok(similar.enlarged(sample, test))
-}
-
-/// The point at which a run of requests may end before the test does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RunEnd {
-    /// None: the whole test is simulated.
-    Whole,
-    /// Once the figures have converged.
-    Converged,
-    /// Once the figures and the state of the flash are steady, for this number of writes.
-    Settled(u64),
 }
 
 /// Runs the requests of `test` until `end`.

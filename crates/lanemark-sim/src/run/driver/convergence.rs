@@ -15,8 +15,8 @@
 //! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
-//! A long test on a smaller drive (`similar`) may end although collection moves data: once the writes of the steady part
-//! have turned over all data of the test ([`Convergence::of_turnover`]).
+//! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part
+//! must have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
 //! These never converge: open loops, trims, copies, rounds, requested series, faults except reads that are repeated at
 //! a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged drive (whose
@@ -24,6 +24,7 @@
 //! completely.
 
 mod phases;
+mod precision;
 
 use super::tally::Tally;
 use crate::fault::standing_retries;
@@ -35,13 +36,16 @@ use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
 use lanemark_schema::result::series::SteadyPart;
 use lanemark_schema::result::{
-    Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
+    Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve,
 };
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Fault, Load, LoadKind, Test};
+use precision::{Estimate, deviation, mean_of, rate_half_width};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
+/// The maximum half-width for a test on a smaller drive, whose rate changes with each collected superblock.
+const COLLECTING_HALF_WIDTH: f64 = 0.01;
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
 /// Minimum number of requests of a whole test beyond a percentile for it to be reportable.
@@ -53,12 +57,19 @@ const GROUPS: usize = 32;
 const BATCHES_MAX: usize = 2048;
 /// Number of requests in a batch at the start.
 const BATCH: u64 = 4;
-/// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
-const BRIDGE_95: f64 = 0.461;
 /// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
 const STEADY_USE: f64 = 0.25;
-/// A difference between the halves of a part that is negligible, as a share of the rate.
-const NEGLIGIBLE: f64 = 0.000_5;
+
+/// The point at which a run of requests may end before the test does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    /// None: the whole test is simulated.
+    Whole,
+    /// Once the figures have converged.
+    Converged,
+    /// Once the figures and the state of the flash are steady, for this number of writes.
+    Settled(u64),
+}
 
 /// Whether a test of `spec` may end when its figures have converged.
 pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
@@ -118,7 +129,7 @@ pub(super) struct Convergence {
     /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
     /// if no run that collects may end.
     turnover: Option<u64>,
-    /// Whether the test has rounds, with each of which the meters begin again.
+    /// Whether the test has rounds. The meters begin again with each round.
     has_rounds: bool,
     from: Instant,
 }
@@ -207,8 +218,9 @@ impl Convergence {
         self.requests >= self.check_at
     }
 
-    /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests since the
-    /// last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until then.
+    /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests
+    /// since the last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until
+    /// then.
     pub(super) fn check(
         &mut self,
         tally: &mut Tally,
@@ -230,6 +242,15 @@ impl Convergence {
         (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
+    /// Returns the steady part that was found if the rest of the test is `left`.
+    pub(super) fn until(
+        &self,
+        found: &Candidate,
+        left: (Option<Duration>, Option<u64>),
+    ) -> Option<Candidate> {
+        self.steady(found.first, left)
+    }
+
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
     /// contains the latencies that must be known. If `left` is zero, the run is over and only has to be steady.
     pub(super) fn steady_run(
@@ -242,7 +263,7 @@ impl Convergence {
         let elapsed = now.since(self.from);
         let more = left.as_seconds() / elapsed.as_seconds();
         let groups = self.groups(self.from)?;
-        let half_width = rate_half_width(&groups.times)?;
+        let half_width = rate_half_width(&groups.times, Estimate::Independent)?;
         let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
         let known = half_width <= RATE_HALF_WIDTH && percentiles_known(latency, 1.0 + more);
         let may_end = lasting && known && more >= 0.5;
@@ -268,7 +289,7 @@ impl Convergence {
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
         let half_width = starts.into_iter().find_map(|start| {
             let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
-            rate_half_width(&self.groups(from)?.times)
+            rate_half_width(&self.groups(from)?.times, Estimate::Independent)
         })?;
         Some(Converged {
             simulated: self.requests,
@@ -306,11 +327,15 @@ impl Convergence {
             return None;
         }
         let groups = self.groups(from)?;
-        let half_width = rate_half_width(&groups.times)?;
         let more = left / all;
+        let half_width = rate_half_width(&groups.times, self.estimate())?;
         let lasting = self.is_settled(first, groups.collects, more)
             && groups.reserves.iter().all(|left| lasts(left, more));
-        if half_width > RATE_HALF_WIDTH || !lasting {
+        let most = match self.turnover {
+            None => RATE_HALF_WIDTH,
+            Some(_) => COLLECTING_HALF_WIDTH,
+        };
+        if half_width > most || !lasting {
             return None;
         }
         let total = requests as f64 * (1.0 + more);
@@ -327,8 +352,13 @@ impl Convergence {
         })
     }
 
-    /// Returns whether the state of the flash is steady from the part `first` on, in which collection moves data or not.
-    /// The rest of the test is `more` times as long. A rest that is no longer than the part continues its course.
+    fn estimate(&self) -> Estimate {
+        self.turnover.map_or(Estimate::Independent, |_| Estimate::Spectrum)
+    }
+
+    /// Returns whether the state of the flash is steady from the part `first` on. `collects` states whether collection
+    /// moves data since then. The rest of the test is `more` times as long. A rest that is no longer than the part
+    /// continues its course.
     fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
         let writes = |part: &RunSegment| part.tally.writes.latency.count();
         match self.turnover {
@@ -455,43 +485,6 @@ struct Groups {
     times: [f64; GROUPS],
     collects: bool,
     reserves: Vec<Vec<f64>>,
-}
-
-/// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
-/// batches of equal size are not stationary.
-fn rate_half_width(times: &[f64; GROUPS]) -> Option<f64> {
-    let count = GROUPS as f64;
-    let mean = times.iter().sum::<f64>() / count;
-    if mean <= 0.0 {
-        return None;
-    }
-    let (first, second) = times.split_at(GROUPS / 2);
-    // The variance of the second half is used, because a transient in the first half would hide itself.
-    let (deviation, difference) = (deviation(second), mean_of(first) - mean_of(second));
-    if difference.abs() > NEGLIGIBLE * mean {
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for time in times {
-            sum += time - mean;
-            squares += sum * sum;
-        }
-        let statistic = squares / (count * count * deviation * deviation);
-        if statistic >= BRIDGE_95 {
-            return None;
-        }
-    }
-    let quantile = student_95(GROUPS - 1);
-    Some(quantile * deviation / count.sqrt() / mean)
-}
-
-fn mean_of(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Returns the sample standard deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let mean = mean_of(values);
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    (squares / (values.len() as f64 - 1.0)).sqrt()
 }
 
 /// Returns whether a reserve with this course is used up steadily, and lasts for `more` times its length.

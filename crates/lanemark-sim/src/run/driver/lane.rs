@@ -1,8 +1,7 @@
 //! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
 
 use super::super::energy::{Metering, energy};
-use super::RunEnd;
-use super::convergence::{Convergence, SteadyRun, may_converge};
+use super::convergence::{Convergence, RunEnd, SteadyRun, may_converge};
 use super::open::Open;
 use super::tally::{RoundsRun, Tally};
 use crate::fault::Status;
@@ -14,7 +13,7 @@ use crate::spec::target::Target;
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::series::Recorder;
-use lanemark_schema::result::steady::SteadyState;
+use lanemark_schema::result::steady::{SteadyState, WINDOW};
 use lanemark_schema::result::{
     Converged, DirectionResult, DriveUse, EnergyUse, InFlight, RatePhase, RequestErrors, Sample,
 };
@@ -366,12 +365,15 @@ impl Lane {
         }
         let now = completion.completed;
         if let (Some(rounds), Some(all)) = (&self.rounds, &mut self.beside_rounds) {
-            let left = (Some(rounds.left(now)), None);
-            let found = rule.check(all, now, simulator, metering, left)?;
+            let left = |count: usize| (Some(rounds.left(count, now)), None);
+            let found = rule.check(all, now, simulator, metering, left(rounds.first_end()))?;
             let part = rule.steady_part(&found);
-            self.outcome = rounds.outcome(tally, &part, found.from, simulator);
-            self.outcome.as_ref()?;
-            return rule.weigh(&found, rounds.keeps_all());
+            let until_now = tally.point(simulator.drive_use());
+            let outcome = rounds.outcome(&until_now, &part, found.from, now)?;
+            let count = outcome.rounds.len();
+            let found = rule.until(&found, left(count))?;
+            self.outcome = Some(outcome);
+            return rule.weigh(&found, count <= WINDOW);
         }
         let timed = self.deadline < Instant::from_picoseconds(u64::MAX);
         let time = timed.then(|| self.deadline.since_or_zero(now));

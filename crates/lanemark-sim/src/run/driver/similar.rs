@@ -31,8 +31,7 @@
 
 mod skew;
 
-use super::RunEnd;
-use super::convergence::may_converge;
+use super::convergence::{RunEnd, may_converge};
 use crate::run::ceiling::ceilings;
 use crate::spec::{
     CheckedSystem, Condition, DriveSpec, FlashSpec, MediaSpec, Policy, SLOT, SystemSpec,
@@ -75,7 +74,8 @@ pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
     shortening(spec, test).is_some()
 }
 
-/// How many times smaller than the real drive a drive is: the pages of its blocks, and its superblocks.
+/// The size of a smaller drive: how many times fewer pages its blocks have, and how many times fewer superblocks it
+/// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     pages: u32,
@@ -92,7 +92,7 @@ impl Scale {
     }
 }
 
-/// A way to shorten a test: the factor of its time, and the scale of its drives.
+/// The factor by which the time of a test becomes shorter, and the scale of its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shortening {
     factor: u32,
@@ -276,27 +276,30 @@ fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
 fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> bool {
     let proportion = Proportion::of(flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
-    let spare = f64::from(proportion.whole) - data * flash.filled.get();
+    let spare = f64::from(proportion.whole) / 2.0 - data * flash.filled.get();
     let of_map = |cached: Bytes| cached.get() / u64::from(scale.factor()) / SLOT.get();
     let map = flash.translation.map;
-    proportion.kept >= SUPERBLOCKS_MIN
+    proportion.kept >= 2 * SUPERBLOCKS_MIN
         && spare / f64::from(scale.superblocks) >= SPARE_MIN
         && map.is_none_or(|map| of_map(map.cached + map.in_host) >= MAP_PAGES_MIN)
 }
 
-/// The superblocks that take part in collection: of the real drive, and of a smaller one.
+/// The superblocks that take part in collection, in halves: of the real drive, and of a smaller one.
 struct Proportion {
     whole: u32,
     kept: u32,
-    /// How many times fewer pages each of them has.
+    /// The factor by which each of them has fewer pages.
     pages: u32,
 }
 
 impl Proportion {
     fn of(flash: &FlashSpec, scale: Scale) -> Self {
-        let fixed = fixed_superblocks(flash) + flash.pseudo_slc_superblocks() as u32;
-        let whole = flash.blocks_per_plane.saturating_sub(fixed).max(1);
-        let kept = (whole + scale.superblocks / 2) / scale.superblocks;
+        let fixed = fixed_halves(flash);
+        let cache = 2 * flash.pseudo_slc_superblocks() as u32;
+        let whole = (2 * flash.blocks_per_plane).saturating_sub(fixed + cache).max(1);
+        // The smaller drive has whole superblocks.
+        let of_drive = (whole / scale.superblocks + fixed).next_multiple_of(2);
+        let kept = if scale.superblocks == 1 { whole } else { of_drive - fixed };
         Self { whole, kept, pages: scale.pages }
     }
 
@@ -308,11 +311,11 @@ impl Proportion {
     }
 }
 
-/// Returns the number of superblocks that a drive of any size keeps without data: the erased ones, and half of each
-/// superblock that is being filled.
-fn fixed_superblocks(flash: &FlashSpec) -> u32 {
+/// Returns the number of superblocks that a drive of any size keeps without data, in halves: the erased ones, and a
+/// quarter of each superblock that is being filled, whose filled part soon loses data too.
+fn fixed_halves(flash: &FlashSpec) -> u32 {
     let streams = if flash.translation.hot_stream { 4 } else { 2 };
-    flash.translation.erased_min + streams / 2
+    2 * flash.translation.erased_min + streams / 2
 }
 
 /// Returns the buffer of a smaller drive.
@@ -350,7 +353,7 @@ fn shrink(drive: &mut DriveSpec, scale: Scale) {
             *window = fewer(*window);
         }
         flash.blocks_per_plane =
-            proportion.kept + fixed_superblocks(flash) + flash.pseudo_slc_superblocks() as u32;
+            (proportion.kept + fixed_halves(flash)) / 2 + flash.pseudo_slc_superblocks() as u32;
     }
 }
 

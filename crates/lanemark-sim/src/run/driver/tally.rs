@@ -55,7 +55,7 @@ impl Tally {
     }
 
     /// Returns the reads and writes without their distribution, when the drive has written `drive`.
-    fn point(&self, drive: DriveUse) -> Point {
+    pub(super) fn point(&self, drive: DriveUse) -> Point {
         let mut latency = self.reads.latency.clone();
         latency.merge(&self.writes.latency);
         Point {
@@ -151,45 +151,40 @@ impl RoundsRun {
         false
     }
 
-    /// Returns the time from `now` to the end of the first round after which the test may end.
-    pub(super) fn left(&self, now: Instant) -> Duration {
-        let more = self.last_round() - self.state.rounds.len() - 1;
-        (self.end + self.rule.length * more as u64).since_or_zero(now)
-    }
-
     /// Returns the number of the first round after which the test may end.
-    fn last_round(&self) -> usize {
+    pub(super) fn first_end(&self) -> usize {
         (self.state.rounds.len() + 1).max(WINDOW)
     }
 
-    /// Returns the outcome of the test if it keeps the rates of `steady`, which begins at `from`. `tally` contains the
-    /// current round up to the current time of `simulator`. Returns `None` if the test does not end after the first round in
-    /// which it may end, or if it drops earlier rounds that are not steady.
+    /// Returns the time from `now` to the end of the first `rounds` rounds.
+    pub(super) fn left(&self, rounds: usize, now: Instant) -> Duration {
+        let more = rounds.saturating_sub(self.state.rounds.len() + 1) as u64;
+        (self.end + self.rule.length * more).since_or_zero(now)
+    }
+
+    /// Returns the outcome of the test if it keeps the rates of `steady`, which begins at `from`, after `now`. The
+    /// current round contains the requests `until_now`. Returns `None` if the last rounds include a part of the earlier
+    /// ones that are not steady.
     pub(super) fn outcome(
         &self,
-        tally: &Tally,
+        until_now: &Point,
         steady: &SteadyPart,
         from: Instant,
-        simulator: &Simulator,
+        now: Instant,
     ) -> Option<SteadyState> {
-        let until_now = tally.point(simulator.drive_use());
         let later = steady.during(self.rule.length);
-        let current = until_now.with(&steady.during(self.end.since_or_zero(simulator.now())));
+        let current = until_now.with(&steady.during(self.end.since_or_zero(now)));
         let mut state = self.state.clone();
         let mut is_over = state.push(self.round(&current));
         while !is_over {
             is_over = state.push(self.round(&later));
         }
-        // The start of the window is the end of the current round less the rounds in between.
-        let of_window = self.state.rounds.len() + 1 + WINDOW - self.last_round();
-        let is_steady = self.end >= from + self.rule.length * of_window as u64;
-        let is_known = self.keeps_all() || is_steady;
-        (state.rounds.len() == self.last_round() && is_known).then_some(state)
-    }
-
-    /// Returns whether all rounds until now will be among the last rounds.
-    pub(super) fn keeps_all(&self) -> bool {
-        self.last_round() == WINDOW
+        let rounds = state.rounds.len();
+        // From the start of the test to the end of the current round, and to the start of the window.
+        let until_end = self.rule.length * (self.state.rounds.len() as u64 + 1);
+        let until_window = self.rule.length * rounds.saturating_sub(WINDOW) as u64;
+        let is_steady = self.end + until_window >= from + until_end;
+        (rounds <= WINDOW || is_steady).then_some(state)
     }
 
     /// Returns a round with these requests.
@@ -211,5 +206,64 @@ impl RoundsRun {
             (length * self.window.len() as u64, length * self.state.rounds.len() as u64);
         let tally = self.window.into_iter().reduce(|sum, round| sum.and_then(&round));
         (tally.unwrap_or(rest), elapsed, all, self.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::workload::Tracked;
+
+    const SECOND: Duration = Duration::from_seconds(1);
+
+    /// Returns a part of a second with this number of writes.
+    fn part(writes: u64) -> SteadyPart {
+        let mut all = DirectionResult::new();
+        (0..writes).for_each(|_| all.record(Bytes::kibi(4), Duration::from_microseconds(10)));
+        SteadyPart::new(&DirectionResult::new(), &all, DriveUse::default(), SECOND)
+    }
+
+    /// Returns the rounds of a test that is in the middle of the round after these, of a second each.
+    fn after(rounds: &[u64]) -> RoundsRun {
+        let rule = Rounds { length: SECOND, tracked: Tracked::Iops };
+        let mut run = RoundsRun::new(rule, Instant::ZERO);
+        for &writes in rounds {
+            let round = run.round(&part(writes).during(SECOND));
+            assert!(!run.state.push(round), "the test is not over");
+            run.end = run.end + SECOND;
+        }
+        run
+    }
+
+    fn at(halves: u64) -> Instant {
+        Instant::ZERO + SECOND * halves / 2
+    }
+
+    #[test]
+    fn rounds_continue_at_the_steady_rate() {
+        // A round and a half of a steady test. The half had 60 writes.
+        let run = after(&[100]);
+        let half = Point { writes: 60, ..Point::default() };
+        let outcome = run.outcome(&half, &part(100), at(0), at(3)).unwrap();
+        let rates: Vec<f64> = outcome.rounds.iter().map(|round| round.iops).collect();
+        assert_eq!(rates, [100.0, 110.0, 100.0, 100.0, 100.0]);
+        assert_eq!((run.first_end(), run.left(5, at(3))), (5, SECOND * 7 / 2));
+        // All rounds are among the last five, so a part may begin in any of them.
+        assert!(run.outcome(&half, &part(100), at(2), at(3)).is_some());
+    }
+
+    #[test]
+    fn faster_rounds_are_not_among_the_last() {
+        let run = after(&[400, 400]);
+        let half = Point { writes: 50, ..Point::default() };
+        // The test ends after two fast and five slow rounds.
+        let outcome = run.outcome(&half, &part(100), at(4), at(5)).unwrap();
+        let rates: Vec<f64> = outcome.rounds.iter().map(|round| round.iops).collect();
+        assert_eq!(rates, [400.0, 400.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
+        assert_eq!((run.first_end(), run.left(7, at(5))), (5, SECOND * 9 / 2));
+        // If the first slow round is partly fast, a later part does not describe it.
+        assert!(run.outcome(&half, &part(100), at(5), at(5)).is_none());
+        let run = after(&[400, 100, 100, 100, 100, 400, 100]);
+        assert_eq!(run.first_end(), 8);
     }
 }

@@ -1,0 +1,133 @@
+//! The precision of a rate, from the times of batches of equal size.
+
+use super::GROUPS;
+use lanemark_schema::result::student_95;
+
+/// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
+const BRIDGE_95: f64 = 0.461;
+/// A difference between the halves of a part that is negligible, as a share of the rate.
+const NEGLIGIBLE: f64 = 0.000_5;
+
+/// The estimate of the deviation of a mean from the times of batches of equal size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Estimate {
+    /// From the deviation of the batches in the second half, if they are independent.
+    Independent,
+    /// From the spectrum at its lowest frequencies, as Heidelberger and Welch do. Collection makes short and long
+    /// batches alternate with each superblock, so that their sum varies less than independent batches.
+    Spectrum,
+}
+
+/// The ordinates of the spectrum that are averaged, for all batches and for half of them.
+const ORDINATES: usize = 4;
+const ORDINATES_OF_HALF: usize = 3;
+
+/// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
+/// batches of equal size are not stationary.
+pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: Estimate) -> Option<f64> {
+    let count = GROUPS as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    if mean <= 0.0 {
+        return None;
+    }
+    let (first, second) = times.split_at(GROUPS / 2);
+    // The variance of the second half is used, because a transient in the first half would hide itself.
+    let of_second = match estimate {
+        Estimate::Independent => deviation(second),
+        Estimate::Spectrum => spectral_deviation(second, ORDINATES_OF_HALF),
+    };
+    let difference = mean_of(first) - mean_of(second);
+    if difference.abs() > NEGLIGIBLE * mean {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for time in times {
+            sum += time - mean;
+            squares += sum * sum;
+        }
+        let statistic = squares / (count * count * of_second * of_second);
+        if statistic >= BRIDGE_95 {
+            return None;
+        }
+    }
+    let (quantile, deviation) = match estimate {
+        Estimate::Independent => (student_95(GROUPS - 1), of_second),
+        Estimate::Spectrum => {
+            (student_95(2 * ORDINATES), spectral_deviation(times, ORDINATES).max(of_second))
+        }
+    };
+    Some(quantile * deviation / count.sqrt() / mean)
+}
+
+/// Returns the deviation of independent values whose mean would vary as much as the mean of `values`: the root of the
+/// mean of the lowest ordinates of their periodogram.
+fn spectral_deviation(values: &[f64], ordinates: usize) -> f64 {
+    let count = values.len() as f64;
+    let power = |ordinate: usize| {
+        let step = 2.0 * std::f64::consts::PI * ordinate as f64 / count;
+        let sum = |wave: fn(f64) -> f64| {
+            let each = values.iter().enumerate();
+            each.map(|(index, value)| value * wave(step * index as f64)).sum::<f64>()
+        };
+        let (cosine, sine) = (sum(libm::cos), sum(libm::sin));
+        (cosine * cosine + sine * sine) / count
+    };
+    ((1..=ordinates).map(power).sum::<f64>() / ordinates as f64).sqrt()
+}
+
+pub(super) fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns the sample standard deviation.
+pub(super) fn deviation(values: &[f64]) -> f64 {
+    let mean = mean_of(values);
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / (values.len() as f64 - 1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns times by their index.
+    fn times(of: impl Fn(usize) -> f64) -> [f64; GROUPS] {
+        let mut times = [0.0; GROUPS];
+        times.iter_mut().enumerate().for_each(|(index, time)| *time = of(index));
+        times
+    }
+
+    /// Returns the times of batches. Every `period`-th batch is shorter.
+    fn periodic(period: usize) -> [f64; GROUPS] {
+        times(|index| if index % period == period - 1 { 0.8 } else { 1.0 })
+    }
+
+    #[test]
+    fn independent_times_have_their_deviation() {
+        // Numbers of a multiplicative sequence, spread evenly between 0 and 1.
+        let spread: [f64; GROUPS] = times(|index| 1.0 + (index * index * 7 % 31) as f64 / 310.0);
+        let (seen, usual) = (spectral_deviation(&spread, 15), deviation(&spread));
+        assert!((seen / usual - 1.0).abs() < 0.1, "{seen} for {usual}");
+    }
+
+    #[test]
+    fn times_that_alternate_vary_less_in_sum() {
+        let alternating = periodic(4);
+        let of = |estimate| rate_half_width(&alternating, estimate).unwrap();
+        assert!(of(Estimate::Independent) > 0.03, "{}", of(Estimate::Independent));
+        assert!(of(Estimate::Spectrum) < 1e-9, "{}", of(Estimate::Spectrum));
+        // A slow change is visible in both.
+        let slow: [f64; GROUPS] =
+            times(|index| 1.0 + 0.1 * libm::sin(index as f64 * std::f64::consts::PI / 8.0));
+        for estimate in [Estimate::Independent, Estimate::Spectrum] {
+            assert!(rate_half_width(&slow, estimate).unwrap() > 0.02, "{estimate:?}");
+        }
+    }
+
+    #[test]
+    fn times_that_drift_have_no_precision() {
+        let drifting: [f64; GROUPS] =
+            times(|index| 1.0 + index as f64 / 100.0 + if index % 4 == 3 { 0.01 } else { 0.0 });
+        for estimate in [Estimate::Independent, Estimate::Spectrum] {
+            assert_eq!(rate_half_width(&drifting, estimate), None, "{estimate:?}");
+        }
+    }
+}
