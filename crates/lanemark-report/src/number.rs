@@ -17,7 +17,7 @@ pub(crate) fn published(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { ABSENT.to_owned() }
 }
 
-/// Formats `value` with `decimals` decimals, and never as a negative zero.
+/// Formats `value` with `decimals` decimals and commas between thousands, and never as a negative zero.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
@@ -25,7 +25,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
         Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
-        _ => text,
+        _ => grouped(&text),
     }
 }
 

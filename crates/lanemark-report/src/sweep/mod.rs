@@ -203,7 +203,7 @@ fn last(curve: &Curve) -> &str {
 fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
     match curves.data {
         true => format!("{} MB/s", significant(point.figures.bytes_per_second / 1e6)),
-        false => format!("{} requests a second", fixed(point.figures.iops, 0)),
+        false => format!("{} requests a second", significant(point.figures.iops)),
     }
 }
 
