@@ -1,7 +1,7 @@
 //! Entries of the library: a platform without drives, and the tests of a workload.
 
-use lanemark_schema::text::with_micro;
 use lanemark_schema::result::TopologyNode;
+use lanemark_schema::text::with_micro;
 
 use crate::Style;
 use crate::number::{grouped, percent_whole, significant};

@@ -37,6 +37,8 @@ mod plan;
 mod rate_phases;
 mod results_answer;
 mod run_table;
+#[cfg(test)]
+mod run_tests;
 mod sensitivity;
 mod series_csv;
 mod shown;

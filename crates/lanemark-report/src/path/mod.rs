@@ -10,8 +10,8 @@ mod layout;
 mod scale;
 pub(crate) mod tree;
 
-use lanemark_schema::text::with_micro;
 use lanemark_schema::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
+use lanemark_schema::text::with_micro;
 use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
