@@ -161,3 +161,6 @@ fn told(sign: &EvidenceItem) -> String {
         EvidenceItem::NoQueueProbe => "a deeper queue was not tried".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

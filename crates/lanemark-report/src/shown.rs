@@ -141,3 +141,6 @@ fn punctuality(kept: &[&Punctuality]) -> Option<String> {
         lateness.count(),
     ))
 }
+
+#[cfg(test)]
+mod tests;
