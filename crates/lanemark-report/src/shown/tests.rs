@@ -105,7 +105,12 @@ fn punctuality_is_told_with_the_requests_that_waited_and_that_never_came() {
     let kept = |us: u64, held_back, unsubmitted| {
         let mut lateness = LatencyHistogram::new();
         (0..10).for_each(|_| lateness.record(Duration::from_microseconds(us)));
-        let punctuality = Some(Punctuality { lateness, held_back, unsubmitted });
+        let punctuality = Some(Punctuality {
+            lateness,
+            held_back,
+            unsubmitted,
+            own_lateness: LatencyHistogram::new(),
+        });
         Sample { punctuality, ..reads(10, 4, &[50]) }
     };
     let text = |samples| sentences(&test("t", samples)).join(" ");
