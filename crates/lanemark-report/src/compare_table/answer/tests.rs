@@ -3,8 +3,11 @@ use lanemark_schema::result::Sample;
 use super::*;
 use crate::run_tests::{reads, run, test};
 
+/// Tests with the numbers of requests of their repeats.
+type Counts<'t> = &'t [(&'t str, &'t [usize])];
+
 /// Returns a run whose tests have repeats with these numbers of requests in ten milliseconds.
-fn rates(name: &str, tests: &[(&str, &[usize])]) -> RunResult {
+fn rates(name: &str, tests: Counts<'_>) -> RunResult {
     let repeats = |counts: &[usize]| -> Vec<Sample> {
         counts.iter().map(|&count| reads(10, 4, &vec![50; count])).collect()
     };
@@ -16,13 +19,13 @@ fn rates(name: &str, tests: &[(&str, &[usize])]) -> RunResult {
 
 #[test]
 fn the_answer_counts_faster_slower_and_equal_tests() {
-    let told = |a: &[(&str, &[usize])], b: &[(&str, &[usize])]| {
+    let told = |a: Counts<'_>, b: Counts<'_>| {
         answer(("a.json", &rates("A", a)), ("b.json", &rates("B", b)))
     };
-    for (a, b, wanted) in [
+    let cases: [(Counts<'_>, Counts<'_>, &str); 8] = [
         (
-            &[("x", &[100][..])][..],
-            &[("x", &[150][..])][..],
+            &[("x", &[100])],
+            &[("x", &[150])],
             "B is faster than A in the one common test, 1.50x (x).",
         ),
         (
@@ -57,7 +60,8 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
             "B is as fast as A in the one common test: no difference is larger than the spread, 1.09x (x).",
         ),
         (&[("x", &[100])], &[("y", &[100])], "B and A have no test in common."),
-    ] {
+    ];
+    for (a, b, wanted) in cases {
         assert_eq!(told(a, b), wanted);
     }
     let one = rates("A", &[("x", &[100])]);
