@@ -17,13 +17,13 @@ fn a_stated_size_that_the_counts_contradict_is_told() {
         test.block = block.map(Bytes);
         test.size_contradiction()
     };
-    assert_eq!(of(Some(4_000), 408_000, 100), None, "two per cent");
-    assert_eq!(of(Some(4_000), 392_000, 100), None);
+    assert_eq!(of(Some(4_000), 407_900, 100), None, "less than two per cent");
+    assert_eq!(of(Some(4_000), 392_100, 100), None);
     let found = of(Some(4_000), 412_000, 100).unwrap();
     let wanted =
         format!("the settings request {} per write, but 4120 B were counted", Bytes(4_000));
     assert_eq!(found, wanted);
-    assert!(of(Some(4_000), 388_000, 100).is_some());
+    assert!(of(Some(4_000), 391_900, 100).is_some());
     assert_eq!(of(Some(4_000), 800_000, 99), None, "too few requests");
     assert_eq!(of(None, 800_000, 100), None);
 }
