@@ -172,7 +172,7 @@ mod tests {
         let mut workload = Workload::of_test("w", "W", test.clone());
         workload.repeats = 3;
         let running = |repeat, elapsed| {
-            let event = Event::Running(Running {
+            let event = Event::Running(&Running {
                 test: &test,
                 index: 1,
                 repeat,
