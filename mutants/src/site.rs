@@ -81,12 +81,19 @@ pub fn all(root: &Path) -> Result<Vec<Site>, String> {
         }
     }
     files.sort();
-    let mut all = Vec::new();
+    let (mut all, mut parsed_files, mut of_tests) = (Vec::new(), Vec::new(), Vec::new());
     for path in files {
         let text =
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let parsed =
             syn::parse_file(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        of_tests.extend(test_modules(&path, &parsed));
+        parsed_files.push((path, text, parsed));
+    }
+    for (path, text, parsed) in parsed_files {
+        if of_tests.iter().any(|module| path.starts_with(module)) {
+            continue;
+        }
         let file = path.strip_prefix(root).unwrap_or(&path).to_owned();
         let mut finder = Finder { file, text: &text, sites: Vec::new() };
         finder.visit_file(&parsed);
@@ -109,6 +116,21 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
+}
+
+/// Returns the possible files and folders of the modules that a file declares for tests only.
+fn test_modules(path: &Path, parsed: &syn::File) -> Vec<PathBuf> {
+    let folder = match path.file_stem().and_then(|stem| stem.to_str()) {
+        Some("lib" | "main" | "mod") => path.parent().map(Path::to_owned).unwrap_or_default(),
+        _ => path.with_extension(""),
+    };
+    let declared = parsed.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => {
+            Some(module.ident.to_string())
+        }
+        _ => None,
+    });
+    declared.flat_map(|name| [folder.join(format!("{name}.rs")), folder.join(name)]).collect()
 }
 
 struct Finder<'t> {

@@ -157,3 +157,42 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
 fn rounded(bytes: Bytes) -> Bytes {
     Bytes(bytes.get() >> 20 << 20)
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::units::Duration;
+    use lanemark_schema::workload::Test;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line_with_its_rates() {
+        let mut test = Test::of_blocks(Bytes::kibi(4)).with(|asked| asked.queue_depth = 16);
+        test.name = "RND4K".to_owned();
+        let mut workload = Workload::of_test("w", "W", test.clone());
+        workload.repeats = 3;
+        let running = |repeat, elapsed| {
+            let event = Event::Running(&Running {
+                test: &test,
+                index: 1,
+                repeat,
+                samples: (4, 9),
+                elapsed,
+                bytes: Bytes(12_000_000),
+                requests: 3_000,
+                latency: None,
+                device: None,
+            });
+            line(&event, &workload)
+        };
+        let two = Duration::from_seconds(2);
+        assert_eq!(running(1, two), "5/9 RND4K, repeat 2 of 3: 6 MB/s, 1500 IOPS");
+        assert_eq!(running(2, two), "5/9 RND4K, repeat 3 of 3: 6 MB/s, 1500 IOPS");
+        assert_eq!(running(3, two), "RND4K: queue depth 16");
+        assert!(running(0, Duration::ZERO).starts_with("5/9 RND4K, repeat 1 of 3: "));
+        let laying = Event::LayingOut { done: Bytes((5 << 20) + 7), total: Bytes::mebi(64) };
+        let (done, total) = (Bytes::mebi(5), Bytes::mebi(64));
+        assert_eq!(line(&laying, &workload), format!("laying out random data: {done} of {total}"));
+        assert_eq!(rounded(Bytes((3 << 20) - 1)), Bytes::mebi(2));
+    }
+}

@@ -262,3 +262,6 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     );
     Ok(head + &rated::file_text(&drive, &port, &rated))
 }
+
+#[cfg(test)]
+mod tests;

@@ -146,3 +146,39 @@ pub(crate) fn shown(
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_rows_with_quoted_texts_and_empty_unknowns() {
+        let text = |text: &str| Some(text.to_owned());
+        let columns = [
+            Column {
+                name: "a, b".to_owned(),
+                values: Values::Texts(vec![text("x"), None, text("\"y\", z"), text("p\nq")]),
+            },
+            Column { name: "count".to_owned(), values: Values::Whole(vec![7, -3, 0, 12]) },
+            Column {
+                name: "rate".to_owned(),
+                values: Values::Numbers(vec![Some(1.5), None, Some(2.0), Some(-0.25)]),
+            },
+        ];
+        let wanted =
+            "\"a, b\",count,rate\nx,7,1.5\n,-3,\n\"\"\"y\"\", z\",0,2\n\"p\nq\",12,-0.25\n";
+        assert_eq!(csv(&columns), wanted);
+        assert_eq!(csv(&columns[1..]), "count,rate\n7,1.5\n-3,\n0,2\n12,-0.25\n");
+        assert_eq!(csv(&columns[2..]), "rate\n1.5\n\n2\n-0.25\n");
+        assert_eq!(csv(&[]), "\n");
+    }
+
+    #[test]
+    fn more_text_follows_after_an_empty_line() {
+        assert_eq!(with("a\n".to_owned(), "b\n"), "a\n\nb\n");
+        assert_eq!(with("a\n".to_owned(), ""), "a\n");
+        let formats = [None, Some(OutputFormat::Csv), Some(OutputFormat::Parquet)];
+        let printed = formats.map(|format| OutputFormat::check_printed(format).is_ok());
+        assert_eq!(printed, [true, true, false]);
+    }
+}

@@ -227,3 +227,6 @@ impl From<PlanError> for Failure {
         Self::input(error.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests;

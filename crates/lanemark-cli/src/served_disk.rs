@@ -390,3 +390,66 @@ fn program() -> Result<PathBuf, Failure> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_the_arguments_of_its_form_its_contents_and_its_scale() {
+        let outside = File::open("/dev/null").unwrap();
+        let arguments = |form, contents, scale| -> Vec<String> {
+            let folder = Path::new("/run/f");
+            let system = ["d@p:s", "--set", "x=1"].map(str::to_owned).to_vec();
+            let wanted =
+                DiskParameters { form, folder, name: "n", system, contents, size: 4096, scale };
+            let command = wanted.command().unwrap();
+            assert_eq!(command.get_program(), "setpriv");
+            let all: Vec<String> =
+                command.get_args().map(|one| one.to_string_lossy().into_owned()).collect();
+            assert_eq!(all[..2], ["--pdeathsig", "TERM"]);
+            let at = all.iter().position(|one| one == "serve").unwrap();
+            let start = match form {
+                ServedForm::File => 3,
+                ServedForm::Disk { .. } => {
+                    assert_eq!(all[2..4], ["nsenter", "--wd=."]);
+                    let (own, number) = (std::process::id(), outside.as_raw_fd());
+                    assert_eq!(all[4], format!("--mount=/proc/{own}/fd/{number}"));
+                    assert_eq!(all[5..8], ["chrt", "--rr", "1"]);
+                    9
+                }
+            };
+            assert_eq!(at, start, "the program is before its arguments: {all:?}");
+            assert_eq!(all[at + 1..at + 6], ["d@p:s", "--set", "x=1", "--size", "4096 B"]);
+            all[at + 6..].to_vec()
+        };
+        let (file, image) = (Path::new("/run/a"), Path::new("/run/b"));
+        let disk = ServedForm::Disk { outside: &outside };
+        assert_eq!(
+            arguments(disk, Contents::File(file), None),
+            ["--attach", "--data", "/run/a", "--no-latency"]
+        );
+        assert_eq!(
+            arguments(disk, Contents::Over(image), None),
+            ["--attach", "--memory", "--over", "/run/b", "--no-latency"]
+        );
+        assert_eq!(
+            arguments(ServedForm::File, Contents::FileOver { file, image }, Some(2.5)),
+            [
+                "--mount",
+                "/run/f/n.disk",
+                "--data",
+                "/run/a",
+                "--over",
+                "/run/b",
+                "--no-self-test",
+                "--time-scale",
+                "2.5",
+                "--control",
+                "/run/f/n.control",
+                "--out",
+                "/run/f/n.json",
+            ]
+        );
+    }
+}

@@ -419,3 +419,6 @@ fn as_json(results: &[RunResult], cuts: &[CutSystem]) -> Result<String, Failure>
     serde_json::to_string_pretty(&outcome)
         .map_err(|error| Failure::run(format!("the outcome can't be written as JSON: {error}")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -140,3 +140,33 @@ impl From<VerifyError> for Failure {
         Self::new(cause, message, hint)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn progress_is_in_mebibytes() {
+        let told = |filling, total: Option<u64>| {
+            let done = Bytes((7 << 20) + 9);
+            line(&VerifyProgress { filling, done, total: total.map(Bytes::mebi) }, "writing")
+        };
+        assert_eq!(told(true, Some(64)), "filling: 7 of 64 MiB");
+        assert_eq!(told(false, Some(64)), "writing: 7 of 64 MiB");
+        assert_eq!(told(false, None), "writing: 7 MiB");
+    }
+
+    #[test]
+    fn a_journal_is_in_this_folder_and_a_file_has_its_hash() {
+        assert_eq!(beside(Path::new("/mnt/data/file.bin")), Path::new("file.bin.journal"));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("abc");
+        std::fs::write(&file, "abc").unwrap();
+        // FIPS 180-2, appendix B.1.
+        let wanted = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash_of(&file).unwrap(), wanted);
+        assert!(hash_of(&folder.path().join("none")).is_err());
+    }
+}

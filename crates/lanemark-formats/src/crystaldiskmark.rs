@@ -97,3 +97,40 @@ fn line(result: &TestResult) -> String {
         median(|sample| sample.latency().mean_ns() / 1e3),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::DirectionResult;
+    use lanemark_schema::units::{Bytes, Duration};
+    use lanemark_schema::workload::{Pattern, Test, Workload};
+
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_medians_and_the_size_in_its_largest_unit() {
+        let sample = |count: u64, us: u64, block: u64| {
+            let mut reads = DirectionResult::new();
+            (0..count).for_each(|_| reads.record(Bytes(block), Duration::from_microseconds(us)));
+            let elapsed = Duration::from_seconds(1);
+            Sample { elapsed, reads: Some(reads), ..Sample::empty() }
+        };
+        let of = |block: u64, pattern: Pattern| {
+            let mut test = Test::of_blocks(Bytes(block)).with(|asked| {
+                asked.pattern = pattern;
+                asked.queue_depth = 32;
+            });
+            test.threads = 16;
+            let samples = vec![sample(90, 70, block), sample(10, 10, block), sample(50, 30, block)];
+            line(&TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, samples))
+        };
+        assert_eq!(
+            of(2 << 20, Pattern::Sequential),
+            "  SEQ    2MiB (Q= 32, T=16):   104.858 MB/s [     50.0 IOPS] <    30.00 us>"
+        );
+        assert_eq!(
+            of(12 << 10, Pattern::Uniform),
+            "  RND   12KiB (Q= 32, T=16):     0.614 MB/s [     50.0 IOPS] <    30.00 us>"
+        );
+        assert!(of(512, Pattern::Uniform).starts_with("  RND  512B   (Q="));
+    }
+}

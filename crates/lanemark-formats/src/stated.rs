@@ -374,3 +374,6 @@ impl Names {
         free
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,185 @@ fn words(link: &InspectedLink) -> String {
         InspectedLink::Usb(link) => rated("USB", link.bits_per_second),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{
+        BlockKind, HopPart, Identity, InspectedPath, PataLink, PcieLink, PcieRate, QueueLimits,
+        SasLink, SataLink, UsbLink,
+    };
+
+    use super::*;
+
+    fn pcie(lanes: u8, payload_max: Option<Bytes>) -> InspectedLink {
+        let current = Some(PcieRate { generation: 4, lanes });
+        InspectedLink::Pcie(PcieLink {
+            current,
+            payload_max,
+            read_request_max: payload_max,
+            ..PcieLink::default()
+        })
+    }
+
+    fn sas(bits: u64, phys: u32) -> InspectedLink {
+        let negotiated_bits_per_second = Some(bits);
+        InspectedLink::Sas(SasLink { negotiated_bits_per_second, phys, ..SasLink::default() })
+    }
+
+    fn sata(bits: Option<u64>, queueing: Option<bool>) -> InspectedLink {
+        let negotiated_bits_per_second = bits;
+        InspectedLink::Sata(SataLink {
+            negotiated_bits_per_second,
+            queueing,
+            ..SataLink::default()
+        })
+    }
+
+    fn usb(bits_per_second: Option<u64>) -> InspectedLink {
+        InspectedLink::Usb(UsbLink { bits_per_second, line: None })
+    }
+
+    #[test]
+    fn a_link_is_named_with_its_rate_and_its_width() {
+        for (link, name) in [
+            (pcie(2, None), "PCIe 4.0 x2"),
+            (InspectedLink::Pcie(PcieLink::default()), "PCIe"),
+            (sata(Some(3_000_000_000), None), "SATA 3 Gb/s"),
+            (sata(None, None), "SATA"),
+            (sas(12_000_000_000, 4), "SAS 12 Gb/s x4"),
+            (sas(12_000_000_000, 2), "SAS 12 Gb/s x2"),
+            (sas(12_000_000_000, 1), "SAS 12 Gb/s"),
+            (InspectedLink::Pata(PataLink::default()), "PATA"),
+            (usb(Some(480_000_000)), "USB 480 Mb/s"),
+            (usb(None), "USB"),
+        ] {
+            assert_eq!(words(&link), name);
+        }
+    }
+
+    #[test]
+    fn a_link_has_the_formula_of_its_rate_its_width_and_its_packets() {
+        let unknown = Bytes(512);
+        let generation = PcieGeneration::new(4).unwrap();
+        let of = |lanes, size| Some(LinkLaw::Pcie(Pcie::new(generation, lanes, size, size)));
+        for lanes in [1, 2, 4, 8, 16] {
+            assert_eq!(law(&pcie(lanes, Some(Bytes(256))), unknown), of(lanes.into(), Bytes(256)));
+            assert_eq!(law(&pcie(lanes, None), unknown), of(lanes.into(), Bytes(512)));
+        }
+        let rate = SataRate::new(BitsPerSecond(3_000_000_000)).unwrap();
+        for (queueing, commands) in [
+            (Some(false), SataCommands::Unqueued),
+            (Some(true), SataCommands::Queued),
+            (None, SataCommands::Queued),
+        ] {
+            let wanted = LinkLaw::Sata(Sata::new(rate, commands));
+            assert_eq!(law(&sata(Some(3_000_000_000), queueing), unknown), Some(wanted));
+        }
+        let rate = SasRate::new(BitsPerSecond(12_000_000_000)).unwrap();
+        let wide = LinkLaw::Sas(Sas::new(rate, 3));
+        assert_eq!(law(&sas(12_000_000_000, 3), unknown), Some(wide));
+        let single = LinkLaw::Sas(Sas::new(rate, 1));
+        assert_eq!(law(&sas(12_000_000_000, 1), unknown), Some(single));
+        for link in [
+            pcie(12, None),
+            InspectedLink::Pcie(PcieLink::default()),
+            sata(None, None),
+            sas(12_000_000_000, 0),
+            usb(Some(480_000_000)),
+            InspectedLink::Pata(PataLink::default()),
+        ] {
+            assert_eq!(law(&link, unknown), None, "{link:?}");
+        }
+    }
+
+    fn device(name: &str, below: &[&str], links: Vec<InspectedLink>) -> InspectedDevice {
+        let hop = |(at, link): (usize, InspectedLink)| InspectedHop {
+            name: format!("hop{at}"),
+            place: format!("hop{at}"),
+            part: HopPart::AtaPort,
+            link: Some(link),
+            numa_node: None,
+        };
+        let hops: Vec<InspectedHop> = links.into_iter().enumerate().map(hop).collect();
+        let way = InspectedPath { hops, ..InspectedPath::default() };
+        InspectedDevice {
+            name: name.to_owned(),
+            number: None,
+            kind: BlockKind::Disk,
+            size: None,
+            removable: None,
+            read_only: None,
+            identity: Identity::default(),
+            queue: QueueLimits::default(),
+            ways: if way.hops.is_empty() { Vec::new() } else { vec![way] },
+            below: below.iter().map(|&name| name.to_owned()).collect(),
+            partitions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_hardware_is_found_below_single_devices_only() {
+        let link = || vec![pcie(4, None)];
+        let all = |target: Option<&str>| Inspection {
+            target: target.map(str::to_owned),
+            devices: vec![
+                device("dm-0", &["dm-1"], Vec::new()),
+                device("dm-1", &["nvme0n1"], Vec::new()),
+                device("nvme0n1", &[], link()),
+                device("md0", &["nvme0n1", "nvme1n1"], Vec::new()),
+                device("nvme1n1", &["md0"], link()),
+                device("loop0", &[], Vec::new()),
+                device("round", &["round"], Vec::new()),
+                device("lost", &["absent"], Vec::new()),
+            ],
+            ..Inspection::default()
+        };
+        for (target, found) in [
+            (Some("dm-0"), Some("nvme0n1")),
+            (Some("nvme0n1"), Some("nvme0n1")),
+            (Some("nvme1n1"), Some("nvme1n1")),
+            (Some("md0"), None),
+            (Some("loop0"), None),
+            (Some("round"), None),
+            (Some("lost"), None),
+            (None, None),
+        ] {
+            let all = all(target);
+            assert_eq!(hardware(&all).map(|one| one.name.as_str()), found, "{target:?}");
+        }
+    }
+
+    #[test]
+    fn the_ceilings_of_a_path_are_those_of_its_links_for_the_test() {
+        let links = vec![
+            pcie(4, Some(Bytes(256))),
+            usb(Some(480_000_000)),
+            pcie(2, None),
+            sas(12_000_000_000, 2),
+        ];
+        let test = Test::of_blocks(Bytes::kibi(512));
+        for (known, most) in [
+            (None, Bytes::kibi(128)),
+            (Some(Bytes::ZERO), Bytes::kibi(128)),
+            (Some(Bytes::kibi(32)), Bytes::kibi(32)),
+        ] {
+            let mut sda = device("sda", &[], links.clone());
+            sda.queue.transfer_max = known;
+            let inspection = Inspection {
+                target: Some("sda".to_owned()),
+                devices: vec![sda],
+                ..Inspection::default()
+            };
+            let of = |at: usize, size: u64| {
+                over_link(&law(&links[at], Bytes(size)).unwrap(), most, &test)
+            };
+            let wanted = [(0, None), (2, Some(of(2, 4096))), (3, None)].map(|(at, rate_most)| {
+                let (hop, link) = (format!("hop{at}"), words(&links[at]));
+                HopCeiling { hop, link, rate: of(at, 128), rate_most }
+            });
+            assert!(wanted[1].rate < of(2, 4096));
+            assert_eq!(ceilings(&inspection, &test), wanted);
+        }
+        assert_eq!(ceilings(&Inspection::default(), &test), []);
+    }
+}

@@ -54,3 +54,39 @@ impl RunOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warehouse_has_terminals_for_ten_users() {
+        let check = |users: u32, warehouses: i64| {
+            let options = RunOptions {
+                profile: Profile::Tpcc,
+                users,
+                think_times: false,
+                ramp: Duration::ZERO,
+                duration: Duration::ZERO,
+                seed: 1,
+                clock: Clock::Counted,
+                procedures: false,
+                pause: Duration::ZERO,
+            };
+            options.check(&Scale { warehouses, divisor: 1, seed: 1 })
+        };
+        for (users, warehouses) in [(1, 1), (10, 1), (11, 2), (30, 3)] {
+            assert!(check(users, warehouses).is_ok(), "{users} {warehouses}");
+        }
+        for (users, warehouses) in [(11, 1), (31, 3)] {
+            let error = check(users, warehouses).unwrap_err();
+            let OltpError::Users { users: told, warehouses: of } = error else { panic!("{error}") };
+            assert_eq!((told, of), (i64::from(users), warehouses));
+        }
+        let error = check(0, 5).unwrap_err();
+        assert!(
+            matches!(error, OltpError::Bound { what: "users", value: 0, min: 1, .. }),
+            "{error}"
+        );
+    }
+}

@@ -260,47 +260,4 @@ fn test_warnings(test: &TestResult, complete: bool, cores: Option<u32>) -> Vec<W
 }
 
 #[cfg(test)]
-mod tests {
-    use lanemark_schema::workload::Profile;
-
-    use super::*;
-
-    /// Returns the warnings about repeats in which other programs used these shares of `cores` processors.
-    fn about(others: &[Option<f64>], complete: bool, cores: Option<u32>) -> Vec<Warning> {
-        let samples = others.iter().map(|&processor_others| {
-            RepeatCounts { seconds: 1.0, processor_others, ..RepeatCounts::default() }.sample()
-        });
-        let users = DatabaseUsers {
-            profile: Profile::Tpcc,
-            warehouses: 1,
-            divisor: 1,
-            contents_seed: 1,
-            think_times: false,
-            procedures: false,
-            pause: Duration::ZERO,
-        };
-        let second = Duration::from_seconds(1);
-        let workload = workload_of(users, 2, second, second, Bytes::mebi(1), 3);
-        let test = TestResult::new(&workload, &workload.tests[0], samples.collect());
-        test_warnings(&test, complete, cores)
-    }
-
-    #[test]
-    fn other_programs_are_reported_in_processors_of_their_busiest_repeat() {
-        let found = about(&[Some(0.125), None, Some(0.25)], true, Some(8));
-        let [Warning::OthersBusy { test, used, cores }] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((test.as_str(), *used, *cores), ("2 users", 2.0, 8));
-        for (others, cores) in [(Some(OTHERS), Some(8)), (None, Some(8)), (Some(0.5), None)] {
-            assert_eq!(about(&[others; 3], true, cores), []);
-        }
-    }
-
-    #[test]
-    fn few_repeats_of_a_complete_run_are_reported() {
-        assert_eq!(about(&[None; 2], true, None), [Warning::FewRepeats { repeats: 2 }]);
-        assert_eq!(
-            (about(&[None; 3], true, None), about(&[None; 2], false, None)),
-            (vec![], vec![])
-        );
-    }
-}
+mod tests;

@@ -294,3 +294,66 @@ impl Scale {
         self.customers().min(1_000)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(warehouses: i64, divisor: i64) -> Scale {
+        Scale { warehouses, divisor, seed: 9 }
+    }
+
+    #[test]
+    fn a_scale_divides_items_and_customers_within_its_bounds() {
+        let counts = |divisor| {
+            let scale = scale(2, divisor);
+            [scale.items(), scale.customers(), scale.delivered(), scale.last_names()]
+        };
+        assert_eq!(counts(1), [100_000, 3_000, 2_100, 1_000]);
+        assert_eq!(counts(2), [50_000, 1_500, 1_050, 1_000]);
+        assert_eq!(counts(7), [14_285, 428, 299, 428]);
+        for (warehouses, divisor, fits) in [
+            (1, 1, true),
+            (Scale::WAREHOUSES_MAX, Scale::DIVISOR_MAX, true),
+            (0, 1, false),
+            (Scale::WAREHOUSES_MAX + 1, 1, false),
+            (1, 0, false),
+            (1, Scale::DIVISOR_MAX + 1, false),
+        ] {
+            assert_eq!(scale(warehouses, divisor).check().is_ok(), fits, "{warehouses} {divisor}");
+        }
+        assert_eq!(scale(3, 1).to_string(), "3 warehouses of seed 9");
+        assert_eq!(scale(3, 4).to_string(), "3 warehouses of seed 9 at a scale of 1/4");
+    }
+
+    #[test]
+    fn a_table_is_made_with_its_columns_its_key_and_its_ending() {
+        let kind = |name: &str, kind: ColumnType| match (name, kind) {
+            ("no_w_id", _) => "OWN",
+            (_, ColumnType::Small) => "SMALL",
+            (_, ColumnType::Int) => "INT",
+            (_, ColumnType::Big) => "BIG",
+            (_, ColumnType::Text) => "TEXT",
+        };
+        assert_eq!(
+            Table::NewOrder.sql(kind, true, " END"),
+            "CREATE TABLE new_order (no_o_id INT, no_d_id SMALL, no_w_id OWN, \
+             PRIMARY KEY (no_w_id, no_d_id, no_o_id)) END;\n"
+        );
+        assert!(!Table::NewOrder.sql(kind, false, "").contains("PRIMARY"));
+        assert!(!Table::History.sql(kind, true, "").contains("PRIMARY"));
+        assert_eq!(Table::NewOrder.column_names(), "no_o_id, no_d_id, no_w_id");
+        let mut names: Vec<&str> =
+            Table::ALL.iter().flat_map(|table| table.columns()).map(|one| one.0).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!((names.len(), all), (92, 92));
+        for table in Table::ALL {
+            let columns = table.columns();
+            for column in table.key().into_iter().flat_map(|key| key.split(", ")) {
+                assert!(columns.iter().any(|(name, _)| *name == column), "{column}");
+            }
+        }
+    }
+}

@@ -222,3 +222,22 @@ fn a_special_file_is_not_replaced_even_if_it_is_named() {
     assert!(error.to_string().contains("is not a regular file"), "{error}");
     assert!(std::os::unix::fs::FileTypeExt::is_fifo(&path.metadata().unwrap().file_type()));
 }
+
+#[test]
+fn a_log_without_an_index_matters_only_for_a_file_that_uses_it() {
+    let holding = |path: &Path| Database::sqlite(path).holding().unwrap();
+    // The file has pages but no table. Its journal is a rollback journal, so another program's log is not its own.
+    let (folder, path, connection) = made("CREATE TABLE letter (text TEXT); DROP TABLE letter");
+    drop(connection);
+    assert_eq!(holding(&path), DatabaseContents::Nothing);
+    std::fs::write(format!("{}-wal", path.display()), "dear").unwrap();
+    assert_eq!(holding(&path), DatabaseContents::Nothing);
+    drop(folder);
+    // With a log in use, the index shows that there is no table.
+    let logged = "PRAGMA journal_mode = WAL; CREATE TABLE letter (text TEXT); DROP TABLE letter";
+    let (_folder, path, connection) = made("SELECT 1");
+    drop(connection);
+    let other = Other::using(&path, logged);
+    assert_eq!(holding(&path), DatabaseContents::Nothing);
+    drop(other);
+}

@@ -101,3 +101,6 @@ impl HopShare {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

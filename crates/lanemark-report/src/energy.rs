@@ -154,3 +154,6 @@ fn mean(test: &TestResult, value: impl Fn(&EnergyUse) -> Option<f64>) -> f64 {
     let values: Vec<f64> = energies(test).filter_map(value).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,3 +132,6 @@ pub(crate) fn role_name(role: Role) -> &'static str {
 fn figure_name(outcome: &StudyOutcome, check: &FigureCheck) -> String {
     format!("{} {}", system_label(outcome, &check.figure.system), check.figure.test)
 }
+
+#[cfg(test)]
+mod tests;

@@ -165,3 +165,6 @@ fn evidence_text(sign: &EvidenceItem) -> String {
         EvidenceItem::NoQueueProbe => "a deeper queue was not tried".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

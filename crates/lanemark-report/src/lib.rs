@@ -38,6 +38,8 @@ mod rate_phases;
 mod readings;
 mod results_answer;
 mod run_table;
+#[cfg(test)]
+mod run_tests;
 mod sensitivity;
 mod series_csv;
 mod study_table;

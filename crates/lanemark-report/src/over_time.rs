@@ -261,3 +261,6 @@ pub(crate) fn sparkline(series: &Series, width: usize) -> Option<String> {
         rates.iter().map(bar).collect()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,3 +145,6 @@ fn punctuality(kept: &[&Punctuality]) -> Option<String> {
         lateness.count(),
     ))
 }
+
+#[cfg(test)]
+mod tests;

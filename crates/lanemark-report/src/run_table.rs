@@ -373,3 +373,6 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     cells.push(Cell::plain(limit.unwrap_or(ABSENT)));
     cells
 }
+
+#[cfg(test)]
+mod tests;

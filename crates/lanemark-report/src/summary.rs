@@ -125,22 +125,4 @@ fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use lanemark_schema::workload::Average;
-
-    fn of(repeats: &[f64]) -> Statistic {
-        Statistic::of(repeats, Average::Mean)
-    }
-
-    #[test]
-    fn a_lead_within_the_repeats_is_none() {
-        let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
-        assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
-        assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
-        // Without repeats the lead must be one per cent.
-        let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
-        assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
-        assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
-    }
-}
+mod tests;

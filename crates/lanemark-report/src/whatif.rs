@@ -259,3 +259,6 @@ fn description(test: &WhatIfTest) -> String {
 fn widest(whatif: &WhatIf) -> Option<String> {
     widest_of(whatif.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
+
+#[cfg(test)]
+mod tests;

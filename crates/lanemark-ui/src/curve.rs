@@ -58,3 +58,23 @@ fn is_drawn(test: &Test) -> bool {
     let data = test.population() as f64 * test.block_mean();
     is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_curve_ends_at_much_data_but_has_its_first_point() {
+        let drawn = |mebi: u64, depth: u32, threads: u32| {
+            let mut test =
+                Test::of_blocks(Bytes::mebi(mebi)).with(|asked| asked.queue_depth = depth);
+            test.threads = threads;
+            is_drawn(&test)
+        };
+        assert!(drawn(1, 64, 1) && drawn(1, 32, 2) && !drawn(1, 65, 1) && !drawn(1, 64, 2));
+        assert!(drawn(1, 1, 100), "the first depth, with 100 MiB outstanding");
+        assert!(!drawn(1, 1, 1_025), "no page simulates 1,025 MiB");
+    }
+}

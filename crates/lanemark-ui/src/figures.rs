@@ -263,4 +263,96 @@ mod tests {
         let all = figures.hops.iter().filter_map(|hop| hop.ceiling_megabytes_per_second);
         assert_eq!(bottleneck, [all.fold(f64::INFINITY, f64::min)]);
     }
+
+    /// Returns a system with a drive in a SATA port, and a test of random writes.
+    fn asked() -> (AssembledSystem, Test) {
+        let name = "samsung-850-pro-1tb@workstation-z170:sata";
+        let asked = SystemAsked { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
+        let asked = asked.assemble(&Library::built_in()).unwrap();
+        let test = Test::random_write("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
+        (asked, test.into_test())
+    }
+
+    fn sample(milliseconds: u64, latencies_us: &[u64]) -> Sample {
+        use lanemark_schema::result::DirectionResult;
+        use lanemark_schema::units::{Bytes, Duration};
+        let mut writes = DirectionResult::new();
+        for &us in latencies_us {
+            writes.record(Bytes::kibi(4), Duration::from_microseconds(us));
+        }
+        let elapsed = Duration::from_microseconds(1_000 * milliseconds);
+        Sample { elapsed, writes: Some(writes), ..Sample::empty() }
+    }
+
+    #[test]
+    fn a_buffer_that_fills_has_a_warning_above_one_per_cent() {
+        use lanemark_schema::result::DriveUse;
+        use lanemark_schema::units::Bytes;
+        let (asked, test) = asked();
+        let filled = |buffered: u64| {
+            let (host_written, buffered) = (Bytes(10_000), Bytes(buffered));
+            let drive = DriveUse { host_written, buffered, ..DriveUse::default() };
+            Sample { drive: Some(drive), ..sample(10, &[50]) }
+        };
+        let count = |samples: &[Sample]| {
+            let all = warnings(&asked.system, &test, samples);
+            let share =
+                |share| Warning::BufferFilling { test: test.name.clone(), share }.to_string();
+            (all.contains(&share(0.02)), all.len())
+        };
+        assert_eq!(count(&[filled(100)]), (false, 0));
+        assert_eq!(count(&[filled(200)]), (true, 1));
+        assert_eq!(count(&[filled(50), filled(200), filled(10)]), (true, 1));
+        assert_eq!(count(&[sample(10, &[50])]), (false, 0));
+    }
+
+    #[test]
+    fn figures_are_sums_and_means_of_all_repeats() {
+        let (asked, test) = asked();
+        let first: Vec<u64> = vec![100; 300];
+        let second: Vec<u64> = [vec![100; 98], vec![700; 2]].concat();
+        let samples = [sample(10, &first), sample(10, &second)];
+        let figures = Figures::of(&asked, &test, &samples, false).unwrap();
+        assert_eq!((figures.repeats, figures.requests, figures.failed), (2, 400, 0));
+        assert!((figures.simulated_seconds - 0.02).abs() < 1e-12);
+        // 300 and 100 requests of 4 KiB in 10 ms.
+        assert!((figures.megabytes_per_second - 81.92).abs() < 1e-9);
+        assert!((figures.iops - 20_000.0).abs() < 1e-6);
+        assert!((figures.spread - 0.5).abs() < 1e-9);
+        assert!((figures.latency_mean_us - 103.0).abs() < 1e-9);
+        assert_eq!((figures.is_random, figures.hops.len()), (true, 0));
+        assert_eq!(figures.limit, None);
+        let percentiles: Vec<f64> = figures.latency_us.iter().map(|one| one.0).collect();
+        assert!(percentiles.contains(&50.0) && percentiles.contains(&99.0));
+        assert!(!percentiles.contains(&99.99));
+        let first = Figures::of(&asked, &test, &samples[..1], true).unwrap();
+        assert_eq!((first.repeats, first.requests, first.spread), (0, 300, 0.0));
+        assert!(Figures::of(&asked, &test, &[], false).is_err());
+        let converged = lanemark_schema::result::Converged {
+            simulated: 300,
+            requests: 900,
+            elapsed: lanemark_schema::units::Duration::from_seconds(1),
+            steady_from: lanemark_schema::units::Duration::ZERO,
+            half_width: 0.03,
+        };
+        let [mut one, mut other] = samples;
+        (one.converged, other.converged) = (Some(converged), Some(converged));
+        let alone = Figures::of(&asked, &test, std::slice::from_ref(&one), false).unwrap();
+        assert_eq!(alone.spread, 0.03);
+        let both = Figures::of(&asked, &test, &[one, other], false).unwrap();
+        assert!((both.spread - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_point_has_the_figures_of_its_depth() {
+        let (_, test) = asked();
+        let test = test.with(|asked| asked.queue_depth = 8);
+        let point = Point::of(&test, &sample(10, &[100; 100]));
+        assert_eq!(point.queue_depth, 8);
+        assert!((point.megabytes_per_second - 40.96).abs() < 1e-9);
+        assert!((point.iops - 10_000.0).abs() < 1e-6);
+        assert!((point.latency_mean_us - 100.0).abs() < 1e-9);
+        assert_eq!(point.latency_p99_us, Some(100.0));
+        assert_eq!(Point::of(&test, &sample(10, &[100; 99])).latency_p99_us, None);
+    }
 }

@@ -245,4 +245,30 @@ mod tests {
         let assumed = find("platform.cpu.request_submit").unwrap();
         assert!(assumed.origin == "assumed" && assumed.range.is_some_and(|[low, high]| low < high));
     }
+
+    #[test]
+    fn a_text_has_the_quantity_of_its_unit() {
+        for (text, wanted) in [
+            ("50 us", "time"),
+            ("600 MB/s", "rate"),
+            ("4 KiB", "size"),
+            ("70%", "share"),
+            ("12", "number"),
+            ("1_000.5", "number"),
+            ("tlc", "text"),
+            ("", "text"),
+        ] {
+            assert_eq!(quantity(text), wanted, "{text}");
+        }
+        for (parameter, count) in [
+            ("platform.link.dmi.pcie.lanes", 5),
+            ("platform.link.dmi.pcie.generation", 6),
+            ("drive.port.sata", 3),
+            ("drive.flash.lanes", 0),
+            ("drive.flash.generation", 0),
+            ("drive.flash.read", 0),
+        ] {
+            assert_eq!(choices(parameter).len(), count, "{parameter}");
+        }
+    }
 }

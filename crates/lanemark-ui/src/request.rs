@@ -248,3 +248,75 @@ pub enum End {
     /// After this time. All of it is counted.
     Whole(Duration),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(block: &str, queue_depth: u32, threads: u32, read_percent: f64) -> TestAsked {
+        TestAsked {
+            block: block.to_owned(),
+            pattern: Places::Random,
+            read_percent,
+            queue_depth,
+            threads,
+            span: "1 GiB".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_test_of_a_page_is_bounded_by_its_requests_and_their_data() {
+        let test = asked("8 KiB", 16, 3, 25.0).read().unwrap();
+        assert_eq!((test.block, test.queue_depth(), test.threads), (Bytes::kibi(8), 16, 3));
+        assert_eq!((test.read_share(), test.span), (Ratio::new(0.25).unwrap(), Bytes::mebi(1024)));
+        assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), None));
+        let ordered = TestAsked { pattern: Places::Sequential, ..asked("8 KiB", 1, 1, 100.0) };
+        assert_eq!(ordered.read().unwrap().pattern(), Some(&Pattern::Sequential));
+        for (asked, fits) in [
+            (asked("4 KiB", 4_096, 1, 0.0), true),
+            (asked("4 KiB", 1_024, 4, 0.0), true),
+            (asked("4 KiB", 4_097, 1, 0.0), false),
+            (asked("4 KiB", 1_025, 4, 0.0), false),
+            (asked("1 MiB", 1_024, 1, 0.0), true),
+            (asked("1 MiB", 1_025, 1, 0.0), false),
+            (asked("4 KiB", 1, 1, 100.1), false),
+            (asked("4 KiB", 1, 1, -0.1), false),
+            (asked("x", 1, 1, 50.0), false),
+            (asked("4 KiB", 0, 1, 50.0), false),
+        ] {
+            assert_eq!(asked.read().is_ok(), fits, "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_ends_by_its_requests_or_its_time() {
+        let test = asked("8 KiB", 16, 3, 25.0).read().unwrap();
+        let ended = |end| ending(&test, end).unwrap().into_test();
+        let by = ended(End::Requests(100));
+        assert_eq!((by.volume, by.duration), (Some(Bytes(100 * 8_192)), None));
+        let second = Duration::from_seconds(1);
+        let by = ended(End::Time(second));
+        assert_eq!((by.volume, by.duration), (None, Some(second)));
+        assert_eq!(by.ramp, Duration::from_microseconds(250_000));
+        let by = ended(End::Whole(second));
+        assert_eq!((by.volume, by.duration, by.ramp), (None, Some(second), Duration::ZERO));
+    }
+
+    #[test]
+    fn the_time_of_faults_is_twice_their_end_up_to_a_bound() {
+        let end = |faults: &[&str]| {
+            let name = "samsung-850-pro-1tb@workstation-z170:sata".to_owned();
+            let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
+            let asked = SystemAsked { system: name, set: Vec::new(), faults };
+            asked.assemble(&Library::built_in()).unwrap().faults_end()
+        };
+        let milliseconds = |ms: u64| Duration::from_microseconds(1_000 * ms);
+        assert_eq!(end(&[]), Duration::ZERO);
+        let one = "latency extra=2ms share=1% at=100ms for=200ms";
+        let other = "latency extra=3ms share=1% at=400ms for=300ms";
+        assert_eq!(end(&[one]), milliseconds(600));
+        assert_eq!(end(&[one, other]), milliseconds(1_400));
+        let late = "latency extra=2ms share=1% at=9s for=1s";
+        assert_eq!(end(&[late]), Duration::from_seconds(10));
+    }
+}

@@ -50,3 +50,39 @@ pub(crate) fn shown_value(record: &Record) -> DriveValue {
     };
     DriveValue { parameter: record.parameter.clone(), text, origin }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_study::origin::Range;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_shown_with_its_origin_and_its_range() {
+        let record = |origin, range| Record {
+            parameter: "drive.read".to_owned(),
+            text: "50 us".to_owned(),
+            origin,
+            range,
+        };
+        let text = |text: &str| text.to_owned();
+        for (origin, word, note, shown) in [
+            (Origin::Sourced(text("a sheet")), "sourced", "a sheet", "a sheet"),
+            (Origin::Derived(text("a sum")), "derived", "a sum", "derived from a sum"),
+            (Origin::Assumed(Some(text("usual"))), "assumed", "usual", "assumed: usual"),
+            (Origin::Assumed(None), "assumed", "", ""),
+            (Origin::Overridden, "set", "", "set"),
+        ] {
+            let record = record(origin, None);
+            let value = Value::of(&record);
+            assert_eq!((value.origin, value.note.as_str()), (word, note));
+            assert_eq!((value.parameter.as_str(), value.value.as_str()), ("drive.read", "50 us"));
+            assert_eq!(value.range_ratios, None);
+            let seen = shown_value(&record);
+            assert_eq!((seen.origin.as_str(), seen.text.as_str()), (shown, "50 us"));
+        }
+        let record = record(Origin::Overridden, Some(Range { low: 0.75, high: 1.4 }));
+        assert_eq!(shown_value(&record).text, "50 us (-25% to +40%)");
+        assert_eq!(Value::of(&record).range_ratios, Some([0.75, 1.4]));
+    }
+}

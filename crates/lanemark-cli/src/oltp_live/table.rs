@@ -289,4 +289,156 @@ mod tests {
         assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");
         assert_eq!(shown(Metric::ProcessorUse, 51.4), "51");
     }
+
+    fn check(system: &str, metric: Metric, published: f64, simulated: f64) -> FigureCheck {
+        use lanemark_schema::result::{Bound, Figure, Role};
+        let figure = Figure {
+            id: "id".to_owned(),
+            system: system.to_owned(),
+            test: "users".to_owned(),
+            metric,
+            published,
+            bound: Bound::Exactly,
+            over: None,
+            place: "Table 1".to_owned(),
+            role: Role::Predicted,
+        };
+        FigureCheck::new(figure, Statistic::of(&[simulated], Average::Mean))
+    }
+
+    fn outcome(figures: Vec<FigureCheck>) -> StudyOutcome {
+        StudyOutcome {
+            schema_version: 1,
+            provenance: Default::default(),
+            id: String::new(),
+            title: String::new(),
+            question: String::new(),
+            document: lanemark_schema::result::Document {
+                file: String::new(),
+                citation: String::new(),
+            },
+            systems: Vec::new(),
+            figures,
+            comparison: None,
+            answer: None,
+            not_modelled: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns turns with these thousands of transactions a minute.
+    fn turns(name: &str, rates: &[f64], busy: &[f64], late: bool) -> SystemTurns {
+        use lanemark_schema::result::TransactionsUse;
+        let sample = |&rate: &f64| {
+            let per_minute = rate * 1e3;
+            let use_of = TransactionsUse { per_minute, ..TransactionsUse::default() };
+            Sample { transactions: Some(use_of), ..Sample::empty() }
+        };
+        SystemTurns {
+            name: name.to_owned(),
+            label: name.to_uppercase(),
+            samples: rates.iter().map(sample).collect(),
+            busy: busy.to_vec(),
+            holds: vec![true, !late],
+        }
+    }
+
+    /// Calls `check` with a table at a time scale of 4, whose second system was late.
+    fn with(first: &[f64], second: &[f64], check_of: impl Fn(&TableInputs<'_>)) {
+        let outcome = outcome(vec![
+            check("b", Metric::Transactions, 1.71e6, 1.75e6),
+            check("a", Metric::ProcessorUse, 70.4, 71.6),
+            check("a", Metric::Transactions, 1.37e6, 1.40e6),
+        ]);
+        let (a, b) = (turns("a", first, &[0.5, 0.6], false), turns("b", second, &[0.7], true));
+        let sides = [&a, &b];
+        check_of(&TableInputs { outcome: &outcome, sides, scale: 4.0, nodes: 1_000 });
+    }
+
+    #[test]
+    fn systems_are_next_to_each_other_with_their_spread_and_their_gain() {
+        with(&[340.0, 350.0], &[425.0, 441.0], |table| {
+            let text = table.text();
+            let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+            let row = |name: &str, cells: [&str; 3], spread: &str| {
+                let [published, simulated, measured] = cells;
+                format!("{name:<24}{published:>11}{simulated:>11}{measured:>11}{spread}")
+            };
+            let none = ["–"; 3];
+            let wanted = [
+                row("", ["published", "simulated", "measured"], ""),
+                "A".to_owned(),
+                row(
+                    "  transactions a minute",
+                    ["1.370 M", "1.400 M", "1.380 M"],
+                    "  1.360 M to 1.400 M",
+                ),
+                row("  reads, ms", none, ""),
+                row("  writes, ms", none, ""),
+                row("  all disk I/O, ms", none, ""),
+                row("  processors busy, %", ["70", "72", "55"], "  50 to 60"),
+                "B  INVALID: the disk answered too late".to_owned(),
+                row(
+                    "  transactions a minute",
+                    ["1.710 M", "1.750 M", "1.732 M"],
+                    "  1.700 M to 1.764 M",
+                ),
+                row("  reads, ms", none, ""),
+                row("  writes, ms", none, ""),
+                row("  all disk I/O, ms", none, ""),
+                row("  processors busy, %", ["–", "–", "70"], ""),
+                "B over A".to_owned(),
+                row("  more transactions", ["+24.8%", "+25.0%", "+25.5%"], "  +25.0 to +26.0%"),
+                row("  servers saved of 1000", ["198", "200", "203"], "  200 to 206"),
+            ];
+            assert_eq!(lines, wanted);
+        });
+    }
+
+    #[test]
+    fn ratios_of_turns_need_two_turns_and_a_rate() {
+        let each = |first: &[f64], second: &[f64]| {
+            let seen = std::cell::Cell::new(None);
+            with(first, second, |table| seen.set(table.each()));
+            seen.get()
+        };
+        assert_eq!(each(&[100.0, 200.0, 50.0], &[150.0, 240.0]), Some((1.2, 1.5)));
+        assert_eq!(each(&[100.0], &[150.0]), None);
+        assert_eq!(each(&[100.0, 0.0], &[150.0, 240.0]), None);
+        assert_eq!(each(&[], &[150.0]), None);
+        with(&[], &[150.0], |table| {
+            assert_eq!(table.rates(), [Some((1.37e6, 1.71e6)), Some((1.40e6, 1.75e6)), None]);
+            let text = table.text();
+            let gains = text.lines().find(|line| line.contains("more transactions")).unwrap();
+            assert!(gains.ends_with("     +24.8%     +25.0%          –"), "{gains}");
+        });
+    }
+
+    #[test]
+    fn the_csv_and_the_json_have_every_figure_in_its_unit() {
+        with(&[340.0, 350.0], &[425.0], |table| {
+            let csv = table.csv();
+            let lines: Vec<&str> = csv.lines().collect();
+            assert_eq!(lines.len(), 11);
+            assert!(lines[0].ends_with(",measured_min,measured_max,turns,valid"), "{}", lines[0]);
+            let millions =
+                "1370000.000000,1400000.000000,1380000.000000,1360000.000000,1400000.000000";
+            assert_eq!(lines[1], format!("a,transactions,tpm,{millions},2,true"));
+            assert_eq!(lines[2], "a,read-latency,µs,,,,,,0,true");
+            let busy = "70.400000,71.600000,55.000000,50.000000,60.000000";
+            assert_eq!(lines[5], format!("a,processor-use,%,{busy},2,true"));
+            let one = "1710000.000000,1750000.000000,1700000.000000,1700000.000000,1700000.000000";
+            assert_eq!(lines[6], format!("b,transactions,tpm,{one},1,false"));
+            let json = table.json();
+            let rows = json.as_array().unwrap();
+            assert_eq!(rows.len(), 10);
+            assert_eq!(rows[5]["turns"], serde_json::json!(1.0));
+            assert_eq!(rows[5]["valid"], serde_json::json!(false));
+            assert_eq!(rows[0]["valid"], serde_json::json!(true));
+            assert_eq!(rows[0]["measured_max"], serde_json::json!(1.4e6));
+            assert_eq!(rows[1]["measured_max"], serde_json::Value::Null);
+            let first = lines[0].split(',').next().unwrap();
+            assert_eq!(rows[5][first], serde_json::json!("b"));
+        });
+    }
 }

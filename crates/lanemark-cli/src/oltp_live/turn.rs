@@ -55,6 +55,14 @@ pub(super) struct LoadedContents {
     pub(super) data_mib: u64,
 }
 
+#[cfg(test)]
+impl LoadedContents {
+    /// Returns contents for tests that serve no disk.
+    pub(super) fn of(buffer_mib: u64, data_mib: u64) -> Self {
+        Self { size: 0, buffer_mib, data_mib }
+    }
+}
+
 /// The parameters of a turn.
 pub(super) struct Turn<'t> {
     pub(super) name: String,

@@ -151,3 +151,32 @@ impl Drop for RemovedData<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_has_lost_writes_if_its_line_does_not_deny_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("cut-data");
+        let journal = companion::path(&data, JOURNAL);
+        assert!(!has_lost(&data), "there is no journal");
+        for (text, lost) in [
+            ("", false),
+            ("cut power cut: 3 writes are lost\n", true),
+            ("cut power cut: no data is lost\n", false),
+            ("start\ncut power cut: no data is lost\nend: 3 writes\n", false),
+            ("start\ncut power cut: 7 writes\n", true),
+            (" cut power cut: 7 writes\n", false),
+        ] {
+            fs::write(&journal, text).unwrap();
+            assert_eq!(has_lost(&data), lost, "{text:?}");
+        }
+        fs::write(&data, "x").unwrap();
+        let map = companion::path(&data, MAP);
+        fs::write(&map, "x").unwrap();
+        drop(RemovedData(&data));
+        assert!(!data.exists() && !journal.exists() && !map.exists());
+    }
+}

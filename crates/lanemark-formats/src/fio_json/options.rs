@@ -121,3 +121,6 @@ fn size(bytes: Bytes) -> String {
     }
     count.to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -329,4 +329,192 @@ mod tests {
         }
         assert!(read(json!({"300": COUNT_MAX, "301": 1})).is_err());
     }
+
+    #[test]
+    fn percentiles_are_in_order_and_each_once() {
+        let part = json!({"percentile": {
+            "99.000000": 900, "50.000000": 300.5, "0.000000": 0, "50.0": 300.5, "101.0": 1, "x": 1, "90.0": -1,
+        }});
+        assert_eq!(percentiles(&part, 1e3), [(50.0, 300_500), (99.0, 900_000)]);
+        assert_eq!(percentiles(&json!({"percentile": []}), 1.0), []);
+        let many = (1..=150).map(|at| (format!("{}", f64::from(at) / 2.0), json!(at)));
+        let part = json!({"percentile": many.collect::<serde_json::Map<_, _>>()});
+        assert_eq!(percentiles(&part, 1.0).len(), PERCENTILES_MAX);
+    }
+
+    #[test]
+    fn the_best_kind_of_latency_is_read_in_its_unit() {
+        let kind = |max: u64| json!({"min": 100, "max": max, "mean": 400.0});
+        let with = |max: u64, part: &str, key: &str| {
+            let mut kind = kind(max);
+            kind[part] = json!({key: 5});
+            kind
+        };
+        let read = |value: Value| {
+            let latency = latency(&value, 5).unwrap();
+            (latency.histogram.max_ns(), latency.submission_ns)
+        };
+        let slat = json!({"mean": 70.0});
+        // The whole latency includes the submission.
+        let all = json!({"lat_ns": kind(800), "clat_ns": kind(700), "slat_ns": slat});
+        assert_eq!(read(all), (Some(800), None));
+        let completion = json!({"clat_ns": kind(700), "slat_ns": slat});
+        assert_eq!(read(completion), (Some(700), Some(70.0)));
+        let none = json!({"clat_ns": kind(700), "slat_ns": json!({"mean": 0.0})});
+        assert_eq!(read(none), (Some(700), None));
+        assert_eq!(read(json!({"lat": kind(800), "clat": kind(700)})), (Some(800_000), None));
+        assert_eq!(read(json!({"clat": kind(700)})), (Some(700_000), None));
+        // Percentiles are better than ends, and bins are better than percentiles.
+        let percent = with(700, "percentile", "50.0");
+        let value = json!({"lat_ns": kind(800), "clat_ns": percent});
+        assert_eq!(read(value), (Some(700), None));
+        let value =
+            json!({"lat_ns": with(800, "percentile", "50.0"), "clat_ns": with(700, "bins", "300")});
+        assert_eq!(read(value), (Some(700), None));
+        // A kind that was not measured has zeros.
+        let zeros = json!({"min": 0, "max": 0, "mean": 0.0});
+        assert_eq!(read(json!({"lat_ns": zeros, "clat_ns": kind(700)})), (Some(700), None));
+        let unmeasured = latency(&json!({"clat_ns": zeros}), 5).unwrap().histogram;
+        assert_eq!((unmeasured.count(), unmeasured.max_ns()), (5, None));
+        for bad in [json!({}), json!({"clat_ns": {"min": -1, "max": 7, "mean": 5.0}})] {
+            assert!(latency(&bad, 5).is_err(), "{bad}");
+        }
+    }
+
+    fn job() -> Value {
+        let side = |ios: u64, bytes: u64, ms: u64, ns: u64| {
+            let latency = json!({"min": ns, "max": ns, "mean": ns as f64});
+            json!({"total_ios": ios, "io_bytes": bytes, "io_kbytes": bytes >> 10, "runtime": ms, "lat_ns": latency})
+        };
+        json!({
+            "read": side(60, 245_760, 2_000, 500),
+            "write": side(20, 163_840, 3_000, 900),
+            "sync": {"total_ios": 7, "lat_ns": {"min": 40, "max": 60, "mean": 50.0}},
+            "job_runtime": 4_000,
+            "usr_cpu": 25.0,
+            "sys_cpu": 50.0,
+        })
+    }
+
+    #[test]
+    fn a_job_has_its_directions_its_flushes_and_its_processor_time() {
+        let Sampled { sample, submission_ns, cpu_of_one } = super::read(&job()).unwrap();
+        assert_eq!(sample.elapsed, Duration::from_seconds(3));
+        let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
+        assert_eq!((reads.bytes.get(), reads.latency.count()), (245_760, 60));
+        assert_eq!((writes.bytes.get(), writes.latency.count()), (163_840, 20));
+        assert_eq!((reads.latency.mean_ns(), writes.latency.mean_ns()), (500.0, 900.0));
+        let flushes = sample.flushes.unwrap();
+        assert_eq!((flushes.latency.count(), flushes.latency.mean_ns()), (7, 50.0));
+        // A quarter and a half of four seconds, for 80 requests.
+        let cpu = sample.cpu.unwrap();
+        assert_eq!((cpu.user_ns_per_request, cpu.system_ns_per_request), (12.5e6, 25e6));
+        assert_eq!((submission_ns, cpu_of_one, sample.complete), (None, false, true));
+        // Without its own time, a job took as long as its requests.
+        let mut old = job();
+        old.as_object_mut().unwrap().remove("job_runtime");
+        let old = super::read(&old).unwrap();
+        assert!(old.cpu_of_one);
+        assert_eq!(old.sample.cpu.unwrap().user_ns_per_request, 0.25 * 3e9 / 80.0);
+        for (key, value) in
+            [("usr_cpu", json!(-1.0)), ("sys_cpu", json!(null)), ("job_runtime", json!("x"))]
+        {
+            let mut job = job();
+            job[key] = value;
+            assert_eq!(super::read(&job).unwrap().sample.cpu, None, "{key}");
+        }
+        for key in ["lat_ns", "total_ios"] {
+            let mut job = job();
+            job["sync"].as_object_mut().unwrap().remove(key);
+            assert_eq!(super::read(&job).unwrap().sample.flushes, None, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_sum_of_both_directions_counts_only_without_them() {
+        let mut both = job();
+        both["mixed"] = both["read"].clone();
+        let sample = super::read(&both).unwrap().sample;
+        assert_eq!((sample.unified.is_some(), sample.reads.is_some()), (false, true));
+        both["read"]["total_ios"] = json!(0);
+        assert!(super::read(&both).unwrap().sample.unified.is_none());
+        both["write"]["total_ios"] = json!(0);
+        let sample = super::read(&both).unwrap().sample;
+        assert_eq!(sample.unified.unwrap().latency.count(), 60);
+        assert!(super::read(&json!({"sync": {}})).is_err());
+        for key in ["read", "write", "mixed"] {
+            assert!(super::read(&json!({key: {"total_ios": 0}})).is_ok(), "{key}");
+        }
+    }
+
+    #[test]
+    fn old_versions_count_kib_and_print_the_number_of_latencies() {
+        let clat = json!({"N": 3, "min": 5, "max": 9, "mean": 7.0});
+        let direction = |value: Value| {
+            direction(&value)
+                .unwrap()
+                .map(|side| (side.result.bytes.get(), side.result.latency.count()))
+        };
+        let old = json!({"io_bytes": 12, "runtime": 5, "clat": clat});
+        assert_eq!(direction(old.clone()), Some((12 << 10, 3)));
+        let mut new = old.clone();
+        new["io_kbytes"] = json!(1);
+        assert_eq!(direction(new), Some((12, 3)));
+        let mut new = json!({"io_bytes": 12, "total_ios": 4, "clat_ns": clat});
+        assert_eq!(direction(new.clone()), Some((12, 4)));
+        new["total_ios"] = json!(0);
+        assert_eq!(direction(new.clone()), None);
+        new["total_ios"] = json!(4);
+        for (key, value) in [
+            ("io_bytes", json!(null)),
+            ("io_bytes", json!(BYTES_MAX + 1)),
+            ("total_ios", json!(-1)),
+            ("runtime", json!(u64::MAX / 2)),
+        ] {
+            let mut bad = new.clone();
+            bad[key] = value;
+            assert!(super::direction(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn errors_are_counted_once_with_the_first_number() {
+        let of = |value: Value| {
+            let errors = errors(&value).ok()?;
+            let first = errors.counts().first().and_then(|one| one.errno);
+            Some((errors.total(), first))
+        };
+        assert_eq!(of(json!({})), Some((0, None)));
+        assert_eq!(of(json!({"error": 5})), Some((1, Some(5))));
+        assert_eq!(of(json!({"error": 5, "first_error": 61, "total_err": 9})), Some((9, Some(61))));
+        assert_eq!(of(json!({"total_err": 3})), Some((3, None)));
+        assert_eq!(of(json!({"error": -28})), Some((1, Some(28))));
+        assert_eq!(of(json!({"total_err": "x"})), None);
+        assert_eq!(of(json!({"total_err": COUNT_MAX})), Some((COUNT_MAX, None)));
+        assert_eq!(of(json!({"total_err": COUNT_MAX + 1})), None);
+    }
+
+    #[test]
+    fn a_clone_adds_its_requests_and_weighs_its_processor_time() {
+        let mut one = super::read(&job()).unwrap().sample;
+        let mut other = job();
+        other["read"]["total_ios"] = json!(220);
+        other["usr_cpu"] = json!(100.0);
+        other["write"]["runtime"] = json!(9_000);
+        other["error"] = json!(5);
+        let other = super::read(&other).unwrap().sample;
+        add(&mut one, &other);
+        assert_eq!(one.elapsed, Duration::from_seconds(9));
+        assert_eq!((one.complete, one.errors.total()), (false, 1));
+        let reads = one.reads.as_ref().unwrap();
+        assert_eq!((reads.bytes.get(), reads.latency.count()), (2 * 245_760, 280));
+        // 80 requests with a second of processor time, and 240 with four seconds.
+        let user = one.cpu.unwrap().user_ns_per_request;
+        assert!((user - 5e9 / 320.0).abs() < 1e-3, "{user}");
+        let mut idle = Sample::empty();
+        add(&mut idle, &one);
+        assert_eq!((idle.cpu, idle.reads.clone()), (one.cpu, one.reads.clone()));
+        add(&mut idle, &Sample::empty());
+        assert_eq!(idle.reads, one.reads);
+    }
 }

@@ -349,3 +349,6 @@ fn disk_util(run: &RunResult) -> Vec<Json> {
 fn milliseconds(time: Duration) -> u64 {
     time.nanoseconds() / 1_000_000
 }
+
+#[cfg(test)]
+mod tests;

@@ -215,4 +215,100 @@ mod tests {
         assert_eq!(requests(24_576.0 * 1000.0, 1000.0, seconds(1000)), 1000.0);
         assert_eq!(requests(0.0, 0.0, Duration::ZERO), 1.0);
     }
+
+    #[test]
+    fn a_line_begins_with_a_known_version_and_the_name_of_fio() {
+        for (line, wanted) in [
+            ("3;fio-3.33;a", Some(3)),
+            ("\u{feff}4;fio-3.33;a", Some(4)),
+            ("5;fio-", Some(5)),
+            ("2;fio-3.33;a", None),
+            ("6;fio-3.33;a", None),
+            ("3;other;a", None),
+            ("x;fio-3.33;a", None),
+            ("3", None),
+        ] {
+            assert_eq!(version(line), wanted, "{line}");
+            assert_eq!(is_ours(&format!("first\n{line}\n")), wanted.is_some(), "{line}");
+        }
+        let second = |count: usize| format!("2{}", ";7".repeat(count));
+        assert!(is_terse_2(&second(81)) && !is_terse_2(&second(80)));
+        assert!(!is_terse_2(&format!("3{}", ";7".repeat(90))));
+    }
+
+    /// Returns the values of a direction: KiB, rates, time and latencies around `us`, then its bandwidth.
+    fn side(kib: u64, iops: u64, ms: u64, us: u64, more: usize) -> Vec<String> {
+        let latencies = [us, 3 * us, 2 * us, 1].map(|value| value.to_string());
+        let mut values: Vec<String> = [kib, 9, iops, ms].map(|value| value.to_string()).to_vec();
+        values.extend(["0"; 4].map(str::to_owned));
+        values.extend(latencies.clone());
+        let percents = ["50.000000%", "99.000000%"].into_iter().zip([us + 1, us + 2]);
+        values.extend(percents.map(|(percent, us)| format!("{percent}={us}")));
+        values.extend((0..PERCENTILES - 2).map(|_| "0%=0".to_owned()));
+        values.extend(latencies);
+        values.extend((0..5 + more).map(|_| "0".to_owned()));
+        assert_eq!(values.len(), DIRECTION + more);
+        values
+    }
+
+    #[test]
+    fn every_version_has_its_directions_and_its_processor_time() {
+        for (version, directions, more) in [(3, 2, 0), (4, 3, 0), (5, 3, MORE)] {
+            let mut values: Vec<String> =
+                [version.to_string().as_str(), "fio-3.33", "job", "7", "0"].map(str::to_owned).to_vec();
+            values.extend(side(4_096, 1_024, 1_000, 100, more));
+            values.extend(side(2_048, 256, 2_000, 700, more));
+            if directions == 3 {
+                values.extend(side(64, 16, 500, 50, more));
+            }
+            values.extend(["40.0%", "60.0%", "5"].map(str::to_owned));
+            let line = values.join(";");
+            let run = read(&format!("noise\n{line}\n\n"), "t").unwrap();
+            let [test] = &run.tests[..] else { panic!("{:?}", run.tests) };
+            assert_eq!((run.program.as_str(), test.name.as_str()), ("fio-3.33", "job"));
+            let sample = &test.sample;
+            assert_eq!(sample.elapsed, Duration::from_seconds(2));
+            let reads = sample.reads.as_ref().unwrap();
+            assert_eq!((reads.bytes.get(), reads.latency.count()), (4_096 << 10, 1_024));
+            assert_eq!(reads.latency.mean_ns(), 200_000.0);
+            let ends = (reads.latency.min_ns(), reads.latency.max_ns());
+            assert_eq!(ends, (Some(100_000), Some(300_000)));
+            let percentiles = [50.0, 99.0].map(|one| reads.latency.percentile_ns(one));
+            assert_eq!(percentiles, [Some(101_000), Some(102_000)]);
+            let writes = sample.writes.as_ref().unwrap();
+            // 2 MiB in 2 s at 256 requests a second are requests of 4 KiB.
+            assert_eq!((writes.bytes.get(), writes.latency.count()), (2_048 << 10, 512));
+            assert_eq!(sample.trims.is_some(), directions == 3);
+            // 1,536 requests in 2 s, with 40% and 60% of a processor.
+            let cpu = sample.cpu.unwrap();
+            assert!((cpu.user_ns_per_request - 0.4 * 2e9 / 1_536.0).abs() < 1e-6);
+            assert!((cpu.system_ns_per_request - 0.6 * 2e9 / 1_536.0).abs() < 1e-6);
+            assert!(
+                run.notes.iter().any(|note| note.contains("skipped 1 lines")),
+                "{:?}",
+                run.notes
+            );
+            assert!(run.notes.iter().any(|note| note.contains("requests are computed")));
+            assert!(sample.complete && sample.errors.is_empty());
+            let failed = read(&line.replacen(";7;0;", ";7;5;", 1), "t").unwrap();
+            let [test] = &failed.tests[..] else { panic!() };
+            assert_eq!((test.sample.complete, test.sample.errors.total()), (false, 1));
+            assert!(!failed.notes.iter().any(|note| note.contains("skipped")));
+            // A line of the same job and group is a clone, and another group is another test.
+            let both =
+                read(&format!("{line}\n{line}\n{}", line.replacen(";7;0;", ";8;0;", 1)), "t");
+            let both = both.unwrap();
+            let threads: Vec<Option<u32>> = both.tests.iter().map(|test| test.threads).collect();
+            assert_eq!(threads, [Some(2), None]);
+            assert_eq!(both.tests[0].sample.reads.as_ref().unwrap().latency.count(), 2_048);
+            // A line without its last value is cut short.
+            let least = HEAD + directions * (DIRECTION + more) + 2;
+            let cut = values[..least - 1].join(";");
+            let error = read(&cut, "t").unwrap_err().to_string();
+            let wanted =
+                format!("t:1: has {} values; version {version} has {least} or more", least - 1);
+            assert!(error.starts_with(&wanted), "{error}");
+            assert!(read(&values[..least].join(";"), "t").is_ok());
+        }
+    }
 }

@@ -216,3 +216,6 @@ fn version(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "'Version");
     lines.nth(1).map_or(String::new(), shown)
 }
+
+#[cfg(test)]
+mod tests;

@@ -253,3 +253,6 @@ fn cell(text: &str) -> String {
         .map(|letter| if letter == ',' || !is_shown(letter) { ';' } else { letter })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

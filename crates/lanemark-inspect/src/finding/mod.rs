@@ -6,6 +6,8 @@
 mod device;
 mod device_kind;
 mod link;
+#[cfg(test)]
+mod rules_tests;
 mod shared;
 
 use std::collections::BTreeMap;

@@ -131,3 +131,50 @@ fn has_branch(name: &str) -> bool {
 fn begins_with_slot(text: &str) -> bool {
     text.trim_start_matches('-').get(..4).and_then(slot).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_states_the_class_of_a_controller() {
+        for (name, class) in [
+            ("Samsung NVMe SSD Controller", Some(0x01_0802)),
+            ("Intel Non-Volatile memory", Some(0x01_0802)),
+            ("Broadcom MegaRAID SAS", Some(0x01_0400)),
+            ("HP Smart RAID", Some(0x01_0400)),
+            ("Intel AHCI mode", Some(0x01_0601)),
+            ("ASMedia SATA Controller", Some(0x01_0601)),
+            ("Broadcom SAS3008", Some(0x01_0700)),
+            ("LSI Fusion-MPT", Some(0x01_0700)),
+            ("Intel xHCI Host", Some(0x0c_0330)),
+            ("VIA USB 3.0", Some(0x0c_0330)),
+            ("Intel Ethernet", None),
+        ] {
+            assert_eq!(class_of_name(name), class, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_branch_within_a_name_is_recognised() {
+        assert_eq!(
+            [bus_number("3b"), bus_number("3bc"), bus_number("x")],
+            [Some(0x3b), None, None]
+        );
+        for (name, is_broken) in [
+            ("a +-06.0 b", true),
+            ("a \\-06.0", true),
+            ("a +--06.0", true),
+            ("a +-6.0", false),
+            ("a -06.0", false),
+            ("a +-", false),
+        ] {
+            assert_eq!(has_branch(name), is_broken, "{name}");
+        }
+        for (text, is_tree) in
+            [(" -[0000:00]-+-00.0", true), ("-+-[0000:00]", true), ("[0000:00]", false)]
+        {
+            assert_eq!(is_in(text), is_tree, "{text}");
+        }
+    }
+}

@@ -45,3 +45,28 @@ pub(super) fn slot(text: &str) -> Option<String> {
     };
     (is(device, 2) && is(function, 1)).then(|| text.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_slots_have_their_lengths() {
+        for (text, digits, wanted) in [
+            ("1f", 2, Some(0x1f)),
+            ("f", 2, Some(0xf)),
+            ("1f0", 2, None),
+            ("", 2, None),
+            ("+1", 2, None),
+            ("ffffffff", 8, Some(u32::MAX)),
+        ] {
+            assert_eq!(hexadecimal(text, digits), wanted, "{text}");
+        }
+        for text in ["00.0", "1f.7", "ab.f"] {
+            assert_eq!(slot(text).as_deref(), Some(text));
+        }
+        for text in ["0.0", "000.0", "00.00", "00.", "g0.0", "00.g", "000"] {
+            assert_eq!(slot(text), None, "{text}");
+        }
+    }
+}

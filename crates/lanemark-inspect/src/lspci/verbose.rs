@@ -276,3 +276,128 @@ fn port_type(text: &str) -> Option<u8> {
         kind.strip_prefix('(').and_then(|kind| Some(kind.split_once(") ")?.1)).unwrap_or(kind);
     KINDS.iter().find(|(known, _)| kind.starts_with(known)).map(|(_, number)| *number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_domain_a_bus_and_a_device() {
+        let of = |domain, bus, rest: &str| Some((domain, bus, rest.to_owned()));
+        for (text, wanted) in [
+            ("01:02.3", of(0, 1, "02.3")),
+            ("0002:3b:1f.7", of(2, 0x3b, "1f.7")),
+            ("10000:e1:00.0", of(0x1_0000, 0xe1, "00.0")),
+            ("01:02", None),
+            ("01:2.3", None),
+            ("101:02.3", None),
+            ("g1:02.3", None),
+            ("123456789:01:02.3", None),
+        ] {
+            assert_eq!(address(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_follows_its_key_up_to_its_unit() {
+        for (text, key, ends, wanted) in [
+            ("Speed 8GT/s, Width x4", "Speed ", &["GT/s", "Gb/s"][..], Some("8")),
+            ("Speed 2.5Gb/s (ok)", "Speed ", &["GT/s", "Gb/s"], Some("2.5")),
+            ("Speed 8GT/s, Width x16;", "Width x", &[""], Some("16")),
+            ("Speed unknown", "Speed ", &[""], None),
+            ("Speed 8Mb/s", "Speed ", &["GT/s", "Gb/s"], None),
+            ("Width x,", "Width x", &[""], None),
+            ("Width x12345678", "Width x", &[""], Some("12345678")),
+            ("Width x123456789", "Width x", &[""], None),
+            ("Width 4", "Width x", &[""], None),
+        ] {
+            assert_eq!(after(text, key, ends).as_deref(), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_ports_have_their_codes() {
+        let sizes = ["128", "256", "512", "1024", "2048", "4096", "8192", "64", "0128"];
+        let codes = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), None, None, None];
+        assert_eq!(sizes.map(code), codes);
+        for (text, wanted) in [
+            ("] Express (v2) Endpoint, MSI 00", Some(0)),
+            ("] Express Legacy Endpoint, MSI 00", Some(1)),
+            ("] Express (v2) Root Port (Slot+), MSI 00", Some(4)),
+            ("] Express (v1) Upstream Port, MSI 00", Some(5)),
+            ("] Express (v2) Downstream Port (Slot-)", Some(6)),
+            ("] Express PCI-Express to PCI/PCI-X Bridge", Some(7)),
+            ("] Express PCI/PCI-X to PCI-Express Bridge", Some(8)),
+            ("] Express (v2) Root Complex Integrated Endpoint", Some(9)),
+            ("] Express (v2) Unknown type", None),
+            ("] MSI: Enable+", None),
+        ] {
+            assert_eq!(port_type(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_class_follows_from_its_number_or_its_words() {
+        for (text, wanted) in [
+            ("SATA controller [0106]", Some(0x01_0601)),
+            ("0108", Some(0x01_0802)),
+            ("Class 0604", Some(0x06_0400)),
+            ("Ethernet controller [0200]", Some(0x02_0000)),
+            ("Non-Volatile memory controller", Some(0x01_0802)),
+            ("USB controller", Some(0x0c_0330)),
+            ("IDE interface", Some(0x01_0100)),
+            ("RAID bus controller [0104]", Some(0x01_0400)),
+            ("Serial Attached SCSI controller", Some(0x01_0700)),
+            ("Mass storage controller [0180]", Some(0x01_8000)),
+            ("Ethernet controller", None),
+            ("SATA controller [zz]", Some(0x01_0601)),
+        ] {
+            assert_eq!(class_of(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_begins_a_word_and_ends_the_value_before_it() {
+        let body = "Uplink: no\n LnkCap: Port #0, Speed 8GT/s,\n   Width x4\n LnkSta: Speed 5GT/s";
+        let wanted = "LnkCap: Port #0, Speed 8GT/s, Width x4";
+        assert_eq!(value(body, "LnkCap:").as_deref(), Some(wanted));
+        assert_eq!(value(body, "LnkSta:").as_deref(), Some("LnkSta: Speed 5GT/s"));
+        assert_eq!(value(body, "link:"), None);
+        assert_eq!(first_key(body), body.find("LnkCap:").unwrap());
+        assert_eq!(first_key("no key at all"), 13);
+        assert_eq!((prefix("abcd", 3), prefix("ab", 3), prefix("aé", 2)), ("abc", "ab", "a"));
+        assert_eq!(class_before_name("SATA controller: Intel"), Some(("SATA controller", 17)));
+        assert_eq!(class_before_name(" 0106: 8086:a102"), Some(("0106", 7)));
+        for text in ["sata controller: Intel", "010: x", "010g: x", "SATA_controller: x", "SATA"] {
+            assert_eq!(class_before_name(text), None, "{text}");
+        }
+        assert!(has_links("a LnkCap: b") && has_links("LnkSta:") && !has_links("Lnk"));
+    }
+
+    #[test]
+    fn the_values_of_two_texts_about_a_function_complete_each_other() {
+        let whole = || Function {
+            class: Some(7),
+            name: "whole".to_owned(),
+            driver: Some("nvme".to_owned()),
+            below: Some(3),
+            capable: Some(("8.0".to_owned(), "4".to_owned())),
+            trained: Some(("5.0".to_owned(), "2".to_owned())),
+            port_type: Some(4),
+            payload_capable: Some(2),
+            payload: Some(1),
+            read_request: Some(5),
+            denied: true,
+        };
+        let told = |one: &Function| format!("{one:?}");
+        let mut empty = Function::default();
+        empty.complete(whole());
+        assert_eq!(told(&empty), told(&whole()));
+        let mut full = whole();
+        full.complete(Function { name: "other".to_owned(), class: Some(9), ..Function::default() });
+        assert_eq!(told(&full), told(&whole()));
+        let mut neither = Function::default();
+        neither.complete(Function::default());
+        assert!(!neither.denied);
+    }
+}

@@ -244,3 +244,43 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_fixed_size_have_the_product_of_their_keys() {
+        let scale = Scale { warehouses: 3, divisor: 10, seed: 1 };
+        let rows = Table::ALL.map(|table| fixed_rows(table, &scale));
+        let wanted =
+            [Some(10_000), Some(3), Some(30_000), Some(30), Some(9_000), None, None, None, None];
+        assert_eq!(rows, wanted);
+        let of_tables = |table| {
+            let own = rules(&scale).into_iter().filter(|rule| rule.table == table);
+            own.map(|rule| rule.text).collect::<Vec<_>>()
+        };
+        let valid = "has only valid values";
+        assert_eq!(of_tables(Table::District), ["has exactly the rows of its scale", valid]);
+        assert_eq!(of_tables(Table::NewOrder), [valid]);
+        assert_eq!(of_tables(Table::Customer).len(), 4);
+    }
+
+    #[test]
+    fn bounds_follow_from_the_scale() {
+        let scale = Scale { warehouses: 3, divisor: 10, seed: 1 };
+        for (table, condition) in [
+            (Table::Warehouse, "w_ytd >= 3000000 AND ROUND(w_ytd) = w_ytd"),
+            (Table::District, "d_ytd >= 300000 AND"),
+            (Table::District, "d_next_o_id >= 301 AND"),
+            (Table::NewOrder, "no_o_id >= 211 AND"),
+            (Table::Stock, "LENGTH(s_dist_09) = 24 AND LENGTH(s_dist_10) = 24"),
+        ] {
+            let all = values(table, &scale).join(" AND ") + " AND";
+            assert!(all.contains(condition), "{condition} in {all}");
+        }
+        assert_eq!(whole("x", 2, 5), "x BETWEEN 2 AND 5 AND ROUND(x) = x");
+        assert_eq!(absent_or("x", 2, 5), "(x IS NULL OR (x BETWEEN 2 AND 5 AND ROUND(x) = x))");
+        assert_eq!(long("x", 2, 5), "LENGTH(x) BETWEEN 2 AND 5");
+    }
+}

@@ -101,3 +101,31 @@ impl Backend for MysqlDatabase {
         Footprint { items: 12_500_000, warehouse: 109_000_000 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_the_types_of_the_server_and_no_data_folder_elsewhere() {
+        let database = MysqlDatabase::new("mysql://user:secret@203.0.113.7:3306/shop").unwrap();
+        assert_eq!(database.data_path(), None, "the server is not on this machine");
+        assert_eq!((database.kind(), database.keys().as_str()), ("MariaDB/MySQL", ""));
+        assert!(!database.name().contains("secret"));
+        let tables = database.tables();
+        assert_eq!(tables.matches(" ENGINE = InnoDB").count(), 9);
+        assert!(tables.ends_with(INDEXES));
+        for column in [
+            "c_data VARCHAR(500)",
+            "i_data VARCHAR(64)",
+            "d_id SMALLINT",
+            "w_id INTEGER",
+            "w_ytd BIGINT",
+        ] {
+            assert!(tables.contains(column), "{column}");
+        }
+        let analysis = "ANALYZE TABLE item, warehouse, stock, district, customer, history, orders, \
+                        new_order, order_line";
+        assert_eq!(database.analysis(), analysis);
+    }
+}

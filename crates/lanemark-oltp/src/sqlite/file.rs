@@ -92,3 +92,40 @@ impl Backend for SqliteFile {
         Some(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removal_frees_the_file_with_its_log_and_its_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("shop.db");
+        let file = SqliteFile(path.clone());
+        assert_eq!(file.freed_by_removal(), 0);
+        assert!(file.remove().is_ok(), "nothing is there");
+        assert!(matches!(file.open(false), Err(OltpError::NotLoaded(_))));
+        assert!(!path.exists());
+        for (ending, length) in [("", 300), ("-wal", 50), ("-shm", 7)] {
+            std::fs::write(format!("{}{ending}", path.display()), vec![0; length]).unwrap();
+        }
+        assert_eq!(file.freed_by_removal(), 357);
+        let other = SqliteFile(folder.path().to_owned());
+        assert!(matches!(other.remove(), Err(OltpError::System { .. })), "a folder");
+        assert!(folder.path().exists());
+        assert_eq!(file.name(), format!("sqlite:{}", path.display()));
+        assert_eq!((file.kind(), file.is_embedded()), ("SQLite", true));
+        assert_eq!(file.data_path(), Some(path));
+    }
+
+    #[test]
+    fn tables_with_a_key_are_stored_in_its_order() {
+        let tables = SqliteFile(PathBuf::new()).tables();
+        assert_eq!(tables.matches("CREATE TABLE").count(), 9);
+        assert_eq!(tables.matches(") WITHOUT ROWID;").count(), 8);
+        let history = tables.lines().find(|line| line.starts_with("CREATE TABLE history")).unwrap();
+        let kinds = "h_c_id INTEGER, h_c_d_id INTEGER, h_c_w_id INTEGER, h_d_id INTEGER, h_w_id INTEGER, \
+                     h_date INTEGER, h_amount INTEGER, h_data TEXT";
+        assert_eq!(history, format!("CREATE TABLE history ({kinds});"));
+    }
+}

@@ -129,3 +129,6 @@ fn distinct(runs: [(&str, &RunResult); 2]) -> [String; 2] {
     }
     runs.map(|(file, _)| file.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,4 +112,39 @@ mod tests {
         let axis = Axis::new([f64::NAN, 0.0].into_iter(), 100.0);
         assert_eq!((axis.place(0.0), axis.place(f64::NAN), axis.place(2.0)), (0.0, 0.0, 100.0));
     }
+
+    #[test]
+    fn ticks_are_drawn_at_their_values_and_the_unit_after_the_last() {
+        // Ticks at 0, 20, 40 and 60 of 75 units on 150 pixels.
+        let axis = Axis::new([75.0, 10.0].into_iter(), 150.0);
+        assert_eq!((axis.max, axis.step, axis.ticks()), (75.0, 20.0, vec![0.0, 20.0, 40.0, 60.0]));
+        assert_eq!([30.0, -5.0, 80.0].map(|value| axis.place(value)), [60.0, 0.0, 150.0]);
+        let drawn = axis.draw(7.0, 31.0, "ms").into_string();
+        for part in [
+            "<path class=\"base\" d=\"M0 7v24\">",
+            "<path class=\"grid\" d=\"M40 7v24M80 7v24M120 7v24\">",
+            "<g class=\"soft\" transform=\"translate(0 43)\"><text>0</text>",
+            "<text x=\"40\">20</text><text x=\"80\">40</text><text x=\"120\">60</text></g>",
+            // Half of a label of two characters, and 4.
+            "<text x=\"130.6\">ms</text></g>",
+        ] {
+            assert!(drawn.contains(part), "{part} in {drawn}");
+        }
+        // The step exceeds the maximum only if ticks are few: one tick is the base.
+        let few = Axis::with_ticks([3.0].into_iter(), 150.0, 0.5);
+        assert_eq!((few.step, few.ticks()), (10.0, vec![0.0]));
+        assert!(!few.lines(0.0, 9.0).into_string().contains("grid"));
+    }
+
+    #[test]
+    fn steps_are_one_two_or_five_times_a_power_of_ten() {
+        let steps = [0.07, 0.05, 0.02, 0.011, 1.0, 1.01, 2.0, 4.99, 5.01, 10.0, 230.0].map(step);
+        let wanted = [0.1, 0.05, 0.02, 0.02, 1.0, 2.0, 2.0, 5.0, 10.0, 10.0, 500.0];
+        for (found, wanted) in steps.into_iter().zip(wanted) {
+            assert!((found / wanted - 1.0).abs() < 1e-9, "{found} {wanted}");
+        }
+        let told = [(0.25, 0.05), (1500.0, 500.0), (3.0, 0.5), (f64::NAN, 1.0)]
+            .map(|(tick, step)| tick_label(tick, step));
+        assert_eq!(told, ["0.25", "1,500", "3.0", ABSENT]);
+    }
 }

@@ -217,3 +217,6 @@ fn named(x: f64, y: f64, entry: &Entry) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

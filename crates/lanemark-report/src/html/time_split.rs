@@ -128,3 +128,6 @@ fn table(splits: &[(String, TimeSplit)]) -> Table {
     }
     table.without_empty_columns()
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,3 +198,6 @@ fn has_links_behind(role: PciRole) -> bool {
     use PciRole as R;
     matches!(role, R::Ahci | R::Ide | R::Sas | R::Raid | R::Storage | R::Usb | R::FibreChannel)
 }
+
+#[cfg(test)]
+mod tests;

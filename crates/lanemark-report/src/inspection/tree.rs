@@ -163,3 +163,6 @@ impl<'a> Below<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

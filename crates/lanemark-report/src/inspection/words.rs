@@ -245,3 +245,6 @@ pub(super) fn joined(parts: &[String]) -> String {
         parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
     stated.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

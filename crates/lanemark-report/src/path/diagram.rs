@@ -212,3 +212,6 @@ fn collect(node: &TopologyNode, path: &mut Vec<String>) {
         collect(child, path);
     }
 }
+
+#[cfg(test)]
+mod tests;

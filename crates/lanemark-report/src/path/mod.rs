@@ -276,6 +276,8 @@ fn number_width(numbers: &[String]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::result::{PathLimit, PathUse, PredictionInterval};
+
     use super::*;
 
     fn view(ceilings: &[(&str, Option<u64>)], simulated: Option<u64>) -> PathView {
@@ -331,5 +333,99 @@ mod tests {
         for (ceilings, simulated, expected) in cases {
             assert_eq!(sentence(&view(ceilings, simulated)), expected);
         }
+    }
+
+    #[test]
+    fn the_answer_names_the_carried_rate_or_the_lowest_ceiling() {
+        let of = |ceilings: &[(&str, Option<u64>)], simulated| PathView {
+            system: "S".to_owned(),
+            test: "T".to_owned(),
+            ..view(ceilings, simulated)
+        };
+        let two = [("a", Some(500)), ("b", Some(400))];
+        assert_eq!(answer(&of(&two, Some(390))), "S carries 390 MB/s of T; the bottleneck is b.");
+        assert_eq!(
+            answer(&of(&two, None)),
+            "S carries at most 400 MB/s of T; the bottleneck is b."
+        );
+        assert_eq!(answer(&of(&[("a", None)], None)), "No hop of S has a ceiling for T.");
+        let equal = [("a", Some(500)), ("b", Some(500)), ("c", Some(500))];
+        let text = answer(&of(&equal, Some(390)));
+        assert_eq!(text, "S carries 390 MB/s of T; the bottlenecks are a, b and c.");
+        let random = PathView { random_block_bytes: Some(4_000.0), ..of(&two, Some(390)) };
+        assert_eq!(answer(&random), "S carries 390 MB/s (97,500 IOPS) of T; the bottleneck is b.");
+        let text = sentence(&random);
+        assert!(text.contains("at most 400 MB/s, 100,000 IOPS, of this workload"), "{text}");
+        let loss = loss(None, 1);
+        let limit =
+            PathLimit { path: PathUse::new(Vec::new(), 0), outstanding: 1, loss: Some(loss) };
+        let lossy = PathView { limit: Some(limit), ..of(&two, Some(390)) };
+        assert_eq!(answer(&lossy), "S carries 390 MB/s of T; you lose 41% to DMI 3.0.");
+        let interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 2.0, widest: None });
+        let text = sentence(&PathView { interval, ..of(&two, Some(390)) });
+        assert!(text.ends_with("(98% of it), in 80% of cases 195 to 780 MB/s."), "{text}");
+    }
+
+    fn loss(own: Option<&str>, drives: u32) -> LinkLoss {
+        LinkLoss {
+            link: "DMI 3.0".to_owned(),
+            drives,
+            times: 16,
+            own: own.map(str::to_owned),
+            share: 0.41,
+            bytes_per_second: 1.05e9,
+            iops: 12_345.6,
+        }
+    }
+
+    #[test]
+    fn a_loss_is_told_with_the_drives_that_share_the_link() {
+        let faster = "with that link 16 times as fast the path would carry";
+        for (loss, random, wanted) in [
+            (loss(None, 0), false, format!("You lose 41% to DMI 3.0: {faster} 1,050 MB/s.")),
+            (loss(None, 1), true, format!("You lose 41% to DMI 3.0: {faster} 12,346 IOPS.")),
+            (
+                loss(None, 2),
+                false,
+                format!("You lose 41% to DMI 3.0, which 2 drives share: {faster} 1,050 MB/s."),
+            ),
+            (
+                loss(Some("PCIe 4.0 x4"), 1),
+                false,
+                "You lose 41% to DMI 3.0: over PCIe 4.0 x4, which the drive supports, the path would carry 1,050 \
+                 MB/s."
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(lost(&loss, random), wanted);
+        }
+    }
+
+    #[test]
+    fn hops_are_rows_with_their_formulas_in_full() {
+        let mut hops = view(&[("a", Some(500)), ("b", Some(400)), ("a", None)], None).hops;
+        hops[1].law = "word ".repeat(12);
+        hops[2].latency = Some(lanemark_schema::units::Duration::from_nanoseconds(1_500));
+        let rows = |width| -> Vec<Vec<String>> {
+            let cells =
+                |row: &crate::table::Row| row.cells.iter().map(|cell| cell.text.clone()).collect();
+            hop_table(&hops, width).rows.iter().map(cells).collect()
+        };
+        let all = rows(200);
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[0], ["a", ABSENT, "500", "", ABSENT]);
+        assert_eq!(all[1][2..], ["400", MARK, ABSENT]);
+        assert_eq!(all[2], ["a (2)", ABSENT, ABSENT, "", "1.50"]);
+        // Names of 5, numbers of 7 and 7, gaps of 10 and the mark leave 30 columns: six words of four letters.
+        let narrow = rows(60);
+        assert_eq!(narrow.len(), 4);
+        assert_eq!(narrow[2], ["", &["word"; 6].join(" "), "", "", ""]);
+        assert_eq!(rows(20)[1][1], ["word"; 3].join(" "));
+        hops[2].latency = None;
+        let cells = hop_table(&hops, 200).rows[0].cells.len();
+        assert_eq!(cells, 4, "no latency is known");
+        let numbers = ["1,234", "5.678", ABSENT].map(str::to_owned);
+        assert_eq!(number_width(&numbers), 9);
+        assert_eq!(number_width(&numbers[2..]), 7);
     }
 }

@@ -153,3 +153,87 @@ fn numbers_have_three_digits_and_separators() {
         assert_eq!(significant(value), text);
     }
 }
+
+#[test]
+fn systems_with_the_same_assumed_value_share_a_sentence() {
+    let with = |name: &str, value: Option<&str>, is_assumed: bool| {
+        let mut system = system(name, vec![hop(HopId::Cpu, "CPU core", 0.98, 20.0)]);
+        let value = value.map(str::to_owned);
+        system.figures.limit = Some(Limit { id: HopId::Cpu, is_assumed, value });
+        system
+    };
+    let caution = |systems| told(systems).caution;
+    let (x, y) = (Some("x = 1 us"), Some("y = 2 us"));
+    let two = caution(vec![with("A", x, true), with("B", y, true), with("C", x, true)]);
+    assert_eq!(
+        two.as_deref(),
+        Some("The limit of A and C is assumed: x = 1 us. The limit of B is assumed: y = 2 us.")
+    );
+    let one = caution(vec![with("A", x, true), with("B", x, false)]);
+    assert_eq!(one.as_deref(), Some("The limit of A is assumed: x = 1 us."));
+    assert_eq!(caution(vec![with("A", None, true)]), None);
+}
+
+#[test]
+fn one_system_is_told_with_its_limit_or_its_longest_hop() {
+    let link = |utilisation| hop(HopId::Link(0), "SATA", utilisation, 30.0);
+    let media = |ceiling| HopFigures {
+        ceiling_megabytes_per_second: ceiling,
+        ..hop(HopId::Media, "flash", 0.5, 10.0)
+    };
+    // A request takes 40 us, so that 102.4 MB/s are delivered.
+    let of = |utilisation, ceiling| {
+        told(vec![system("A", vec![link(utilisation), media(ceiling)])]).sentence
+    };
+    let start = "A delivers 25,000 IOPS: ";
+    assert_eq!(
+        of(0.9, Some(204.8)),
+        format!(
+            "{start}SATA limits it, 90% busy. The path delivers 50% of the 205 MB/s that the \
+             drive’s own parts could carry."
+        )
+    );
+    assert_eq!(of(0.9, Some(113.0)), format!("{start}SATA limits it, 90% busy."));
+    assert_eq!(of(0.9, None), format!("{start}SATA limits it, 90% busy."));
+    assert_eq!(
+        of(0.89, Some(204.8)),
+        format!(
+            "{start}no part is busy all the time, and 75% of a request’s 40.0 µs pass at SATA."
+        )
+    );
+    let mut empty = system("A", Vec::new());
+    (empty.figures.iops, empty.figures.is_random) = (5.0, false);
+    empty.figures.megabytes_per_second = 12.0;
+    assert_eq!(told(vec![empty]).sentence, "A delivers 12.0 MB/s.");
+}
+
+#[test]
+fn rates_are_the_same_within_one_per_cent_and_equal_ones_share_a_limit() {
+    let of = |name: &str, id, time| {
+        system(name, vec![hop(id, if id == HopId::Cpu { "CPU" } else { "flash" }, 0.95, time)])
+    };
+    let pair =
+        |time| told(vec![of("A", HopId::Media, 100.0), of("B", HopId::Media, time)]).sentence;
+    assert!(pair(100.9).starts_with("A and B deliver the same"), "{}", pair(100.9));
+    assert!(pair(101.7).starts_with("A is 2% faster than B:"), "{}", pair(101.7));
+    let other = told(vec![of("A", HopId::Media, 100.0), of("B", HopId::Cpu, 100.0)]).sentence;
+    assert_eq!(other, "A and B deliver the same throughput, 10,000 IOPS.");
+    let three = ["A", "B", "C"].map(|name| of(name, HopId::Media, 100.0));
+    assert_eq!(
+        told(three.into()).sentence,
+        "A, B and C deliver the same throughput, 10,000 IOPS. Flash limits them."
+    );
+}
+
+#[test]
+fn ratios_and_times_have_few_digits() {
+    assert_eq!(
+        [1.424, 1.999, 2.0, 2.34].map(faster),
+        ["42% faster than", "100% faster than", "2 times as fast as", "2.3 times as fast as"]
+    );
+    assert_eq!([9.94, 9.95, 14.4, 120.0].map(times), ["9.9", "10", "14", "120"]);
+    assert_eq!([999.0, 1e3, 1e6].map(latency), ["999 µs", "1.00 ms", "1.00 s"]);
+    let mut waiting = hop(HopId::Media, "flash", 0.5, 10.0);
+    waiting.wait_us = 7.0;
+    assert_eq!(time(&waiting), 17.0);
+}

@@ -1,0 +1,164 @@
+use lanemark_schema::result::DriveUse;
+use lanemark_schema::result::steady::{Reason, Round};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Rounds;
+
+use super::*;
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_seconds(seconds)
+}
+
+/// Returns a series of ten seconds a point with these writes a second.
+fn series(rates: &[u64]) -> Series {
+    let point = |&rate: &u64| Point {
+        writes: 10 * rate,
+        written_bytes: Bytes(10 * rate * 4_096),
+        latency_mean_ns: 2e6,
+        latency_max_ns: 3_000_000 + rate,
+        ..Point::default()
+    };
+    Series { interval: seconds(10), last: seconds(10), points: rates.iter().map(point).collect() }
+}
+
+#[test]
+fn a_time_has_the_unit_of_its_length() {
+    let microseconds = [
+        7_200_000_000,
+        7_199_000_000,
+        120_000_000,
+        119_000_000,
+        2_000_000,
+        1_999_000,
+        2_000,
+        1_999,
+    ];
+    let told = microseconds.map(|us| time_told(Duration::from_microseconds(us)));
+    assert_eq!(
+        told,
+        ["2.00 h", "120 min", "2.00 min", "119 s", "2.00 s", "1,999 ms", "2.00 ms", "1,999 µs"]
+    );
+}
+
+fn steady(outcome: Outcome, tracked: Tracked, slope: f64, with_window: bool) -> SteadyState {
+    let round = Round {
+        iops: 1_000.0,
+        throughput_bytes_per_second: 4e6,
+        latency_mean_ns: 5e5,
+        drive: None,
+    };
+    let window = Window { first_round: 3, mean: 1_000.0, range: 0.034, slope, slope_range: 0.012 };
+    SteadyState {
+        rule: Rounds { length: seconds(60), tracked },
+        rounds: vec![round; 7],
+        outcome,
+        window: with_window.then_some(window),
+    }
+}
+
+#[test]
+fn rounds_are_told_with_their_window() {
+    let told = |outcome, tracked, slope, with_window| {
+        let steady = Some(steady(outcome, tracked, slope, with_window));
+        sentences(&Sample { steady, ..Sample::empty() }).join(" ")
+    };
+    let reached = Outcome::Reached { round: 7 };
+    let not = Outcome::NotReached { reason: Reason::Slope };
+    let length = seconds(60);
+    let end = "span 3.4% of their mean, and their best-fit line";
+    assert_eq!(
+        told(reached, Tracked::Iops, -5.0, true),
+        format!(
+            "Steady after round 7 of {length} each by SNIA's rule: in rounds 3 to 7 the requests a second {end} \
+             falls by 1.2%. These rounds determine the figures."
+        )
+    );
+    assert_eq!(
+        told(not, Tracked::Throughput, 5.0, true),
+        format!(
+            "Not steady after 7 rounds of {length} by SNIA's rule, which allows 20% and 10%: in rounds 3 to 7 the \
+             bytes a second {end} rises by 1.2%. These rounds determine the figures."
+        )
+    );
+    let text = told(reached, Tracked::Latency, 0.0, true);
+    assert!(text.contains(&format!("the mean latencies {end} rises by")), "{text}");
+    let text = told(reached, Tracked::Iops, 0.0, false);
+    assert!(text.contains("by SNIA's rule. These"), "{text}");
+    let brief_of = |outcome| {
+        let steady = Some(steady(outcome, Tracked::Iops, 0.0, true));
+        brief(&Sample { steady, ..Sample::empty() })
+    };
+    assert_eq!(brief_of(reached).as_deref(), Some("Steady after round 7"));
+    assert_eq!(brief_of(not).as_deref(), Some("Not steady after 7 rounds"));
+}
+
+#[test]
+fn a_series_is_told_with_the_time_from_which_it_is_steady() {
+    let of = |rates: &[u64]| Sample { series: Some(series(rates)), ..Sample::empty() };
+    let level = of(&[1_234; 10]);
+    assert_eq!(brief(&level).as_deref(), Some("Steady: 1,234 requests a second"));
+    let text = sentences(&level).join(" ");
+    let wanted = "By SNIA's rule in rounds of 10.0 s the requests a second are steady from the start on, 1,234 in \
+                  the last five.";
+    assert_eq!(text, wanted);
+    let mut late = vec![9_000, 8_000, 7_000, 5_000];
+    late.extend([1_234; 8]);
+    let text = brief(&of(&late)).unwrap();
+    assert!(text.ends_with(" s on: 1,234 requests a second"), "{text}");
+    let rising: Vec<u64> = (1..=10).map(|at| 1_000 * at).collect();
+    assert_eq!(brief(&of(&rising)).as_deref(), Some("Not steady at the end"));
+    assert!(sentences(&of(&rising)).join(" ").ends_with("are not steady at the end."));
+    assert_eq!(brief(&Sample::empty()), None);
+    assert!(sentences(&of(&[1_234])).is_empty());
+}
+
+#[test]
+fn collection_that_moved_nothing_is_told_if_data_was_written() {
+    let with = |moved: &[u64], writes: u64| {
+        let mut series = series(&[1_000; 10]);
+        for (point, &moved) in series.points.iter_mut().zip(moved) {
+            point.writes = point.writes.min(writes);
+            point.reads = 10_000 - point.writes;
+            let (host_written, moved) = (Bytes(1_000), Bytes(moved));
+            point.drive = Some(DriveUse { host_written, moved, ..DriveUse::default() });
+        }
+        sentences(&Sample { series: Some(series), ..Sample::empty() }).join(" ")
+    };
+    let text = with(&[0; 10], 10_000);
+    assert!(text.starts_with("Collection moved nothing. By"), "{text}");
+    let text = with(&[0, 0, 0, 500, 500, 500, 500, 500, 500, 500], 10_000);
+    assert!(text.starts_with("Garbage collection moved nothing in the first 30.0 s. By"), "{text}");
+    assert!(text.ends_with(", at a write amplification of 1.50."), "{text}");
+    assert!(with(&[500; 10], 10_000).starts_with("By"));
+    assert!(with(&[0; 10], 0).starts_with("By"), "nothing was written");
+}
+
+#[test]
+fn a_sparkline_has_eight_heights_from_zero_to_the_maximum() {
+    let drawn = |rates: &[u64]| sparkline(&series(rates), 40);
+    assert_eq!(drawn(&[800, 100, 101, 0, 450, 700]).as_deref(), Some("█▁▂▁▅▇"));
+    assert_eq!((drawn(&[0, 0]), drawn(&[5])), (None, None));
+    let many: Vec<u64> = vec![7; 100];
+    assert!(sparkline(&series(&many), 9).unwrap().chars().count() <= 9);
+}
+
+#[test]
+fn tables_have_rates_of_each_part_of_the_time() {
+    let texts = |table: &Table| -> Vec<Vec<String>> {
+        let cells =
+            |row: &crate::table::Row| row.cells.iter().map(|cell| cell.text.clone()).collect();
+        table.rows.iter().map(cells).collect()
+    };
+    let sample = Sample { series: Some(series(&[1_000, 2_000, 500, 250])), ..Sample::empty() };
+    let wanted = [
+        ["0", "1000", "4.10", "2.00", "3.00"],
+        ["10.0", "2000", "8.19", "2.00", "3.00"],
+        ["20.0", "500", "2.05", "2.00", "3.00"],
+        ["30.0", "250", "1.02", "2.00", "3.00"],
+    ];
+    assert_eq!(texts(&table(&sample).unwrap()), wanted);
+    let own = series(&[1_000, 2_000, 500, 250]);
+    let all = together(&[("A", &own)]);
+    assert_eq!(texts(&all), [["A", "40.0", "4.10", "8.19", "2.05", "1.02", "3.00"]]);
+    assert!(table(&Sample { series: Some(series(&[5])), ..Sample::empty() }).is_none());
+}

@@ -1,0 +1,185 @@
+use lanemark_schema::units::BytesPerSecond;
+
+use super::*;
+
+fn node(label: &str, link: Option<&str>, megabytes: u64, on_path: bool) -> TopologyNode {
+    TopologyNode {
+        label: label.to_owned(),
+        link: link.map(str::to_owned),
+        link_rate: Some(BytesPerSecond(megabytes * 1_000_000)).filter(|rate| rate.0 > 0),
+        on_path,
+        ..TopologyNode::default()
+    }
+}
+
+fn tree(children: Vec<TopologyNode>) -> TopologyNode {
+    TopologyNode { children, ..node("CPU", None, 0, true) }
+}
+
+fn drawn(topology: &TopologyNode, narrow: &str) -> String {
+    Drawing {
+        heading: "Heading",
+        subtitle: "Subtitle",
+        title: "Title",
+        topology,
+        narrow: &|node| node.label == narrow,
+        dashed: "Dashed.",
+        said: vec![("bottleneck", "It is so.".to_owned())],
+    }
+    .svg()
+}
+
+fn assert_contains(svg: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(svg.contains(part), "{part} in {svg}");
+    }
+}
+
+#[test]
+fn boxes_links_and_texts_have_their_places() {
+    let long = "Samsung SSD 850 PRO 1TB in sata";
+    let topology = tree(vec![node("Drive", Some("SATA"), 600, true), node(long, None, 0, false)]);
+    let svg = drawn(&topology, "Drive");
+    // A unit of width is 50 MB/s, so that the link is 12 wide. Its rate needs 8 bold characters and 20, and the longer
+    // name 23 characters and 20.
+    assert_contains(
+        &svg,
+        &[
+            "width=\"560\" height=\"247\" viewBox=\"0 0 560 247\"",
+            "<text class=\"heading\" x=\"16\" y=\"26\">Heading</text><text x=\"16\" y=\"44\">Subtitle</text>",
+            "<g class=\"on\"><title>CPU</title><rect class=\"node\" x=\"16\" y=\"69\" width=\"64\" height=\"83\" rx=\"5\">",
+            "<text class=\"label\" x=\"48\" y=\"90\" text-anchor=\"middle\">CPU</text>",
+            "<g class=\"on narrow\"><title>Drive: SATA, 600 MB/s</title>",
+            "<line class=\"link\" x1=\"80\" x2=\"160.7\" y1=\"86\" y2=\"86\" stroke-width=\"12\">",
+            "<text class=\"wire\" x=\"120.4\" y=\"75\" text-anchor=\"middle\">SATA</text>",
+            "<text class=\"wire\" x=\"120.4\" y=\"104\" text-anchor=\"middle\">600 MB/s</text>",
+            "<rect class=\"node\" x=\"160.7\" y=\"69\" width=\"171.8\" height=\"34\" rx=\"5\">",
+            "<text class=\"label\" x=\"246.6\" y=\"90\" text-anchor=\"middle\">Drive</text>",
+            "<g class=\"off\"><title>Samsung SSD 850 PRO 1TB in sata</title>",
+            "<line class=\"link unknown\" x1=\"80\" x2=\"160.7\" y1=\"135\" y2=\"135\" stroke-width=\"1.5\">",
+            "<rect class=\"node\" x=\"160.7\" y=\"118\" width=\"171.8\" height=\"34\" rx=\"5\">",
+            "<text class=\"label\" x=\"246.6\" y=\"132.5\" text-anchor=\"middle\">Samsung SSD 850 PRO 1TB</text>",
+            "<text class=\"label\" x=\"246.6\" y=\"145.5\" text-anchor=\"middle\">in sata</text>",
+        ],
+    );
+    // The legend is 30 below the tree, and the text below it.
+    assert_contains(
+        &svg,
+        &[
+            "<text x=\"16\" y=\"186\">Line width, one way:</text>",
+            "<line class=\"link\" x1=\"158\" x2=\"188\" y1=\"182\" y2=\"182\" stroke-width=\"2\">",
+            "<text x=\"194\" y=\"186\">100 MB/s</text>",
+            "<line class=\"link\" x1=\"260.8\" x2=\"290.8\" y1=\"182\" y2=\"182\" stroke-width=\"5\">",
+            "<text x=\"296.8\" y=\"186\">250 MB/s</text>",
+            "<line class=\"link\" x1=\"363.6\" x2=\"393.6\" y1=\"182\" y2=\"182\" stroke-width=\"10\">",
+            "<text x=\"399.6\" y=\"186\">500 MB/s</text>",
+            "<text class=\"note\" x=\"16\" y=\"205\">Dashed.</text>",
+            "<text class=\"bottleneck\" x=\"16\" y=\"222\">It is so.</text>",
+        ],
+    );
+    let svg = drawn(&topology, long);
+    assert_contains(&svg, &["<g class=\"off narrow\"><title>Samsung"]);
+    assert!(!svg.contains("\"on narrow\""));
+    // The root has no link that could be narrow.
+    assert!(!drawn(&topology, "CPU").contains(" narrow\""));
+}
+
+#[test]
+fn text_without_a_legend_begins_below_the_tree_and_stays_in_the_drawing() {
+    let topology = tree(vec![node("Drive", Some("SATA"), 0, true)]);
+    let words = "word ".repeat(60);
+    let svg = Drawing {
+        heading: "H",
+        subtitle: "S",
+        title: "T",
+        topology: &topology,
+        narrow: &|_| false,
+        dashed: "Dashed.",
+        said: vec![("note", words)],
+    }
+    .svg();
+    // A row of 34 and 30 below it, the note about dashes, and 300 characters in lines of up to 80.
+    let lines: Vec<&str> = svg
+        .split("<text class=\"note\" x=\"16\" y=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split("</text>").next())
+        .collect();
+    let tops: Vec<&str> = lines.iter().filter_map(|line| line.split('"').next()).collect();
+    assert_eq!(tops, ["128", "145", "162", "179", "196"]);
+    let longest = lines.iter().filter_map(|line| line.split('>').nth(1)).map(str::len).max();
+    assert_eq!(longest, Some(79));
+    assert_contains(&svg, &["height=\"221\""]);
+    assert!(!svg.contains("Line width"));
+}
+
+#[test]
+fn rates_beyond_the_widest_and_below_the_thinnest_line_are_noted() {
+    let path = || node("Drive", Some("SATA"), 600, true);
+    let with = |others: Vec<TopologyNode>| {
+        let all = tree(std::iter::once(path()).chain(others).collect());
+        drawn(&all, "none")
+    };
+    // The path has a width of 3 for 600 MB/s, so that 22 is 4,400 MB/s and 1.5 is 300 MB/s.
+    let fast = || node("Fast", Some("PCIe"), 8_000, false);
+    let (wide, thin) = (
+        "Lines have the maximum width above 4,400 MB/s.",
+        "Lines have the minimum width below 300 MB/s.",
+    );
+    let svg = with(vec![fast()]);
+    assert!(svg.contains(wide) && !svg.contains(thin) && !svg.contains("Dashed"), "{svg}");
+    let svg = with(vec![fast(), node("Slow", Some("USB"), 299, false)]);
+    let (first, second) = thin.split_once(" below").unwrap();
+    assert_contains(&svg, &[&format!("{wide} {first}</text>"), &format!(">below{second}</text>")]);
+    let svg = with(vec![fast(), node("Slow", Some("USB"), 300, false)]);
+    assert!(!svg.contains("minimum width"));
+    let svg = with(vec![node("Fast", Some("PCIe"), 4_400, false)]);
+    assert!(!svg.contains("Lines have"), "{svg}");
+}
+
+#[test]
+fn a_tall_link_makes_its_row_taller_and_children_their_parent() {
+    let switch = TopologyNode {
+        children: vec![node("A", Some("x"), 500, false), node("B", Some("y"), 500, false)],
+        ..node("Switch", Some("PCIe"), 8_000, false)
+    };
+    let svg = drawn(&tree(vec![node("Drive", Some("SATA"), 600, true), switch]), "none");
+    // The drive's row is 35 high. The switch is as high as its two rows, and its link is in their middle.
+    assert_contains(
+        &svg,
+        &[
+            "y=\"64.5\" width=\"64\" height=\"34\"",
+            "stroke-width=\"22\"",
+            "<title>Switch: PCIe, 8,000 MB/s</title>",
+        ],
+    );
+    let boxes: Vec<(f64, f64)> = svg
+        .split("<rect class=\"node\"")
+        .skip(1)
+        .map(|rest| {
+            let of = |name: &str| {
+                let text = rest.split_once(&format!(" {name}=\"")).unwrap().1;
+                text.split('"').next().unwrap().parse::<f64>().unwrap()
+            };
+            (of("y"), of("height"))
+        })
+        .collect();
+    // The processor and the drive begin at 64.5; a row of the switch is 34.5 high, and 10 lie between two rows.
+    let wanted = [(64.5, 123.2), (64.5, 34.0), (109.2, 78.5), (109.2, 34.0), (153.8, 34.0)];
+    assert_eq!(boxes, wanted);
+}
+
+#[test]
+fn the_title_names_the_path() {
+    let mut on = node("Drive", Some("SATA"), 600, true);
+    on.children.push(node("Die", None, 0, true));
+    let mut path = Vec::new();
+    collect(&tree(vec![on, node("Other", None, 0, false)]), &mut path);
+    assert_eq!(path, ["CPU", "Drive", "Die"]);
+    let range = TopologyNode {
+        link_rate_least: Some(BytesPerSecond(400_000_000)),
+        ..node("Drive", Some(" "), 600, true)
+    };
+    assert_eq!(described(&range), "Drive: 400 to 600 MB/s");
+    assert_eq!(described(&node("Drive", Some("SATA"), 0, true)), "Drive: SATA");
+    assert_eq!(described(&node("Drive", None, 0, true)), "Drive");
+}

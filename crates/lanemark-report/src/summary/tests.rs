@@ -1,0 +1,104 @@
+use lanemark_schema::result::{Sample, TransactionsUse};
+use lanemark_schema::workload::Average;
+
+use super::*;
+use crate::run_tests::{reads, run, test};
+
+fn of(repeats: &[f64]) -> Statistic {
+    Statistic::of(repeats, Average::Mean)
+}
+
+#[test]
+fn a_lead_within_the_repeats_is_none() {
+    let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
+    assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
+    assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
+    // Without repeats the lead must be one per cent.
+    let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
+    assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
+    assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
+    // A lead is a lead over every other run.
+    assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
+    assert!(!is_ahead(&[&one, &more, &more], 1));
+    // Repeats that touch are not apart, and one run without repeats needs the percentage.
+    assert!(!is_ahead(&[&of(&[101.0, 102.0]), &of(&[102.0, 103.0])], 1));
+    assert!(!is_ahead(&[&of(&[100.0, 101.0]), &of(&[101.0])], 1));
+}
+
+#[test]
+fn one_run_is_told_with_its_fastest_and_its_promptest_test() {
+    let slow = test("slow", vec![reads(10, 4, &[80; 100])]);
+    let mut tail = vec![1_500_000; 2];
+    tail.extend([200; 98]);
+    let fast = test("fast", vec![reads(5, 64, &tail)]);
+    let told = |tests| summary(&[("a", &run(tests))]);
+    // 100 requests of 64 KiB in 5 ms are 1310.72 MB/s.
+    let first = "fast moves the most data, 1,311 MB/s; ";
+    let prompt = "slow answers fastest: half of its requests within 80.0 µs, 99% within 80.0 µs.";
+    assert_eq!(told(vec![slow.clone(), fast.clone()]).unwrap(), format!("{first}{prompt}"));
+    let text = told(vec![fast]).unwrap();
+    assert!(text.contains("fast answers fastest: half of its requests within 200 µs"), "{text}");
+    assert!(text.ends_with(", 99% within 1,500 ms."), "{text}");
+    assert_eq!(told(Vec::new()), None);
+    assert_eq!(told(vec![test("none", vec![Sample::empty()])]), None);
+    let transactions = TransactionsUse { per_minute: 12_345.0, ..TransactionsUse::default() };
+    let users = Sample { transactions: Some(transactions), ..reads(10, 4, &[80]) };
+    let text = told(vec![slow, test("users", vec![users])]);
+    assert_eq!(text.as_deref(), Some("users: 12,345 transactions a minute."));
+    assert_eq!([999_999, 1_000_000].map(time), ["1,000 µs", "1.00 ms"]);
+}
+
+/// Returns a run whose tests a, b, … move the data of this many requests.
+fn rates(requests: &[usize]) -> RunResult {
+    let of = |(index, count): (usize, &usize)| {
+        let name = char::from(b'a' + index as u8).to_string();
+        test(&name, vec![reads(10, 4, &vec![50; *count])])
+    };
+    run(requests.iter().enumerate().map(of).collect())
+}
+
+#[test]
+fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
+    let told = |all: &[&[usize]]| {
+        let runs: Vec<RunResult> = all.iter().map(|rates_of| rates(rates_of)).collect();
+        let names = ["A", "B", "C"];
+        let named: Vec<(&str, &RunResult)> = names.into_iter().zip(&runs).collect();
+        summary(&named).unwrap()
+    };
+    let tie = "no run leads by more than its spread";
+    let cases: [(&[&[usize]], &str); 8] = [
+        (&[&[200], &[100]], "A moves the most data in the one test that both runs have."),
+        (
+            &[&[100, 50], &[200, 90]],
+            "B moves the most data in each of the 2 tests that both runs have.",
+        ),
+        (
+            &[&[100, 50], &[200, 50]],
+            "B moves the most data in 1 of the 2 tests that both runs have; in one, ",
+        ),
+        (
+            &[&[100, 50, 70], &[200, 50, 70]],
+            "B moves the most data in 1 of the 3 tests that both runs have; in 2, ",
+        ),
+        (
+            &[&[300, 50, 70], &[200, 90, 95]],
+            "A moves the most data in 1 of the 3 tests that both runs have, B moves the most data in 2.",
+        ),
+        (
+            &[&[100], &[100]],
+            "No run leads by more than its spread in any of the one test that both runs have.",
+        ),
+        (
+            &[&[300, 90, 70, 10], &[200, 95, 70, 20], &[100, 50, 90, 30]],
+            "3 runs each move the most data in some of the 4 tests that all 3 runs have, at most in 2.",
+        ),
+        (&[&[100], &[]], "2 runs that have no test in common."),
+    ];
+    for (all, wanted) in cases {
+        let wanted = match wanted.ends_with(", ") {
+            true => format!("{wanted}{tie}."),
+            false => wanted.to_owned(),
+        };
+        assert_eq!(told(all), wanted);
+    }
+}

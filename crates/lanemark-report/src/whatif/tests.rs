@@ -1,0 +1,169 @@
+use lanemark_schema::result::{MainUncertainty, PredictionInterval};
+
+use super::*;
+
+fn figures(megabytes: f64, iops: f64, latency_us: f64) -> WhatIfFigures {
+    WhatIfFigures {
+        assumed: None,
+        bytes_per_second: megabytes * 1e6,
+        iops,
+        latency_mean_ns: latency_us * 1e3,
+        busiest: None,
+        limit: None,
+        links_bytes_per_second: None,
+        path: None,
+        credits: Vec::new(),
+    }
+}
+
+/// A test whose throughput becomes `factor` times as high, and its latency `waits` times as long.
+fn test(name: &str, factor: f64, waits: f64) -> WhatIfTest {
+    WhatIfTest {
+        test: name.to_owned(),
+        random: false,
+        measured: None,
+        present: figures(200.0, 50_000.0, 100.0),
+        other: figures(200.0 * factor, 50_000.0 * factor, 100.0 * waits),
+        interval: None,
+        carried: None,
+        shortened_to: None,
+    }
+}
+
+fn random(carried: Option<f64>) -> WhatIfTest {
+    WhatIfTest {
+        random: true,
+        measured: carried.map(|_| figures(4.4, 1_100.0, 240.0)),
+        present: figures(4.0, 1_000.0, 250.0),
+        other: figures(6.0, 1_500.0, 125.0),
+        carried,
+        ..test("4K", 1.0, 1.0)
+    }
+}
+
+fn of(tests: Vec<WhatIfTest>) -> WhatIf {
+    let (present, other) = ("d@p:sata".to_owned(), "d@p:m2".to_owned());
+    WhatIf { present, other, changed: Vec::new(), measured: None, tests }
+}
+
+#[test]
+fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
+    let told = |tests: Vec<WhatIfTest>| {
+        let text = answer(&of(tests));
+        text.strip_prefix("d in m2 instead of sata: ").unwrap().to_owned()
+    };
+    let (gain, more) = (test("a", 1.2, 1.0), test("b", 1.5, 1.0));
+    let (loss, worse) = (test("c", 0.9, 1.0), test("d", 0.4, 1.0));
+    let (same, slower) = (test("e", 1.004, 1.0), test("f", 1.0, 1.2));
+    for (tests, wanted) in [
+        (vec![], "no test has ended."),
+        (vec![&gain], "you gain 20% in a, 240 instead of 200 MB/s."),
+        (vec![&loss], "you lose 10% in c, 180 instead of 200 MB/s."),
+        (vec![&slower], "you neither gain nor lose in f, 200 instead of 200 MB/s."),
+        (vec![&same], "nothing changes; no test gains or loses as much as 0.5%."),
+        (vec![&same, &same], "nothing changes; no test gains or loses as much as 0.5%."),
+        (vec![&more, &gain], "you gain 20% (a) to 50% (b)."),
+        (vec![&loss, &worse], "you lose 10% (c) to 60% (d)."),
+        (vec![&gain, &gain], "you gain 20% in 2 tests."),
+        (vec![&gain, &loss], "you gain 20% (a); you lose 10% (c)."),
+        (vec![&gain, &same], "you gain 20% (a); 1 test is as fast as now."),
+        (vec![&loss, &same, &slower], "you lose 10% (c); 2 tests are as fast as now."),
+        (vec![&slower, &same], "the throughput of 2 tests is the same, but their latency changes."),
+    ] {
+        assert_eq!(told(tests.into_iter().cloned().collect()), wanted);
+    }
+    assert_eq!(told(vec![random(None)]), "you gain 50% in 4K, 1,500 instead of 1,000 IOPS.");
+    assert_eq!(told(vec![random(Some(1.1))]), "you gain 50% in 4K, 1,650 instead of 1,100 IOPS.");
+    let equal = WhatIf { other: "d@p:sata".to_owned(), ..of(vec![same]) };
+    assert!(answer(&equal).ends_with("both are the same system with the same values."));
+    let changed = WhatIf { changed: vec!["x".to_owned()], ..equal };
+    assert!(answer(&changed).ends_with("no test gains or loses as much as 0.5%."));
+}
+
+#[test]
+fn two_systems_are_named_by_their_difference() {
+    for (present, other, named) in [
+        ("d@p:sata", "d@p:m2", "d in m2 instead of sata"),
+        ("d@p:sata", "e@p:m2", "e in m2 instead of d in sata"),
+        ("d@p:sata", "d@q:m2", "d@q:m2 instead of d@p:sata"),
+        ("d@p:sata", "d", "d instead of d@p:sata"),
+        ("d@p:sata", "d@p:sata", "d@p:sata with other values"),
+        ("d@p:sata", "d@p:sata Q8", "d@p:sata Q8"),
+        ("d@p:sata", "d@p:sata2", "d in sata2 instead of sata"),
+    ] {
+        let (present, other) = (present.to_owned(), other.to_owned());
+        assert_eq!(parties(&WhatIf { present, other, ..of(Vec::new()) }), named);
+    }
+}
+
+#[test]
+fn a_row_has_the_expected_figure_and_its_interval() {
+    let interval =
+        |low_ratio| Some(PredictionInterval { low_ratio, high_ratio: 2.0, widest: None });
+    let row = |test: &WhatIfTest, measured: bool| -> Vec<String> {
+        cells(test, measured).into_iter().map(|cell| cell.text).collect()
+    };
+    let carried = WhatIfTest { interval: interval(0.5), ..random(Some(1.1)) };
+    let wanted = ["4K", "1100", "1000", "1650", "IOPS", "+50.0%", "825–3300", "250", "125"];
+    assert_eq!(row(&carried, true), wanted);
+    let wide = WhatIfTest { interval: interval(0.1), ..random(None) };
+    let wanted = ["4K", ABSENT, "1000", "1500", "IOPS", "+50.0%", "150–3000 !", "250", "125"];
+    assert_eq!(row(&wide, true), wanted);
+    let row = row(&test("a", 0.5, 3.0), false);
+    assert_eq!(row, ["a", "200", "100", "MB/s", "-50.0%", ABSENT, "100", "300"]);
+}
+
+#[test]
+fn a_test_is_told_with_its_gain_and_both_limits() {
+    let text = told(&test("a", 0.5, 1.0));
+    let unknown = "Now: its hops are not known. Then: its hops are not known.";
+    assert_eq!(text, format!("a: you lose 50%. {unknown}"));
+    let gains = [1.004, 1.006, 0.994, f64::NAN].map(|factor| gain(&test("a", factor, 1.0)));
+    let neither = "you neither gain nor lose";
+    assert_eq!(gains, [neither, "you gain 1%", "you lose 1%", neither]);
+    assert_eq!([0.004, 0.006, -0.006].map(is_seen), [false, true, true]);
+}
+
+#[test]
+fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
+    let style = Style { width: 2_000, colour: false };
+    assert_eq!(whatif_evidence(&of(vec![test("a", 1.5, 1.0)]), &style), "");
+    let widest = |parameter: &str, share| {
+        let widest = Some(MainUncertainty { parameter: parameter.to_owned(), share });
+        Some(PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest })
+    };
+    let mut whatif = of(vec![
+        WhatIfTest { shortened_to: Some(700), interval: widest("x", 0.5), ..test("a", 1.5, 1.0) },
+        WhatIfTest { shortened_to: Some(900), interval: widest("y", 0.3), ..test("b", 1.5, 1.0) },
+        WhatIfTest { interval: widest("y", 0.4), ..test("c", 1.5, 1.0) },
+    ]);
+    let text = whatif_evidence(&whatif, &style);
+    let shortened =
+        "2 of 3 tests were simulated in shortened form, with at most 900 counted requests.";
+    assert!(text.contains(shortened), "{text}");
+    assert!(text.contains("y widens the interval of 2 tests most."), "{text}");
+    whatif.measured = Some("m.json".to_owned());
+    let unused = "The limit of every test moves to a part that was not measured";
+    assert!(whatif_evidence(&whatif, &style).contains(unused));
+    whatif.tests[1].carried = Some(1.2);
+    let used = "multiplied by the ratio of the measured figure (m.json)";
+    assert!(whatif_evidence(&whatif, &style).contains(used));
+}
+
+#[test]
+fn the_text_has_a_column_for_measured_figures_and_all_changes() {
+    let style = Style { width: 200, colour: false };
+    let mut whatif = of(vec![test("a", 1.5, 1.0)]);
+    let text = whatif_text(&whatif, &style);
+    assert!(text.contains("d@p:m2 instead of d@p:sata") && !text.contains("measured"), "{text}");
+    whatif.measured = Some("m.json".to_owned());
+    whatif.changed = vec!["drive.read: 7 us, was 9 us".to_owned()];
+    whatif.tests[0].measured = Some(figures(190.0, 47_500.0, 105.0));
+    whatif.other.clone_from(&whatif.present);
+    let text = whatif_text(&whatif, &style);
+    assert!(text.contains("d@p:sata with other values\n"), "{text}");
+    assert!(text.contains("Changed: drive.read: 7 us") && text.contains("measured"), "{text}");
+    let interval = PredictionInterval { low_ratio: 0.05, high_ratio: 1.0, widest: None };
+    whatif.tests[0].interval = Some(interval);
+    assert!(whatif_text(&whatif, &style).contains("One interval, marked !"));
+}
