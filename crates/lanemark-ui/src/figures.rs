@@ -267,7 +267,7 @@ mod tests {
     /// Returns a system with a drive in a SATA port, and a test of random writes.
     fn asked() -> (AssembledSystem, Test) {
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
-        let asked = SystemAsked { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
+        let asked = SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
         let asked = asked.assemble(&Library::built_in()).unwrap();
         let test = Test::random_write("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         (asked, test.into_test())

@@ -253,10 +253,10 @@ pub enum End {
 mod tests {
     use super::*;
 
-    fn asked(block: &str, queue_depth: u32, threads: u32, read_percent: f64) -> TestAsked {
-        TestAsked {
+    fn asked(block: &str, queue_depth: u32, threads: u32, read_percent: f64) -> TestRequest {
+        TestRequest {
             block: block.to_owned(),
-            pattern: Places::Random,
+            pattern: OffsetOrder::Random,
             read_percent,
             queue_depth,
             threads,
@@ -270,7 +270,8 @@ mod tests {
         assert_eq!((test.block, test.queue_depth(), test.threads), (Bytes::kibi(8), 16, 3));
         assert_eq!((test.read_share(), test.span), (Ratio::new(0.25).unwrap(), Bytes::mebi(1024)));
         assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), None));
-        let ordered = TestAsked { pattern: Places::Sequential, ..asked("8 KiB", 1, 1, 100.0) };
+        let ordered =
+            TestRequest { pattern: OffsetOrder::Sequential, ..asked("8 KiB", 1, 1, 100.0) };
         assert_eq!(ordered.read().unwrap().pattern(), Some(&Pattern::Sequential));
         for (asked, fits) in [
             (asked("4 KiB", 4_096, 1, 0.0), true),
@@ -307,7 +308,7 @@ mod tests {
         let end = |faults: &[&str]| {
             let name = "samsung-850-pro-1tb@workstation-z170:sata".to_owned();
             let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
-            let asked = SystemAsked { system: name, set: Vec::new(), faults };
+            let asked = SystemRequest { system: name, set: Vec::new(), faults };
             asked.assemble(&Library::built_in()).unwrap().faults_end()
         };
         let milliseconds = |ms: u64| Duration::from_microseconds(1_000 * ms);

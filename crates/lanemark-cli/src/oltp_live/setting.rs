@@ -258,7 +258,7 @@ mod tests {
     use lanemark_schema::units::Bytes;
     use lanemark_schema::workload::{Test, Workload};
 
-    use super::super::asked::StudySide;
+    use super::super::study_parts::StudySide;
     use super::*;
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
         let setting = Setting {
             time_scale,
             is_short: false,
-            asked: &asked,
+            parts: &asked,
             times: PROBE,
             bench: &bench,
             simulated,

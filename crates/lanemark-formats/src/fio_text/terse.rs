@@ -255,7 +255,9 @@ mod tests {
     fn every_version_has_its_directions_and_its_processor_time() {
         for (version, directions, more) in [(3, 2, 0), (4, 3, 0), (5, 3, MORE)] {
             let mut values: Vec<String> =
-                [version.to_string().as_str(), "fio-3.33", "job", "7", "0"].map(str::to_owned).to_vec();
+                [version.to_string().as_str(), "fio-3.33", "job", "7", "0"]
+                    .map(str::to_owned)
+                    .to_vec();
             values.extend(side(4_096, 1_024, 1_000, 100, more));
             values.extend(side(2_048, 256, 2_000, 700, more));
             if directions == 3 {

@@ -218,7 +218,7 @@ fn sas_and_usb_links_are_compared_with_their_capability() {
     };
     for bits in [480_000_000, 5 * GIGABIT - 1] {
         let slow = Finding::UsbSlow { hop: "1-2.3".to_owned(), bits_per_second: bits };
-        assert_eq!(of(None, bits, false), [slow.clone()]);
+        assert_eq!(of(None, bits, false), std::slice::from_ref(&slow));
         assert_eq!(of(Some(5 * GIGABIT), bits, false), [slow]);
         assert_eq!(of(Some(480_000_000), bits, false), [], "the hub is the cause");
         assert_eq!(of(None, bits, true), []);
@@ -377,7 +377,7 @@ fn an_uplink_is_shared_if_the_links_below_it_carry_more() {
     assert_eq!(pair(3_000, (2_000, 2_500), (1_001, 1_001)), wanted(3_000, 3_001, true));
     assert_eq!(pair(3_000, (1_000, 2_500), (2_000, 2_000)), []);
     let alone = below("nvme2n1", 3_000, (4_000, 4_000));
-    assert_eq!(shared::find(&[alone.clone()]), []);
+    assert_eq!(shared::find(std::slice::from_ref(&alone)), []);
     assert_eq!(shared::find(&[alone.clone(), alone]), [], "both are on one link");
     // A hard disk carries no more than 300 MB/s.
     let disks = [("sda", Some(true)), ("sdb", Some(true))].map(|(name, rotational)| {

@@ -23,11 +23,11 @@ fn check(test: &str, role: Role, bound: Bound, simulated: f64) -> FigureCheck {
 }
 
 /// Returns a study of two tests that read and any others that only figures name.
-fn study(figures: Vec<FigureCheck>, interval: Option<PredictionInterval>) -> StudyOutcome {
+fn study(figures: Vec<FigureCheck>, interval: Option<&PredictionInterval>) -> StudyOutcome {
     // One request in ten milliseconds: about 110 and 160 MB/s.
     let known = |name: &str, kib: u64| {
         let mut known = test(name, vec![reads(10, kib, &[50])]);
-        known.interval.clone_from(&interval);
+        known.interval = interval.cloned();
         known
     };
     let run = run(vec![known("a", 1074), known("b", 1563)]);
@@ -124,7 +124,7 @@ fn figures_within_their_intervals_are_counted() {
         let interval = PredictionInterval { low_ratio, high_ratio, widest: None };
         let exact = [("a", 110.0), ("b", 160.0)];
         let exact = exact.map(|(test, found)| check(test, Role::Predicted, Bound::Exactly, found));
-        let outcome = study(exact.to_vec(), Some(interval));
+        let outcome = study(exact.to_vec(), Some(&interval));
         ErrorSummary::of(&outcome, Role::Predicted).sentence(&outcome)
     };
     let width = |inside: u32, width: &str| {

@@ -68,7 +68,7 @@ fn every_piece_of_evidence_is_a_text_with_its_figures() {
         ),
         (EvidenceItem::NoQueueProbe, "a deeper queue was not tried"),
     ] {
-        assert_eq!(told(&item), wanted);
+        assert_eq!(evidence_text(&item), wanted);
     }
 }
 

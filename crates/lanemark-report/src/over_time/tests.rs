@@ -33,7 +33,7 @@ fn a_time_has_the_unit_of_its_length() {
         2_000,
         1_999,
     ];
-    let told = microseconds.map(|us| time_told(Duration::from_microseconds(us)));
+    let told = microseconds.map(|us| time_text(Duration::from_microseconds(us)));
     assert_eq!(
         told,
         ["2.00 h", "120 min", "2.00 min", "119 s", "2.00 s", "1,999 ms", "2.00 ms", "1,999 µs"]

@@ -115,7 +115,7 @@ fn a_row_has_the_expected_figure_and_its_interval() {
 
 #[test]
 fn a_test_is_told_with_its_gain_and_both_limits() {
-    let text = told(&test("a", 0.5, 1.0));
+    let text = description(&test("a", 0.5, 1.0));
     let unknown = "Now: its hops are not known. Then: its hops are not known.";
     assert_eq!(text, format!("a: you lose 50%. {unknown}"));
     let gains = [1.004, 1.006, 0.994, f64::NAN].map(|factor| gain(&test("a", factor, 1.0)));

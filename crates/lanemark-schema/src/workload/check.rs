@@ -264,12 +264,9 @@ mod tests {
         let sizes: Vec<SizeShare> =
             sizes.iter().map(|&(block, share)| SizeShare { block: Bytes(block), share }).collect();
         let largest = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::kibi(4));
-        let span = Bytes(1 << 32);
-        let test = Test {
-            span,
-            volume: Some(span),
-            ..Test::of_blocks(largest.max(SECTOR).min(BLOCK.max))
-        };
+        let whole = largest.get().div_ceil(SECTOR.get()).max(1) * SECTOR.get();
+        let (block, span) = (Bytes(whole).min(BLOCK.max), Bytes(1 << 32));
+        let test = Test { span, volume: Some(span), ..Test::of_blocks(block) };
         test.with(|requests| {
             requests.alignment = SECTOR;
             requests.mix.sizes = sizes;

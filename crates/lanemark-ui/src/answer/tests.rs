@@ -162,7 +162,7 @@ fn systems_with_the_same_assumed_value_share_a_sentence() {
         system.figures.limit = Some(Limit { id: HopId::Cpu, is_assumed, value });
         system
     };
-    let caution = |systems| told(systems).caution;
+    let caution = |systems| answer_of(systems).caution;
     let (x, y) = (Some("x = 1 us"), Some("y = 2 us"));
     let two = caution(vec![with("A", x, true), with("B", y, true), with("C", x, true)]);
     assert_eq!(
@@ -183,7 +183,7 @@ fn one_system_is_told_with_its_limit_or_its_longest_hop() {
     };
     // A request takes 40 us, so that 102.4 MB/s are delivered.
     let of = |utilisation, ceiling| {
-        told(vec![system("A", vec![link(utilisation), media(ceiling)])]).sentence
+        answer_of(vec![system("A", vec![link(utilisation), media(ceiling)])]).sentence
     };
     let start = "A delivers 25,000 IOPS: ";
     assert_eq!(
@@ -204,7 +204,7 @@ fn one_system_is_told_with_its_limit_or_its_longest_hop() {
     let mut empty = system("A", Vec::new());
     (empty.figures.iops, empty.figures.is_random) = (5.0, false);
     empty.figures.megabytes_per_second = 12.0;
-    assert_eq!(told(vec![empty]).sentence, "A delivers 12.0 MB/s.");
+    assert_eq!(answer_of(vec![empty]).sentence, "A delivers 12.0 MB/s.");
 }
 
 #[test]
@@ -213,14 +213,14 @@ fn rates_are_the_same_within_one_per_cent_and_equal_ones_share_a_limit() {
         system(name, vec![hop(id, if id == HopId::Cpu { "CPU" } else { "flash" }, 0.95, time)])
     };
     let pair =
-        |time| told(vec![of("A", HopId::Media, 100.0), of("B", HopId::Media, time)]).sentence;
+        |time| answer_of(vec![of("A", HopId::Media, 100.0), of("B", HopId::Media, time)]).sentence;
     assert!(pair(100.9).starts_with("A and B deliver the same"), "{}", pair(100.9));
     assert!(pair(101.7).starts_with("A is 2% faster than B:"), "{}", pair(101.7));
-    let other = told(vec![of("A", HopId::Media, 100.0), of("B", HopId::Cpu, 100.0)]).sentence;
+    let other = answer_of(vec![of("A", HopId::Media, 100.0), of("B", HopId::Cpu, 100.0)]).sentence;
     assert_eq!(other, "A and B deliver the same throughput, 10,000 IOPS.");
     let three = ["A", "B", "C"].map(|name| of(name, HopId::Media, 100.0));
     assert_eq!(
-        told(three.into()).sentence,
+        answer_of(three.into()).sentence,
         "A, B and C deliver the same throughput, 10,000 IOPS. Flash limits them."
     );
 }

@@ -42,7 +42,7 @@ fn a_step_is_indented_by_its_depth_with_its_link_on_the_branch() {
     let link = InspectedLink::Pcie(PcieLink { current, ..PcieLink::default() });
     let step = |link, words: &str| Step {
         link,
-        place: "p",
+        position: "p",
         name: "nvme0".to_owned(),
         words: words.to_owned(),
     };

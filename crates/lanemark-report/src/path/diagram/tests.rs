@@ -24,7 +24,7 @@ fn drawn(topology: &TopologyNode, narrow: &str) -> String {
         topology,
         narrow: &|node| node.label == narrow,
         dashed: "Dashed.",
-        said: vec![("bottleneck", "It is so.".to_owned())],
+        sentences: vec![("bottleneck", "It is so.".to_owned())],
     }
     .svg()
 }
@@ -95,7 +95,7 @@ fn text_without_a_legend_begins_below_the_tree_and_stays_in_the_drawing() {
         topology: &topology,
         narrow: &|_| false,
         dashed: "Dashed.",
-        said: vec![("note", words)],
+        sentences: vec![("note", words)],
     }
     .svg();
     // A row of 34 and 30 below it, the note about dashes, and 300 characters in lines of up to 80.
