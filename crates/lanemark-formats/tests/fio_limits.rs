@@ -1,4 +1,4 @@
-//! The options of a fio job that determine its end, its rates and its requests, each alone and together, with the
+//! The options of a fio job that determine its end, its rates and its requests, each by itself and together, with the
 //! options about which a note remains.
 
 use lanemark_formats::SupportLevel;
@@ -152,7 +152,7 @@ fn clones_of_a_file_have_a_note_if_their_ranges_differ_from_those_of_fio() {
     assert_eq!(nearly(&format!("{base}\nrw=randread\nnorandommap")), [""; 0]);
     let alone = base.replace("numjobs=4", "numjobs=1");
     assert_eq!(nearly(&format!("{alone}\nrw=read")), [""; 0]);
-    assert_eq!(nearly("size=6m\nnumjobs=4\nrw=read"), ["size"], "clones with files of their own");
+    assert_eq!(nearly("size=6m\nnumjobs=4\nrw=read"), ["size"], "clones with separate files");
 }
 
 #[test]

@@ -1,3 +1,5 @@
+//! Drive files that the command writes, and the values that it prints.
+
 use clap::Parser;
 
 use super::*;

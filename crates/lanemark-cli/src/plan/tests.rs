@@ -1,3 +1,5 @@
+//! The arguments of plans and their answers.
+
 use lanemark_schema::result::{DirectionResult, Sample, TransactionsUse};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test, Workload};

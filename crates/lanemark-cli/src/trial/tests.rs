@@ -1,3 +1,5 @@
+//! The arguments of trials.
+
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, ProgramUse};
 use lanemark_schema::units::{Duration as Time, Ratio};
 

@@ -1,3 +1,5 @@
+//! Tests that state only totals and means.
+
 use super::*;
 
 fn direction_of(bytes: u64, count: u64) -> Option<DirectionResult> {

@@ -1,3 +1,5 @@
+//! Workloads derived from measured runs.
+
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
@@ -67,7 +69,7 @@ fn the_sums_of_repeats_add_every_value() {
     assert!(sums.add(&Sample::empty()).is_none());
 }
 
-/// Returns a repeat of 1,000 transactions in ten seconds, half of which changed data.
+/// Returns a repeat of 1,000 transactions in ten seconds. Half of them changed data.
 fn repeat(counters: Counters, waits: Option<SessionWaits>) -> Sample {
     let device = DeviceUse {
         reads: 2_500,

@@ -1,3 +1,5 @@
+//! Figures of a repeat.
+
 use lanemark_schema::workload::Profile;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Time budgets as text.
+
 use lanemark_schema::units::BytesPerSecond;
 
 use super::*;

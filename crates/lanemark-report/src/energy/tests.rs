@@ -1,3 +1,5 @@
+//! Energy and power states as text.
+
 use lanemark_schema::result::{EnergyPart, PlatformPower, PowerStateUse, Sample};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Medians, worst figures and coverage of a study's errors.
+
 use lanemark_schema::result::{
     Document, Figure, Metric, PredictionInterval, Statistic, StudySystem,
 };

@@ -1,3 +1,5 @@
+//! Ceilings, verdicts and evidence as text.
+
 use lanemark_schema::units::BytesPerSecond;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Sentences and tables of tests over time.
+
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::result::steady::{Reason, Round};
 use lanemark_schema::units::Bytes;

@@ -1,3 +1,5 @@
+//! Readings of devices as sentences.
+
 use lanemark_schema::result::{DeviceUse, DriveHealth, LatencyHistogram, Sample, ThreadUse};
 
 use super::*;

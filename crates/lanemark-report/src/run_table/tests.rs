@@ -1,3 +1,5 @@
+//! Rows and notes of the table of a run.
+
 use lanemark_schema::result::{Converged, CpuUse, MainUncertainty, Sample, SimilarRun};
 use lanemark_schema::units::Duration;
 

@@ -1,3 +1,5 @@
+//! The summary of a run.
+
 use lanemark_schema::result::{Sample, TransactionsUse};
 use lanemark_schema::workload::Average;
 

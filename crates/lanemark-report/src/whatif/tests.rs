@@ -1,3 +1,5 @@
+//! Rows and answers of what-if questions.
+
 use lanemark_schema::result::{MainUncertainty, PredictionInterval};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Options of fio's jobs as fields of a test.
+
 use lanemark_schema::workload::{Mix, SizeShare};
 
 use super::*;

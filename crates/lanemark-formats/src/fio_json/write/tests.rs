@@ -1,3 +1,5 @@
+//! Fields of an export to fio's JSON.
+
 use lanemark_schema::result::{
     CpuUse, DeviceUse, Evidence, MeasuredTarget, Provenance, SCHEMA_VERSION, ThreadUse,
 };

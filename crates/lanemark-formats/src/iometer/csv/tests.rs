@@ -1,3 +1,5 @@
+//! Rows of Iometer's result files.
+
 use lanemark_schema::units::Duration;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Rows of an export to Iometer's result files.
+
 use lanemark_schema::result::{Evidence, ProcessorUse};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Test, Workload};

@@ -1,3 +1,5 @@
+//! The answer of a comparison.
+
 use lanemark_schema::result::Sample;
 
 use super::*;

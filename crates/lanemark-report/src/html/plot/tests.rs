@@ -1,3 +1,5 @@
+//! The layout of a plot: its margins, scales and labels.
+
 use super::super::svg::image;
 use super::*;
 

@@ -1,3 +1,5 @@
+//! The layout of a split of time.
+
 use maud::Render;
 
 use super::*;

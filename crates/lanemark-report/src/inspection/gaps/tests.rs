@@ -1,3 +1,5 @@
+//! Gaps of an inspection as text.
+
 use lanemark_schema::result::{
     BlockKind, Identity, InspectedFinding, PataLink, PcieRate, QueueLimits, SasLink, SataLink,
 };

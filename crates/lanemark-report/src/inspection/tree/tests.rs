@@ -1,3 +1,5 @@
+//! The tree of an inspection as text.
+
 use lanemark_schema::result::{
     BlockKind, HopPart, Identity, InspectedHop, InspectedLink, InspectedPartition, PciRole,
     PcieLink, PcieRate, QueueLimits,

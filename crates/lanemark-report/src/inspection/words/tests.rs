@@ -1,3 +1,5 @@
+//! Words for the parts of an inspection.
+
 use lanemark_schema::result::{InspectedPartition, PataLink, PcieRate, SasLink, SataLink, UsbLink};
 
 use super::*;

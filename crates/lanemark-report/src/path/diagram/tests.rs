@@ -1,3 +1,5 @@
+//! The layout of a platform's drawing.
+
 use lanemark_schema::units::BytesPerSecond;
 
 use super::*;
