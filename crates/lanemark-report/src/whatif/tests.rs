@@ -106,10 +106,10 @@ fn a_row_has_the_expected_figure_and_its_interval() {
         cells(test, measured).into_iter().map(|cell| cell.text).collect()
     };
     let carried = WhatIfTest { interval: interval(0.5), ..random(Some(1.1)) };
-    let wanted = ["4K", "1100", "1000", "1650", "IOPS", "+50.0%", "825–3300", "250", "125"];
+    let wanted = ["4K", "1,100", "1,000", "1,650", "IOPS", "+50.0%", "825–3,300", "250", "125"];
     assert_eq!(row(&carried, true), wanted);
     let wide = WhatIfTest { interval: interval(0.1), ..random(None) };
-    let wanted = ["4K", ABSENT, "1000", "1500", "IOPS", "+50.0%", "150–3000 !", "250", "125"];
+    let wanted = ["4K", ABSENT, "1,000", "1,500", "IOPS", "+50.0%", "150–3,000 !", "250", "125"];
     assert_eq!(row(&wide, true), wanted);
     let row = row(&test("a", 0.5, 3.0), false);
     assert_eq!(row, ["a", "200", "100", "MB/s", "-50.0%", ABSENT, "100", "300"]);
