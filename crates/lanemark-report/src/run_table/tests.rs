@@ -113,7 +113,8 @@ fn a_row_has_the_figures_of_its_test() {
         texts(figure_cells(result, LatencyUnit::Microseconds, latencies))
     };
     // 100 requests of 64 KiB in 10 ms.
-    let wanted = ["655", ABSENT, ABSENT, "10,000", "200", "200", "200", ABSENT, "1", "4.00", ABSENT];
+    let wanted =
+        ["655", ABSENT, ABSENT, "10,000", "200", "200", "200", ABSENT, "1", "4.00", ABSENT];
     assert_eq!(row(&result, true), wanted);
     let wanted =
         ["655", ABSENT, ABSENT, "10,000", ABSENT, ABSENT, ABSENT, ABSENT, "1", "4.00", ABSENT];
