@@ -51,7 +51,7 @@ fn rate(generation: u8, lanes: u8) -> PcieRate {
     PcieRate { generation, lanes }
 }
 
-/// A link that carries `least` to `most` bytes a second, depending on the size of its packets.
+/// A link that carries between `least` and `most` bytes a second, depending on the size of its packets.
 fn carries(least: u64, most: u64) -> Option<InspectedLink> {
     Some(InspectedLink::Pcie(PcieLink {
         usable_least: Some(BytesPerSecond(least)),

@@ -4,12 +4,9 @@ use lanemark_schema::workload::Profile;
 
 use super::*;
 
-/// Returns the warnings about repeats in which other programs used these shares of `cores` processors.
-fn about(others: &[Option<f64>], complete: bool, cores: Option<u32>) -> Vec<Warning> {
-    let samples = others.iter().map(|&processor_others| {
-        RepeatCounts { seconds: 1.0, processor_others, ..RepeatCounts::default() }.sample()
-    });
-    let users = DatabaseUsers {
+/// Users of one warehouse without think times.
+fn users() -> DatabaseUsers {
+    DatabaseUsers {
         profile: Profile::Tpcc,
         warehouses: 1,
         divisor: 1,
@@ -17,9 +14,16 @@ fn about(others: &[Option<f64>], complete: bool, cores: Option<u32>) -> Vec<Warn
         think_times: false,
         procedures: false,
         pause: Duration::ZERO,
-    };
+    }
+}
+
+/// Returns the warnings about repeats in which other programs used these shares of `cores` processors.
+fn about(others: &[Option<f64>], complete: bool, cores: Option<u32>) -> Vec<Warning> {
+    let samples = others.iter().map(|&processor_others| {
+        RepeatCounts { seconds: 1.0, processor_others, ..RepeatCounts::default() }.sample()
+    });
     let second = Duration::from_seconds(1);
-    let workload = workload_of(users, 2, second, second, Bytes::mebi(1), 3);
+    let workload = workload_of(users(), 2, second, second, Bytes::mebi(1), 3);
     let test = TestResult::new(&workload, &workload.tests[0], samples.collect());
     test_warnings(&test, complete, cores)
 }
@@ -118,17 +122,8 @@ fn the_figures_of_a_repeat_are_for_each_transaction_and_minute() {
 
 #[test]
 fn a_run_is_complete_if_all_repeats_are() {
-    let users = DatabaseUsers {
-        profile: Profile::Tpcc,
-        warehouses: 1,
-        divisor: 1,
-        contents_seed: 1,
-        think_times: false,
-        procedures: false,
-        pause: Duration::ZERO,
-    };
     let second = Duration::from_seconds(1);
-    let workload = workload_of(users, 2, second, second, Bytes(PAGE + 1), 2);
+    let workload = workload_of(users(), 2, second, second, Bytes(PAGE + 1), 2);
     assert_eq!(workload.tests[0].span, Bytes(2 * PAGE));
     assert_eq!(workload.tests[0].name, "2 users");
     let repeat = |complete| Sample {

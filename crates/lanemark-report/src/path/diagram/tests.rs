@@ -82,7 +82,7 @@ fn boxes_links_and_texts_have_their_places() {
     let svg = drawn(&topology, long);
     assert_contains(&svg, &["<g class=\"off narrow\"><title>Samsung"]);
     assert!(!svg.contains("\"on narrow\""));
-    // The root has no link that could be narrow.
+    // The root does not have a link that could be narrow.
     assert!(!drawn(&topology, "CPU").contains(" narrow\""));
 }
 

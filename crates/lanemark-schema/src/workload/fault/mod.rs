@@ -143,7 +143,7 @@ pub struct ByteRange {
 
 /// Reads that have to be repeated because too many bits were wrong.
 ///
-/// The share of reads that need a retry is `unworn + share * (cycles / endurance)^2`, at most 95%, and the same share
+/// The share of reads that need a retry is `unworn + share * (cycles / endurance)^2`, up to 95%, and the same share
 /// of the retried reads needs a second retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadRetries {

@@ -63,7 +63,7 @@ const STEADY_USE: f64 = 0.25;
 /// The point at which a run of requests may end before the test does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEnd {
-    /// None: the whole test is simulated.
+    /// `None` if the whole test is simulated.
     Whole,
     /// Once the figures have converged.
     Converged,
