@@ -272,9 +272,9 @@ fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
         && (scale.superblocks == 1 || has_enough_superblocks(drive, flash, scale))
 }
 
-/// Returns whether a drive with fewer superblocks still has enough of them, and enough pages of the map in its cache. A
-/// drive with a separate stream of hot data keeps all of them: with fewer, an interval of its rate differed by 4.2%, and
-/// the cause is not known.
+/// Returns whether a drive with fewer superblocks still has enough of them, and enough pages of the map in its cache.
+/// A drive with a separate stream of hot data keeps all of them: with fewer, an interval of its rate differed by 4.2%,
+/// and the cause is not known.
 fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> bool {
     let proportion = Proportion::of(flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
