@@ -6,66 +6,34 @@
 //! prediction. A factor for unmodelled effects widens the interval. It was measured on drives that the library does not
 //! contain (`docs/model/intervals.md`).
 
-use lanemark_schema::result::{
-    Calibration, HopId, PredictionInterval, RunResult, Sample, TestResult,
-};
+use lanemark_schema::result::{Calibration, PredictionInterval, RunResult, TestResult};
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{LoadKind, Test, Workload};
-use lanemark_sim::run_test_watched;
-use lanemark_sim::spec::{ProtocolKind, SystemSpec};
+use lanemark_sim::spec::SystemSpec;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
 mod left_out;
+mod short;
 mod summary;
+mod work;
 
 use left_out::{OWN_LEFT_OUT, UnmodelledFactors};
+use short::ShortLength;
 pub use summary::SHARE;
 use summary::summary;
+pub use work::DRAWS;
+use work::{DrawnWork, NominalTest, PROBES, Piece, Rates, law};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::{Lab, assemble, setting};
 
-/// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
-/// end.
-pub const DRAWS: usize = 32;
 /// The minimum number of usable draws for an interval. Some draws do not give a valid system: half of the draws of a
 /// hard disk have too few sectors in a track to reach the disk's capacity. If fewer draws than this are usable, the
 /// ranges contradict the rest of the system.
 const DRAWS_TOLD: usize = DRAWS / 4;
-/// Requests of a short test. A test with many outstanding requests gets more.
-const REQUESTS: u64 = 2_000;
-/// The maximum data of a short test in bytes, for long requests, and its minimum number of requests.
-const DATA: f64 = REQUESTS as f64 * 131_072.0;
-const LEAST: f64 = 16.0;
-/// A short test with up to this number of requests ends with its last request, a longer one after its expected time.
-const FEW: f64 = 64.0;
-
-/// Returns a test shortened to a few thousand requests, given the predicted rate of the whole test.
-fn shortened(test: &Test, requests_per_second: f64) -> Test {
-    let mut short = test.clone();
-    let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
-    let enough = (REQUESTS as f64).min(DATA / test.block_mean()).max(4.0 * outstanding as f64);
-    let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
-    let requests = enough.max(LEAST).min(whole);
-    let seconds = requests / requests_per_second.max(1e-3);
-    let time = Duration::from_picoseconds((seconds * 1e12) as u64);
-    short.ramp = test.ramp.min(time);
-    if requests <= FEW && test.is_closed() && test.block_least() == test.block {
-        // With few requests, a slightly slower system completes one request fewer in a fixed time: the count changes in
-        // steps although the rate does not. Counting to the end of the last request removes the steps from the rate.
-        short.duration = None;
-        short.volume = Some(Bytes((requests.ceil() as u64).max(1) * test.block.get()));
-    } else {
-        short.duration = Some(test.duration.map_or(time, |whole| whole.min(time)));
-        short.volume = None;
-    }
-    short.rounds = None;
-    short.interval = None;
-    short
-}
-
+/// Runs of a test. The values of the files and the probes have two.
+const RUNS: usize = (1 + PROBES) + 1 + DRAWS;
 /// Returns whether a short version of a test of `workload` shows how its rate depends on the values of the system. A
 /// test that runs alongside another test does not show this.
 pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
@@ -74,13 +42,14 @@ pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
         && test.iops.value > 0.0
 }
 
-/// Returns the number of short tests that the intervals of a result need.
+/// Returns the number of short tests that the intervals of a result need: each draw, the values of the files, and the
+/// same again for the probes.
 pub(crate) fn draws_of(result: &RunResult) -> usize {
     if !result.workload.faults.is_empty() || !result.complete {
         return 0;
     }
     let drawn = result.tests.iter().filter(|test| may_be_drawn(&result.workload, test));
-    drawn.count() * (DRAWS + 1)
+    drawn.count() * RUNS
 }
 
 impl Lab {
@@ -182,62 +151,61 @@ impl Lab {
             let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
-        // Each piece of work is a side, one of its tests, and either a draw or the values of the files.
-        let pieces: Vec<(usize, usize, usize)> = sides
-            .iter()
-            .enumerate()
-            .flat_map(|(side, (_, tests))| {
-                let tests = 0..tests.len();
-                tests.flat_map(move |test| (0..=DRAWS).map(move |draw| (side, test, draw)))
-            })
-            .collect();
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
-        let simulated = |piece: usize| {
-            if self.cancel.is_cancelled() {
-                return None;
-            }
-            let (side, test, draw) = pieces[piece];
-            let system = draw
-                .checked_sub(1)
-                .map_or(Some(&bases[side]), |draw| systems[side][draw].as_ref())?;
-            let key = StreamKey { seed, test: test as u32, repeat: 0, thread: 0 };
-            let (test, rate) = &tests[side][test];
-            let test = shortened(test, *rate).checked().ok()?;
-            let go_on = &mut |_: &_| !self.cancel.is_cancelled();
-            let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
-            let left_out = UnmodelledFactors::of(system, &test, &sample, *rate);
-            let headroom = headroom(system, &sample);
-            Some(NominalTest { rate: sample.iops(), left_out, headroom })
-        };
-        let total = pieces.len();
-        let mut runs: Vec<Option<NominalTest>> = vec![None; total];
+        let work = DrawnWork { bases: &bases, systems: &systems, sides: &tests, seed };
+        let total = RUNS * tests.iter().map(|tests| tests.len()).sum::<usize>();
         let mut ended = 0;
         watch(Event::Drawn { ended, total });
-        self.pool.each(
-            total,
-            || (),
-            |(), piece, tell| {
-                tell(simulated(piece));
-            },
-            |piece, run| {
-                (runs[piece], ended) = (run, ended + 1);
-                watch(Event::Drawn { ended, total });
-                true
-            },
-        );
-        let mut rates: Vec<Vec<Rates>> = sides.iter().map(|_| Vec::new()).collect();
-        for (&(side, _, draw), run) in pieces.iter().zip(runs) {
-            match draw {
-                0 => rates[side].push(Rates { middle: run, drawn: Vec::with_capacity(DRAWS) }),
-                _ => {
-                    if let Some(test) = rates[side].last_mut() {
-                        test.drawn.push(run.map(|run| run.rate));
+        let probes = work.probes();
+        let of_probes = self.each_run(&work, &probes, &mut ended, total, watch);
+        let lengths = work.lengths(&probes, &of_probes);
+        let rest = work.rest(&probes, &lengths);
+        let of_rest = self.each_run(&work, &rest, &mut ended, total, watch);
+        let mut rates = work.no_rates();
+        for (piece, run) in probes.iter().zip(of_probes).chain(rest.iter().zip(of_rest)) {
+            let of_test = &mut rates[piece.side][piece.test];
+            let is_used = piece.length == lengths[piece.side][piece.test];
+            match piece.draw {
+                None => {
+                    if piece.length == ShortLength::Short {
+                        of_test.middle = run;
+                    }
+                    if is_used {
+                        of_test.base = run.map(|run| run.rate);
                     }
                 }
+                Some(draw) if is_used => of_test.drawn[draw] = run.map(|run| run.rate),
+                Some(_) => {}
             }
         }
         let whole = !self.cancel.is_cancelled();
         Ok(Draws { columns, deviations, rates, whole })
+    }
+
+    /// Simulates each of `pieces`, and counts them as ended out of `total`.
+    fn each_run(
+        &self,
+        work: &DrawnWork<'_>,
+        pieces: &[Piece],
+        ended: &mut usize,
+        total: usize,
+        watch: &mut Watch<'_>,
+    ) -> Vec<Option<NominalTest>> {
+        let mut runs: Vec<Option<NominalTest>> = vec![None; pieces.len()];
+        self.pool.each(
+            pieces.len(),
+            || (),
+            |(), piece, tell| {
+                tell(work.run(pieces[piece], &self.cancel));
+            },
+            |piece, run| {
+                runs[piece] = run;
+                *ended += 1;
+                watch(Event::Drawn { ended: *ended, total });
+                true
+            },
+        );
+        runs
     }
 }
 
@@ -316,26 +284,6 @@ impl Column {
     }
 }
 
-/// The rates of a short test.
-#[derive(Clone, Debug)]
-struct Rates {
-    /// The short test with the values of the files.
-    middle: Option<NominalTest>,
-    /// Requests a second of each draw, `None` for a draw that does not give a valid system.
-    drawn: Vec<Option<f64>>,
-}
-
-/// A short test with the values of the files.
-#[derive(Clone, Copy, Debug)]
-struct NominalTest {
-    /// Requests a second.
-    rate: f64,
-    /// The factors for unmodelled effects that contain 80% of predictions.
-    left_out: UnmodelledFactors,
-    /// The ratio of the links' maximum rate to this rate.
-    headroom: f64,
-}
-
 /// The evidence for a figure that is carried over to another system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CarriedEvidence {
@@ -361,7 +309,8 @@ impl Draws {
     /// Returns the interval of test `test` of `side`.
     pub(crate) fn interval(&self, side: usize, test: usize) -> Option<PredictionInterval> {
         let rates = self.rates.get(side)?.get(test)?;
-        let NominalTest { rate, left_out, headroom } = rates.middle?;
+        let NominalTest { left_out, headroom, .. } = rates.middle?;
+        let rate = rates.base?;
         let mut interval =
             self.summary(rates.drawn.iter().map(|drawn| Some((*drawn)? / rate)), left_out)?;
         interval.high_ratio = interval.high_ratio.min(headroom).max(1.0);
@@ -378,7 +327,7 @@ impl Draws {
     ) -> Option<PredictionInterval> {
         let [one, two] = [0, 1].map(|side| self.rates.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
-        let (before, after) = (one.middle?.rate, two.middle?.rate);
+        let (before, after) = (one.base?, two.base?);
         let pairs = one.drawn.iter().zip(&two.drawn);
         let ratios = pairs.map(|(one, two)| {
             let drawn = (*two)? / after;
@@ -419,31 +368,9 @@ const FULL_LEFT_OUT: f64 = 1.034;
 /// The deviations of a normal distribution that contain 80% on both sides.
 pub(crate) const SIDES: f64 = 1.2816;
 
-/// The factor by which a path may exceed the formulas of its links. The first factor applies to SATA and SAS: their
-/// formulas agree with measurements within this factor. The second factor is the gain from the next payload size over
-/// PCIe, because platforms seldom state their payload size.
-const LAW: f64 = 1.03;
-const LAW_PCIE: f64 = 1.1;
-
-/// Returns the factor by which a system may exceed the formulas of its links.
-fn law(system: &SystemSpec) -> f64 {
-    match system.first().protocol.kind {
-        ProtocolKind::Nvme => LAW_PCIE,
-        _ => LAW,
-    }
-}
-
 /// Returns the factor by which a measured figure may exceed the formulas of the links of `system`, at 80%.
 pub(crate) fn above_law(system: &SystemSpec, known: CarriedEvidence) -> f64 {
     law(system) * (SIDES * known.chance).exp()
-}
-
-/// Returns the maximum rate of the links of `system` over the rate of `sample`.
-fn headroom(system: &System, sample: &Sample) -> f64 {
-    let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
-    let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
-    let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
-    law(&system.spec) / busiest.clamp(1e-9, 1.0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
 use lanemark_sim::spec::{Condition, MediaSpec};
 use lanemark_sim::{RunLength, SystemSpec, may_converge, run_length_watched};
@@ -22,7 +22,7 @@ const FEW: f64 = 0.05;
 const PORTS: [&str; 4] =
     ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
 /// The loads: block in KiB, pattern, share of reads, queue depth.
-const LOADS: [(u64, Pattern, f64, u32); 12] = [
+const LOADS: [(u64, Pattern, f64, u32); 17] = [
     (4, Pattern::Uniform, 1.0, 1),
     (4, Pattern::Uniform, 1.0, 8),
     (4, Pattern::Uniform, 1.0, 32),
@@ -35,7 +35,23 @@ const LOADS: [(u64, Pattern, f64, u32); 12] = [
     (128, Pattern::Sequential, 0.0, 2),
     (16, Pattern::Sequential, 1.0, 32),
     (16, Pattern::Sequential, 0.0, 32),
+    (512, Pattern::Uniform, 0.5, 4),
+    (1024, Pattern::Sequential, 1.0, 1),
+    (1024, Pattern::Sequential, 0.0, 8),
+    (32768, Pattern::Sequential, 1.0, 1),
+    (32768, Pattern::Sequential, 0.0, 2),
 ];
+/// The end of a test: a volume, a time after a ramp, or the volume of a copy.
+const ENDS: [End; 4] = [End::Volume, End::Volume, End::TimeAfterRamp, End::Copy];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Volume,
+    TimeAfterRamp,
+    Copy,
+}
+/// The ramp of a test that ends after a time.
+const RAMP: Duration = Duration::from_microseconds(200_000);
 const STATES: [Condition; 4] =
     [Condition::Fresh, Condition::Purged, Condition::Sequential, Condition::Random];
 
@@ -71,6 +87,7 @@ impl Case {
         let (kib, reads, depth) = (*kib, *reads, *depth);
         let state = STATES[random.below(STATES.len() as u64) as usize];
         let span = Bytes::mebi([1024, 8192, 16384][random.below(3) as usize]);
+        let end = ENDS[random.below(ENDS.len() as u64) as usize];
         let seed = random.next_u64();
         let mut spec = spec.clone();
         match &mut spec.first_mut().drive.media {
@@ -83,10 +100,23 @@ impl Case {
             .pattern(pattern.clone())
             .read_share(Ratio::new(reads).unwrap())
             .queue_depth(depth)
-            .span(span)
-            .volume(Bytes::kibi(kib) * requests.min(8 * 1024 * 1024 / kib))
-            .build();
-        let test = built.unwrap();
+            .span(span);
+        let of_data = Bytes::kibi(kib) * requests.min(8 * 1024 * 1024 / kib);
+        let built = match end {
+            End::Volume | End::Copy => built.volume(of_data),
+            End::TimeAfterRamp => built.duration(RAMP * 3).ramp(RAMP),
+        };
+        let mut test = built.build().unwrap().into_test();
+        if end == End::Copy {
+            if reads < 1.0 || span * 2 > spec.first().drive.capacity {
+                return None;
+            }
+            test = test.with(|requests| {
+                requests.read_share = Ratio::new(0.5).unwrap();
+                requests.mix.copy_to = Some(span);
+            });
+        }
+        let test = test.checked().unwrap();
         if !may_converge(&spec, &test) {
             return None;
         }
@@ -94,7 +124,9 @@ impl Case {
             let key = StreamKey::from_seed(seed);
             run_length_watched(&spec, &test, key, length, &mut |_| true).unwrap()
         };
-        let name = format!("{name} {state:?} {span} {kib} KiB {pattern:?} {reads} reads QD{depth}");
+        let name = format!(
+            "{name} {state:?} {span} {kib} KiB {pattern:?} {reads} reads QD{depth} {end:?}"
+        );
         Some(Self { name, whole: run(RunLength::Whole), converged: run(RunLength::Converged) })
     }
 

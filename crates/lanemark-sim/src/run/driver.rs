@@ -24,10 +24,10 @@ pub use beside::run_beside_watched;
 use convergence::RunEnd;
 pub use convergence::may_converge;
 use lane::{Lane, LanePosition};
-use lanemark_schema::result::Sample;
+use lanemark_schema::result::{Converged, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{CheckedTest, LoadKind, Requests};
+use lanemark_schema::units::{Duration, Instant};
+use lanemark_schema::workload::{CheckedTest, LoadKind, Requests, Test};
 use similar::SimilarTest;
 pub use similar::is_shortened;
 
@@ -111,11 +111,48 @@ pub fn run_length_watched(
         RunLength::Converged => SimilarTest::of(spec, test),
     };
     let Some(similar) = similar else {
-        return run_requests(spec, test, requests, key, RunEnd::Converged, watch);
+        return match run_in_ramp(spec, test, requests, key, watch)? {
+            Some(sample) => Ok(sample),
+            None => run_requests(spec, test, requests, key, RunEnd::Converged, watch),
+        };
     };
     let (end, requests) = (similar.end(), similar.test.requests().unwrap_or(requests));
     let sample = run_requests(&similar.spec, &similar.test, requests, key, end, watch)?;
     Ok(similar.enlarged(sample, test))
+}
+
+/// Runs a test with a ramp from the start of its ramp, and counts only the part that is steady. A ramp is there for the
+/// load to become steady, so a load that is steady earlier needs no more of it. Returns `None` if the figures do not
+/// converge in the first half of the ramp.
+fn run_in_ramp(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    requests: &Requests,
+    key: StreamKey,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Option<Sample>, SimError> {
+    let Some(duration) = test.duration else { return Ok(None) };
+    if test.ramp == Duration::ZERO || test.volume.is_some() {
+        return Ok(None);
+    }
+    let all =
+        Test { ramp: Duration::ZERO, duration: Some(test.ramp + duration), ..Test::clone(test) };
+    let Ok(all) = all.checked() else { return Ok(None) };
+    if !may_converge(spec, &all) {
+        return Ok(None);
+    }
+    let until = Instant::ZERO + test.ramp.times(0.5).min(duration.times(0.5));
+    let run = run_until(spec, &all, requests, key, RunEnd::ConvergedBefore(until), watch)?;
+    Ok(run.map(|sample| Sample {
+        converged: sample.converged.map(|converged| Converged {
+            requests: converged.simulated.max((sample.iops() * duration.as_seconds()) as u64),
+            elapsed: duration,
+            steady_from: Duration::ZERO,
+            ..converged
+        }),
+        phases: Vec::new(),
+        ..sample
+    }))
 }
 
 /// Runs the requests of `test` until `end`.
@@ -127,6 +164,18 @@ fn run_requests(
     end: RunEnd,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
+    Ok(run_until(spec, test, requests, key, end, watch)?.unwrap_or_else(Sample::empty))
+}
+
+/// Runs the requests of `test` until `end`. Returns `None` if they had to converge before an instant and did not.
+fn run_until(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    requests: &Requests,
+    key: StreamKey,
+    end: RunEnd,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Option<Sample>, SimError> {
     let mut lane = Lane::new(spec, test, requests, key, LanePosition::default());
     let mut storage = Storage::new(spec, PriorContent::of(test), key);
     let mut metering = lane.metering(spec, test);
@@ -146,6 +195,9 @@ fn run_requests(
             past = Some(completion);
             break;
         }
+        if end.gives_up(completion.completed) {
+            return Ok(None);
+        }
         completion.check_end()?;
         lane.count(&mut completion, storage.simulator(), 0);
         if let Some(rule) = &mut convergence
@@ -155,13 +207,13 @@ fn run_requests(
                 metering.end(storage.simulator(), completion.completed);
                 metering.energy(spec)
             });
-            return Ok(lane.end_converged(spec, &storage, steady, energy));
+            return Ok(Some(lane.end_converged(spec, &storage, steady, energy)));
         }
         lane.submit_next(&mut storage, &completion)?;
         if storage.simulator().outstanding() == 0 {
             metering.end(storage.simulator(), completion.completed);
-            // Data that the cache of an adapter has yet to write is not part of the test.
-            if lane.asks_no_more() && storage.simulator().adapter_cached() > Bytes::ZERO {
+            // Neither data that a cache has yet to write nor work in the background is part of the test.
+            if lane.asks_no_more() {
                 break;
             }
         }
@@ -170,5 +222,5 @@ fn run_requests(
         lane.is_whole(rule, storage.simulator());
     }
     let energy = metering.energy(spec);
-    Ok(lane.end(spec, test, &storage, past.as_ref(), None, energy))
+    Ok(Some(lane.end(spec, test, &storage, past.as_ref(), None, energy)))
 }

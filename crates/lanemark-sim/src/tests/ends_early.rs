@@ -35,6 +35,9 @@ fn a_long_closed_loop_may_end_early() {
         let by_volume = Test { duration: None, volume: Some(Bytes(4 << 30)), ..test };
         assert!(may_converge(&filled, &by_volume), "{by_volume:?}");
     }
+    let copy = mixed(0.5).with(|asked| asked.mix.copy_to = Some(Bytes::mebi(32)));
+    assert!(may_converge(&filled, &copy));
+    assert!(!may_converge(&system(Condition::Purged), &copy));
 }
 
 #[test]
@@ -48,7 +51,6 @@ fn each_condition_alone_keeps_the_stated_length() {
     let tests = [
         ("an open loop", with(&|asked| asked.load = open)),
         ("trims", with(&|asked| asked.mix.trim_share = Ratio::new(0.1).unwrap())),
-        ("a copy", with(&|asked| asked.mix.copy_to = Some(Bytes::mebi(32)))),
         ("rounds", Test { rounds: Some(rounds), ..plain() }),
         ("a series", Test { interval: Some(Interval::Fixed { interval }), ..plain() }),
         ("no end", Test { duration: None, ..plain() }),

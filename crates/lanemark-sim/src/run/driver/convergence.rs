@@ -18,7 +18,7 @@
 //! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part
 //! must have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
-//! These never converge: open loops, trims, copies, rounds, requested series, faults except reads that are repeated at
+//! These never converge: open loops, trims, rounds, requested series, faults except reads that are repeated at
 //! a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged drive (whose
 //! data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and all others
 //! completely.
@@ -48,14 +48,19 @@ const RATE_HALF_WIDTH: f64 = 0.005;
 const COLLECTING_HALF_WIDTH: f64 = 0.01;
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
+/// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond it: if more than *p*
+/// of all requests were slower, 3/*p* requests would contain one of them with a probability of 95%.
+const RULE_OF_THREE: f64 = 3.0;
 /// Minimum number of requests of a whole test beyond a percentile for it to be reportable.
 const BEYOND_MIN: f64 = 10.0;
-/// Requests before the first checkpoint, and the minimum of a steady part.
+/// Requests before the first checkpoint, and the minimum of a steady part. Long requests are so many equal commands
+/// that fewer are enough: as many as move [`FIRST_DATA`], and at least one for each of the [`GROUPS`].
 const FIRST_CHECK: u64 = 4096;
+const FIRST_DATA: f64 = 64.0 * 1048576.0;
 /// Number of batches for the statistical tests, and the number of finer batches at which neighbours are merged.
 const GROUPS: usize = 32;
 const BATCHES_MAX: usize = 2048;
-/// Number of requests in a batch at the start.
+/// Number of requests in a batch at the start, for requests that are not long.
 const BATCH: u64 = 4;
 /// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
 const STEADY_USE: f64 = 0.25;
@@ -67,17 +72,24 @@ pub(super) enum RunEnd {
     Whole,
     /// Once the figures have converged.
     Converged,
+    /// Once the figures have converged, counting only the steady part, if this is before an instant.
+    ConvergedBefore(Instant),
     /// Once the figures and the state of the flash are steady, for this number of writes.
     Settled(u64),
+}
+
+impl RunEnd {
+    /// Returns whether a run that has not converged ends without a result at `now`.
+    pub(super) fn gives_up(self, now: Instant) -> bool {
+        matches!(self, Self::ConvergedBefore(until) if now > until)
+    }
 }
 
 /// Whether a test of `spec` may end when its figures have converged.
 pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
     let plain = match &test.asks {
         LoadKind::Requests(requests) => {
-            requests.load == Load::Closed
-                && requests.mix.trim_share.is_zero()
-                && requests.mix.copy_to.is_none()
+            requests.load == Load::Closed && requests.mix.trim_share.is_zero()
         }
         LoadKind::Transactions(_) => true,
         _ => false,
@@ -112,7 +124,20 @@ fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     let rate = rates.min().map_or(f64::INFINITY, |rate| rate.0 as f64);
     let volume = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64);
     let bytes = volume.min(rate * seconds);
-    bytes >= test.block_mean() * (GROUPS as u64 * BATCH) as f64
+    bytes >= test.block_mean() * (GROUPS as u64 * batch(first_check(test))) as f64
+}
+
+/// Returns the number of requests of `test` before the first checkpoint.
+fn first_check(test: &Test) -> u64 {
+    match test.requests() {
+        Some(_) => ((FIRST_DATA / test.block_mean()) as u64).clamp(GROUPS as u64, FIRST_CHECK),
+        None => FIRST_CHECK,
+    }
+}
+
+/// Returns the number of requests in a batch at the start of a run with its first checkpoint after `first` requests.
+fn batch(first: u64) -> u64 {
+    (first / GROUPS as u64).clamp(1, BATCH)
 }
 
 /// The batches of a run and its parts between checkpoints.
@@ -123,9 +148,9 @@ pub(super) struct Convergence {
     in_batch: u64,
     batches: Vec<Batch>,
     parts: Vec<RunSegment>,
+    /// The minimum number of requests of a steady part.
+    least: u64,
     check_at: u64,
-    /// Number of requests that are outstanding at a time.
-    outstanding: u64,
     /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
     /// if no run that collects may end.
     turnover: Option<u64>,
@@ -166,16 +191,17 @@ pub(super) struct SteadyRun {
 }
 
 impl Convergence {
-    /// Returns the rule for a test that may converge, with `outstanding` requests at a time, counted from `from`.
-    pub(super) fn new(outstanding: u64, from: Instant) -> Self {
+    /// Returns the rule for `test`, which may converge, with `outstanding` requests at a time, counted from `from`.
+    pub(super) fn new(test: &Test, outstanding: u64, from: Instant) -> Self {
+        let first = first_check(test);
         Self {
             requests: 0,
-            batch: BATCH,
+            batch: batch(first),
             in_batch: 0,
             batches: Vec::new(),
             parts: Vec::new(),
-            check_at: FIRST_CHECK,
-            outstanding,
+            least: first.max(outstanding * GROUPS as u64 * 2),
+            check_at: first,
             turnover: None,
             has_rounds: false,
             from,
@@ -313,7 +339,7 @@ impl Convergence {
             None => (self.from, 0),
         };
         let requests = self.requests - before;
-        if requests < FIRST_CHECK.max(self.outstanding * GROUPS as u64 * 2) {
+        if requests < self.least {
             return None;
         }
         let now = self.parts.last()?.end;
@@ -513,6 +539,12 @@ fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
         }
         // Three deviations are used, because the latencies of neighbouring requests are correlated.
         let margin = 3.0 * beyond.sqrt();
+        if margin > beyond && beyond >= RULE_OF_THREE {
+            let (Some(low), Some(high)) = (latency.percentile_ns(50.0), latency.max_ns()) else {
+                return false;
+            };
+            return (high - low) as f64 <= width * (high + low) as f64;
+        }
         let at = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
         let (Some(low), Some(high)) = (at(beyond + margin), at(beyond - margin)) else {
             return false;

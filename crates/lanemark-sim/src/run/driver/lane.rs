@@ -64,6 +64,8 @@ pub(super) struct Lane {
     /// The precision of the rate of the whole test, after its end.
     precision: Option<Converged>,
     rounds: Option<RoundsRun>,
+    /// Whether only the steady part of a run that converges is counted.
+    counts_steady_only: bool,
     /// Whether a test of rounds may end early, and in this case all counted requests since the last checkpoint.
     may_settle: bool,
     beside_rounds: Option<Tally>,
@@ -126,6 +128,7 @@ impl Lane {
             phases: Vec::new(),
             precision: None,
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
+            counts_steady_only: false,
             may_settle: false,
             beside_rounds: None,
             outcome: None,
@@ -339,10 +342,14 @@ impl Lane {
         end: RunEnd,
     ) -> Option<Convergence> {
         let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
-        let rule = Convergence::new(outstanding, self.counting_from);
+        let rule = Convergence::new(test, outstanding, self.counting_from);
         match end {
             RunEnd::Whole => None,
             RunEnd::Converged => may_converge(spec, test).then_some(rule),
+            RunEnd::ConvergedBefore(_) => {
+                self.counts_steady_only = true;
+                Some(rule)
+            }
             RunEnd::Settled(turnover) => {
                 self.may_settle = self.rounds.is_some();
                 Some(Convergence::of_turnover(turnover, self.may_settle, rule))
@@ -377,9 +384,11 @@ impl Lane {
         }
         let timed = self.deadline < Instant::from_picoseconds(u64::MAX);
         let time = timed.then(|| self.deadline.since_or_zero(now));
-        let data = (self.volume_left < u64::MAX / 2).then_some(self.volume_left);
+        // The volume of a copy is the data that it reads, and it writes as much.
+        let of_read = if self.copied.is_some() { 2 } else { 1 };
+        let data = (self.volume_left < u64::MAX / 2).then_some(self.volume_left * of_read);
         let found = rule.check(tally, now, simulator, metering, (time, data))?;
-        rule.weigh(&found, true)
+        rule.weigh(&found, !self.counts_steady_only)
     }
 
     /// Returns to counting the whole test, because it has not converged.

@@ -108,7 +108,7 @@ pub(super) fn run(
     }
     let mut run = Run::new(spec, test, transactions, key);
     if length == RunLength::Converged && may_converge(spec, test) {
-        let convergence = Convergence::new(test.threads.into(), run.counting_from);
+        let convergence = Convergence::new(test, test.threads.into(), run.counting_from);
         run.convergence = Some(convergence);
     }
     for user in 0..test.threads {

@@ -1,0 +1,132 @@
+//! Short versions of tests. The ratio of two of their rates shows how a rate depends on the values of a system.
+
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
+
+/// Requests of a short test. A test with many outstanding requests gets more.
+const REQUESTS: u64 = 2_000;
+/// The maximum data of a short test in bytes, for long requests, and its minimum number of requests.
+const DATA: f64 = REQUESTS as f64 * 131_072.0;
+const LEAST: f64 = 16.0;
+/// A short test with up to this number of requests ends with its last request, a longer one after its expected time.
+const FEW: f64 = 64.0;
+/// The number of times by which a brief test is shorter.
+const BRIEF: f64 = 8.0;
+/// The largest difference in the logarithm of a ratio between brief and short tests for brief tests to be enough. An
+/// interval is never narrower than 10 times as much.
+const NEGLIGIBLE: f64 = 0.01;
+
+/// The length of a short test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ShortLength {
+    /// A few thousand requests, for which each rate is known.
+    Short,
+    /// An eighth of them. The ratio of two rates is known earlier than each of them, because both tests draw the same
+    /// requests.
+    Brief,
+}
+
+/// Returns a short version of `test`, given the predicted rate of the whole test.
+pub(super) fn shortened(test: &Test, requests_per_second: f64, length: ShortLength) -> Test {
+    let mut short = test.clone();
+    let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
+    let enough = (REQUESTS as f64).min(DATA / test.block_mean());
+    let enough = match length {
+        ShortLength::Short => enough.max(4.0 * outstanding).max(LEAST),
+        ShortLength::Brief => (enough / BRIEF).max(2.0 * outstanding).max(LEAST / BRIEF),
+    };
+    let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
+    let requests = enough.min(whole);
+    let seconds = requests / requests_per_second.max(1e-3);
+    let time = Duration::from_picoseconds((seconds * 1e12) as u64);
+    short.ramp = test.ramp.min(time);
+    if requests <= FEW && test.is_closed() && test.block_least() == test.block {
+        // With few requests, a slightly slower system completes one request fewer in a fixed time: the count changes in
+        // steps although the rate does not. Counting to the end of the last request removes the steps from the rate.
+        short.duration = None;
+        short.volume = Some(Bytes((requests.ceil() as u64).max(1) * test.block.get()));
+    } else {
+        short.duration = Some(test.duration.map_or(time, |whole| whole.min(time)));
+        short.volume = None;
+    }
+    short.rounds = None;
+    short.interval = None;
+    short
+}
+
+/// The rates of the same draws with tests of both lengths, each as a ratio to the rate with the values of the files.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RatioByLength {
+    pub(super) short: f64,
+    pub(super) brief: f64,
+}
+
+/// Returns the length that the other draws need, given the ratios of a few `probes`.
+pub(super) fn enough(probes: &[Option<RatioByLength>]) -> ShortLength {
+    let agrees = |probe: &Option<RatioByLength>| {
+        probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= NEGLIGIBLE)
+    };
+    match !probes.is_empty() && probes.iter().all(agrees) {
+        true => ShortLength::Brief,
+        false => ShortLength::Short,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brief_tests_are_enough_where_each_probe_agrees() {
+        let of = |short: f64, brief: f64| Some(RatioByLength { short, brief });
+        let near = 0.5 * 0.0099_f64.exp();
+        let far = 0.5 * 0.0101_f64.exp();
+        for (probes, wanted) in [
+            (vec![of(0.5, near), of(2.0, 2.0)], ShortLength::Brief),
+            (vec![of(near, 0.5)], ShortLength::Brief),
+            (vec![of(0.5, far), of(2.0, 2.0)], ShortLength::Short),
+            (vec![of(2.0, 2.0), of(far, 0.5)], ShortLength::Short),
+            (vec![of(2.0, 2.0), None], ShortLength::Short),
+            // No completed request in one of the tests.
+            (vec![of(0.0, 2.0)], ShortLength::Short),
+            (vec![of(0.0, 0.0)], ShortLength::Short),
+            (vec![], ShortLength::Short),
+        ] {
+            assert_eq!(enough(&probes), wanted, "{probes:?}");
+        }
+    }
+
+    /// Returns the requests of the shortened test at 1000 requests a second.
+    fn requests(test: &Test, length: ShortLength) -> f64 {
+        let short = shortened(test, 1000.0, length);
+        match (short.duration, short.volume) {
+            (Some(duration), None) => duration.as_seconds() * 1000.0,
+            (None, Some(volume)) => volume.get() as f64 / test.block.get() as f64,
+            other => panic!("one end, not {other:?}"),
+        }
+    }
+
+    #[test]
+    fn short_tests_have_enough_requests_for_their_depth_and_length() {
+        let load = |block: Bytes, queue_depth: u32| {
+            let test = Test::of_blocks(block).with(|requests| requests.queue_depth = queue_depth);
+            Test { duration: Some(Duration::from_seconds(60)), volume: None, ..test }
+        };
+        for (block, depth, short, brief) in [
+            (Bytes::kibi(4), 1, 2000.0, 250.0),
+            (Bytes::kibi(4), 128, 2000.0, 256.0),
+            (Bytes::kibi(4), 1000, 4000.0, 2000.0),
+            (Bytes::kibi(128), 1, 2000.0, 250.0),
+            (Bytes::mebi(1), 1, 250.0, 32.0),
+            (Bytes::mebi(32), 1, 16.0, 2.0),
+        ] {
+            let test = load(block, depth);
+            assert_eq!(requests(&test, ShortLength::Short), short, "{block:?} {depth}");
+            assert_eq!(requests(&test, ShortLength::Brief), brief, "{block:?} {depth}");
+        }
+        let of_three =
+            Test { duration: None, volume: Some(Bytes::mebi(96)), ..load(Bytes::mebi(32), 1) };
+        assert_eq!(requests(&of_three, ShortLength::Short), 3.0);
+        assert_eq!(requests(&of_three, ShortLength::Brief), 2.0);
+    }
+}

@@ -1,0 +1,174 @@
+//! The short tests that the draws of several systems need.
+
+use lanemark_schema::result::{HopId, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::workload::Test;
+use lanemark_sim::run_test_watched;
+use lanemark_sim::spec::{ProtocolKind, SystemSpec};
+use lanemark_study::System;
+
+use super::left_out::UnmodelledFactors;
+use super::short::{RatioByLength, ShortLength, enough, shortened};
+use crate::cancel::Cancel;
+
+/// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
+/// end.
+pub const DRAWS: usize = 32;
+/// Draws with which a short test is compared with a brief one. They are mirrored.
+pub(super) const PROBES: usize = 2;
+
+/// The rates of a short test.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    /// The short test with the values of the files.
+    pub(super) middle: Option<NominalTest>,
+    /// Requests a second with the values of the files, in a test as long as those of the draws.
+    pub(super) base: Option<f64>,
+    /// Requests a second of each draw, `None` for a draw that does not give a valid system.
+    pub(super) drawn: Vec<Option<f64>>,
+}
+
+/// A short test with the values of the files.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NominalTest {
+    /// Requests a second.
+    pub(super) rate: f64,
+    /// The factors for unmodelled effects that contain 80% of predictions.
+    pub(super) left_out: UnmodelledFactors,
+    /// The ratio of the links' maximum rate to this rate.
+    pub(super) headroom: f64,
+}
+
+/// The factor by which a path may exceed the formulas of its links. The first factor applies to SATA and SAS: their
+/// formulas agree with measurements within this factor. The second factor is the gain from the next payload size over
+/// PCIe, because platforms seldom state their payload size.
+const LAW: f64 = 1.03;
+const LAW_PCIE: f64 = 1.1;
+
+/// Returns the factor by which a system may exceed the formulas of its links.
+pub(super) fn law(system: &SystemSpec) -> f64 {
+    match system.first().protocol.kind {
+        ProtocolKind::Nvme => LAW_PCIE,
+        _ => LAW,
+    }
+}
+
+/// Returns the maximum rate of the links of `system` over the rate of `sample`.
+fn headroom(system: &System, sample: &Sample) -> f64 {
+    let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
+    let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
+    let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
+    law(&system.spec) / busiest.clamp(1e-9, 1.0)
+}
+
+/// One short test: a side, one of its tests, the values of a draw or of the files, and the length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) side: usize,
+    pub(super) test: usize,
+    /// The number of a draw; `None` for the values of the files.
+    pub(super) draw: Option<usize>,
+    pub(super) length: ShortLength,
+}
+
+/// The systems whose short tests are simulated.
+pub(super) struct DrawnWork<'w> {
+    /// The system of each side with the values of the files.
+    pub(super) bases: &'w [System],
+    /// The system of each draw by side; `None` for a draw that does not give a valid system.
+    pub(super) systems: &'w [Vec<Option<System>>],
+    /// The tests of each side, each with its predicted requests a second.
+    pub(super) sides: &'w [&'w [(Test, f64)]],
+    pub(super) seed: u64,
+}
+
+impl DrawnWork<'_> {
+    /// Returns a value for each test of each side.
+    fn by_test<T>(&self, mut of: impl FnMut(usize, usize) -> T) -> Vec<Vec<T>> {
+        let sides = self.sides.iter().enumerate();
+        sides.map(|(side, tests)| (0..tests.len()).map(|test| of(side, test)).collect()).collect()
+    }
+
+    /// Returns the rates before any test has run.
+    pub(super) fn no_rates(&self) -> Vec<Vec<Rates>> {
+        self.by_test(|_, _| Rates { middle: None, base: None, drawn: vec![None; DRAWS] })
+    }
+
+    /// Returns the first valid draw of `side` whose mirrored draw is valid too.
+    fn first_pair(&self, side: usize) -> Option<usize> {
+        let pairs = self.systems[side].chunks(PROBES);
+        let valid = |pair: &[Option<System>]| pair.iter().all(Option::is_some);
+        pairs.map(valid).position(|valid| valid).map(|pair| pair * PROBES)
+    }
+
+    /// Returns the short and the brief tests with the values of the files and with a pair of draws.
+    pub(super) fn probes(&self) -> Vec<Piece> {
+        let each = self.by_test(|side, test| {
+            let drawn = self.first_pair(side).into_iter().flat_map(|first| first..first + PROBES);
+            let values: Vec<Option<usize>> = [None].into_iter().chain(drawn.map(Some)).collect();
+            let both = [ShortLength::Short, ShortLength::Brief].into_iter();
+            both.flat_map(move |length| {
+                let of = move |draw| Piece { side, test, draw, length };
+                values.clone().into_iter().map(of)
+            })
+            .collect::<Vec<Piece>>()
+        });
+        each.into_iter().flatten().flatten().collect()
+    }
+
+    /// Returns the length that the draws of each test need, given the `runs` of the probes.
+    pub(super) fn lengths(
+        &self,
+        probes: &[Piece],
+        runs: &[Option<NominalTest>],
+    ) -> Vec<Vec<ShortLength>> {
+        self.by_test(|side, test| {
+            let rate = |draw: Option<usize>, length: ShortLength| {
+                let wanted = Piece { side, test, draw, length };
+                let at = probes.iter().position(|piece| *piece == wanted)?;
+                Some(runs[at]?.rate)
+            };
+            let drawn = probes.iter().filter(|piece| {
+                (piece.side, piece.test, piece.length) == (side, test, ShortLength::Brief)
+            });
+            let ratios = drawn.filter(|piece| piece.draw.is_some()).map(|piece| {
+                let ratio = |length| Some(rate(piece.draw, length)? / rate(None, length)?);
+                Some(RatioByLength {
+                    short: ratio(ShortLength::Short)?,
+                    brief: ratio(ShortLength::Brief)?,
+                })
+            });
+            enough(&ratios.collect::<Vec<_>>())
+        })
+    }
+
+    /// Returns the draws that are not among the `probes`, each with the length of its test.
+    pub(super) fn rest(&self, probes: &[Piece], lengths: &[Vec<ShortLength>]) -> Vec<Piece> {
+        let each = self.by_test(|side, test| {
+            let length = lengths[side][test];
+            let of = move |draw| Piece { side, test, draw: Some(draw), length };
+            (0..DRAWS).map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<Piece>>()
+        });
+        each.into_iter().flatten().flatten().collect()
+    }
+
+    /// Returns the outcome of one short test, or `None` if its system is not valid or the run is cancelled.
+    pub(super) fn run(&self, piece: Piece, cancel: &Cancel) -> Option<NominalTest> {
+        if cancel.is_cancelled() {
+            return None;
+        }
+        let Piece { side, test: number, draw, length } = piece;
+        let system = match draw {
+            Some(draw) => self.systems[side][draw].as_ref()?,
+            None => &self.bases[side],
+        };
+        let key = StreamKey { seed: self.seed, test: number as u32, repeat: 0, thread: 0 };
+        let (test, rate) = &self.sides[side][number];
+        let test = shortened(test, *rate, length).checked().ok()?;
+        let go_on = &mut |_: &_| !cancel.is_cancelled();
+        let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
+        let left_out = UnmodelledFactors::of(system, &test, &sample, *rate);
+        let headroom = headroom(system, &sample);
+        Some(NominalTest { rate: sample.iops(), left_out, headroom })
+    }
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Runs all test programs of the workspace, as many at a time as there are processors.
+
+`cargo test` runs one program after another, and many of ours wait for databases, servers and browsers. Some tests
+measure time, so a program that fails runs a second time, with no other program in parallel. Both outcomes are printed,
+and the second one counts. The arguments are handed to `cargo test`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """A test program, with the folder of its package."""
+
+    name: str
+    path: str
+    folder: Path
+
+
+class Outcome(NamedTuple):
+    """The output of a program, its exit code, and its elapsed time in seconds."""
+
+    program: Program
+    printed: str
+    code: int
+    seconds: float
+
+
+ROOT = Path(__file__).parents[2]
+# The slowest programs, which begin first so that the last ones end together.
+FIRST = ("readme", "disk", "book", "collection", "round_trip", "recovery", "oltp_throttled", "oltp_live", "postgres")
+
+
+def programs(arguments: list[str]) -> list[Program]:
+    """Builds the test programs, and returns them with the longest first."""
+    command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics", *arguments]
+    build = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if build.returncode:
+        sys.exit(build.returncode)
+    found = []
+    for line in build.stdout.splitlines():
+        message = json.loads(line)
+        is_test = message.get("profile", {}).get("test") and message.get("executable")
+        if message["reason"] == "compiler-artifact" and is_test:
+            folder = Path(message["manifest_path"]).parent
+            name = f"{folder.name}: {message['target']['name']}"
+            found.append(Program(name, message["executable"], folder))
+    return sorted(found, key=lambda program: program.name.split(": ")[1] not in FIRST)
+
+
+def settings() -> dict[str, str]:
+    """Returns the environment that cargo gives to what it runs."""
+    with (ROOT / ".cargo/config.toml").open("rb") as file:
+        return tomllib.load(file)["env"]
+
+
+def outcome(program: Program) -> Outcome:
+    """Runs a program to its end."""
+    begin = time.monotonic()
+    environment = os.environ | settings() | {"CARGO_MANIFEST_DIR": str(program.folder)}
+    run = subprocess.run(
+        [program.path],
+        cwd=program.folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    printed = run.stdout.decode(errors="replace")
+    return Outcome(program, printed, run.returncode, time.monotonic() - begin)
+
+
+def show(ended: Outcome, note: str = "") -> None:
+    """Prints an outcome whole, so that outputs do not mix."""
+    verdict = "ok" if ended.code == 0 else f"FAILED with code {ended.code}"
+    print(f"\n--- {ended.program.name}: {verdict} in {ended.seconds:.1f} s{note}", flush=True)
+    print(ended.printed, end="", flush=True)
+
+
+def main() -> int:
+    """Runs the programs, then those that failed once more, one at a time."""
+    all_programs = programs(sys.argv[1:])
+    if not all_programs:
+        print("no test program was built", file=sys.stderr)
+        return 1
+    failed = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in as_completed([pool.submit(outcome, program) for program in all_programs]):
+            ended = done.result()
+            show(ended)
+            if ended.code:
+                failed.append(ended.program)
+    again = [outcome(program) for program in failed]
+    for ended in again:
+        show(ended, ", a second time, with no other program in parallel")
+    still = [ended.program.name for ended in again if ended.code]
+    print(f"\n{len(all_programs)} programs, {len(failed)} failed at first, {len(still)} failed a second time: {still}")
+    return 1 if still else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
