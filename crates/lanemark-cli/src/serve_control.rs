@@ -110,7 +110,7 @@ impl ControlledServer {
         Ok(format!("ok: fault {}\n", number + 1))
     }
 
-    /// Replaces a fault by another one, or by the same one with some other keys.
+    /// Replaces a fault with another fault, or with a copy in which some keys are changed.
     fn change(&self, number: &str, keys: &[&str]) -> Result<String, String> {
         let number = number_of(number)?;
         let states = self.session.faults()?;
@@ -130,7 +130,7 @@ impl ControlledServer {
                 FaultPhase::Active => !is_cut,
                 FaultPhase::Over => false,
             };
-            // A fault may end in between.
+            // A fault may have ended in the meantime.
             cleared += u32::from(is_clearable && self.session.clear_fault(number).is_ok());
         }
         Ok(format!("ok: {cleared} cleared\n"))
@@ -161,7 +161,7 @@ fn changed(fault: &Fault, keys: &[&str]) -> String {
     words.join(" ")
 }
 
-/// Lists faults, a line each.
+/// Lists faults, one per line.
 fn listed(states: &[FaultState]) -> String {
     if states.is_empty() {
         return "there are no faults\n".to_owned();
@@ -175,7 +175,7 @@ fn listed(states: &[FaultState]) -> String {
         let (at, effect) = (state.fault.at.since(Instant::ZERO), &state.effect);
         format!(
             "{number} {phase}, from {at}: {} ({} failed, {} delayed, {} silent)\n",
-            // The text without the end that a command has given it.
+            // The fault's text, without the end that a `clear` has set.
             words_of(&effect.fault).join(" "),
             effect.failed,
             effect.held,

@@ -1,7 +1,7 @@
 //! Small XML documents as trees: elements with attributes, text and children.
 //!
-//! Depth, number of elements and length of a text are bounded. Entities other than the five of XML are not replaced,
-//! and a document type is skipped, so a document cannot grow by its declarations.
+//! Depth, number of elements and length of a text are bounded. Entities other than the five that XML predefines are not
+//! replaced, and a document type is skipped, so a document cannot grow by its declarations.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Files that are read whole, up to a length: regular files and piped input.
 //!
-//! A named pipe in a folder could block the command for ever, and a device is endless, so neither is opened. Input
-//! that the user piped in is read to its end: standard input, as `-` or `/dev/stdin`, and the pipes that a shell
-//! passes as `/dev/fd/N` (`<(…)` of bash). Such an input can be read only once. Traces are read line by line and are
-//! opened elsewhere, by the same rule.
+//! A named pipe in a folder could block the command forever, and a device is endless, so neither is opened. Input that
+//! the user piped in is read to its end: standard input, as `-` or `/dev/stdin`, and the pipes that a shell passes as
+//! `/dev/fd/N` (`<(…)` of bash). Such an input can be read only once. Traces are read line by line and are opened
+//! elsewhere, by the same rule.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

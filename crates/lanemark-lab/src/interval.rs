@@ -332,7 +332,7 @@ struct NominalTest {
     rate: f64,
     /// The factors for unmodelled effects that contain 80% of predictions.
     left_out: UnmodelledFactors,
-    /// The ratio of the links' maximum rate to this rate.
+    /// The ratio of the links' maximum rate to the predicted rate.
     headroom: f64,
 }
 
@@ -341,7 +341,7 @@ struct NominalTest {
 pub(crate) struct CarriedEvidence {
     /// The standard deviation of the logarithm of a figure due to chance.
     pub(crate) chance: f64,
-    /// Whether the other system is limited by a drive or link whose throughput as the limit was measured.
+    /// Whether a drive or link limits the other system that also limited a measured test.
     pub(crate) is_full: bool,
 }
 

@@ -110,7 +110,7 @@ fn verify_detects_a_lying_flush_after_a_power_cut() {
     assert!(check(server.folder.path(), &[]).is_empty(), "no data is lost yet");
     assert!(server.control(&["power-cut", "1ms"]).status.success());
     let kinds = check(server.folder.path(), &["--after", "power-cut"]);
-    // Of blocks that were never stored, zeros remain.
+    // Blocks that were never stored contain zeros.
     let possible = ["lost", "stale", "torn", "corrupt"];
     assert!(
         kinds.len() > 10 && kinds.iter().all(|kind| possible.contains(&kind.as_str())),
