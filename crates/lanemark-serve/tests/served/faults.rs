@@ -1,4 +1,4 @@
-//! Faults of served systems, as an NBD client meets them: shares of the requests, errors of ranges, wrong data without
+//! Faults of served systems, as an NBD client sees them: shares of the requests, errors of ranges, wrong data without
 //! an error, and changes while the server runs.
 
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Objects in flight, identified by small handles.
 //!
 //! A freed slot is the next slot to be used, so a run in its steady state touches the same few cache lines and does not
-//! allocate. A handle is a `u32` that knows its slab by type: the kernel's events stay eight bytes.
+//! allocate. A handle is a `u32` whose type identifies its slab: the kernel's events stay eight bytes.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};

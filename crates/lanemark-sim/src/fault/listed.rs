@@ -30,7 +30,7 @@ pub enum FaultPhase {
 /// A reason why a fault cannot be cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultClearError {
-    /// The number of no fault.
+    /// The number belongs to no fault.
     #[error("there is no fault of this number")]
     Unknown,
     /// A fault that has ended.

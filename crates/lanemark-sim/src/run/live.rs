@@ -156,7 +156,7 @@ impl Live {
     }
 
     /// Returns all faults, in the order of their numbers, with their states at `now`. Reads that are repeated from the
-    /// start are a property of the drive and no fault.
+    /// start are a property of the drive and not a fault.
     pub fn faults(&self, now: Instant) -> Vec<FaultState> {
         self.storage.simulator().faults(now)
     }

@@ -150,7 +150,7 @@ pub struct FlashSpec {
     pub channel_rate: BytesPerSecond,
     /// Command and address cycles on a channel, for each array operation.
     pub command_time: Duration,
-    /// Abilities of a die in addition to executing one operation after another.
+    /// Optional abilities of a die, beyond executing one operation after another.
     pub die: DieSpec,
     /// The layer that maps logical to physical addresses.
     pub translation: TranslationSpec,
@@ -163,7 +163,7 @@ pub struct FlashSpec {
     pub cycles: u32,
 }
 
-/// Abilities of a die in addition to executing one operation after another.
+/// Optional abilities of a die, beyond executing one operation after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieSpec {
     /// Each plane reads independently.

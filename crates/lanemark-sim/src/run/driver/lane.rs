@@ -498,7 +498,8 @@ impl Lane {
         Sample { in_flight, converged: Some(converged), phases, series, steady, ..sample }
     }
 
-    /// Returns the sample of `counted` requests. The hops carried these requests' data, or `carried` if it is given.
+    /// Returns the sample of `counted` requests. The hops carried the data of these requests, or `carried` bytes if
+    /// given.
     fn sample(
         self,
         spec: &SystemSpec,
