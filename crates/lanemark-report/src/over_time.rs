@@ -78,7 +78,7 @@ fn steadiness(steady: &SteadyState) -> String {
     }
 }
 
-/// Returns a text such as `in rounds 5 to 9 the requests a second lie 3.4% of their mean apart, and their best-fit line
+/// Returns a text such as `in rounds 5 to 9 the requests a second span 3.4% of their mean, and their best-fit line
 /// falls by 1.2%`.
 fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
     let what = match tracked {

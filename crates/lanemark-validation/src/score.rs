@@ -71,7 +71,7 @@ impl Errors {
 }
 
 impl Standing {
-    /// Returns the standing of a row.
+    /// Returns the result of comparing a row.
     pub fn of(comparison: &Comparison) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
         let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();

@@ -140,7 +140,7 @@ pub(crate) enum StartArg {
     JustWritten,
     /// Data over the whole size, written long before: as before random writes
     Rested,
-    /// No data: as before writes in order
+    /// No data: as before sequential writes
     Empty,
 }
 

@@ -46,7 +46,7 @@ impl fmt::Display for Warning {
                     Reason::FewRounds => write!(f, ", and five are needed"),
                     Reason::NoFigures => write!(f, ", in which nothing was done"),
                     Reason::Range => {
-                        write!(f, ", the last five lie {:.0}% of their mean apart", range * 100.0)
+                        write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
                     }
                     Reason::Slope => write!(
                         f,
