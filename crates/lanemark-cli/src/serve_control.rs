@@ -114,7 +114,7 @@ impl ControlledServer {
     fn change(&self, number: &str, keys: &[&str]) -> Result<String, String> {
         let number = number_of(number)?;
         let states = self.session.faults()?;
-        let state = states.get(usize::from(number)).ok_or("there is no fault of this number")?;
+        let state = states.get(usize::from(number)).ok_or("no fault has this number")?;
         let fault = self.fault(&changed(&state.fault, keys))?;
         let number = self.session.change_fault(number, fault)?;
         Ok(format!("ok: fault {}\n", number + 1))
@@ -140,7 +140,9 @@ impl ControlledServer {
 /// Returns the number of a fault, which a user counts from 1.
 fn number_of(text: &str) -> Result<u16, String> {
     let number = text.parse::<u16>().ok().and_then(|number| number.checked_sub(1));
-    number.ok_or_else(|| format!("`{text}` is no number of a fault; `fault list` prints them"))
+    number.ok_or_else(|| {
+        format!("`{text}` is not the number of a fault; `fault list` prints the numbers")
+    })
 }
 
 /// Returns the words of a fault's text, without its time.

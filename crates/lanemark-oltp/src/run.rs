@@ -174,7 +174,7 @@ pub fn run_shown(
         for thread in started {
             match thread.join() {
                 Ok(notes) => all.merge(&notes),
-                Err(_) => shared.fail(OltpError::Database("a user's thread has died".to_owned())),
+                Err(_) => shared.fail(OltpError::Database("a user's thread panicked".to_owned())),
             }
         }
         observations

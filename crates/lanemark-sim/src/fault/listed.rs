@@ -31,7 +31,7 @@ pub enum FaultPhase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultClearError {
     /// The number belongs to no fault.
-    #[error("there is no fault of this number")]
+    #[error("no fault has this number")]
     Unknown,
     /// A fault that has ended.
     #[error("the fault is already over")]
