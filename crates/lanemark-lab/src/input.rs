@@ -44,7 +44,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
     let is_piped = is_piped(path);
     let fits = |kind: std::fs::FileType| kind.is_file() || is_piped && kind.is_fifo();
-    // Opening a tape winds it, and opening a watchdog starts it.
+    // Opening a tape rewinds it, and opening a watchdog starts it.
     if !fits(std::fs::metadata(path)?.file_type()) {
         return Err(refused());
     }

@@ -389,7 +389,7 @@ impl Draws {
         self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
     }
 
-    /// Summarizes draws relative to the middle, if enough of them give valid systems.
+    /// Summarises draws relative to the middle, if enough of them give valid systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,

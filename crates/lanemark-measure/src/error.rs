@@ -19,7 +19,7 @@ pub enum MeasureError {
         /// Id of the workload.
         workload: String,
     },
-    /// A test of rounds is concurrent with another test.
+    /// A test that runs in rounds is concurrent with another test.
     #[error(
         "test `{test}` runs in rounds until it is steady, which is not possible next to another test"
     )]
@@ -43,7 +43,7 @@ pub enum MeasureError {
         /// Name of the test.
         test: String,
     },
-    /// A test summarizes a trace, and the trace is missing.
+    /// A test summarises a trace, and the trace is missing.
     #[error("test `{test}` summarises a recorded trace, and only the trace contains the requests")]
     TraceAlone {
         /// Name of the test.
