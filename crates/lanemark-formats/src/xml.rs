@@ -78,7 +78,7 @@ pub fn parse(text: &str) -> Result<Element, (u64, String)> {
         match event.map_err(|error| wrong(error.to_string()))? {
             Event::Start(start) => {
                 if open.len() >= DEPTH_MAX {
-                    return Err(wrong(format!("elements are more than {DEPTH_MAX} deep")));
+                    return Err(wrong(format!("elements are nested more than {DEPTH_MAX} deep")));
                 }
                 open.push(Element::of(&start).map_err(wrong)?);
                 count += 1;
