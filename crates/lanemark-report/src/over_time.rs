@@ -147,7 +147,7 @@ pub(crate) fn time_text(time: Duration) -> String {
     format!("{} {unit}", significant(time.as_seconds() / seconds))
 }
 
-/// Builds the table of the series with up to a dozen rows; a test of rounds has one row for each round.
+/// Builds the table of the series with up to a dozen rows; a test that runs in rounds has one row for each round.
 pub(crate) fn table(sample: &Sample) -> Option<Table> {
     if let Some(steady) = &sample.steady {
         return Some(rounds(steady));

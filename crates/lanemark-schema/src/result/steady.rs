@@ -51,7 +51,7 @@ pub struct Round {
     pub drive: Option<DriveUse>,
 }
 
-/// The outcome of a test of rounds.
+/// The outcome of a test that runs in rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {

@@ -136,8 +136,8 @@ fn both_ways_to_a_drive_are_made_faster_together() {
 }
 
 /// Sequential reads on nine dies have timing anomalies. With 10 outstanding requests the base run has settled into an
-/// order that a faster link, one more request and nearly every other depth break alike. The loss is therefore an effect
-/// of the order, not of the link.
+/// order that a faster link, one more request or nearly any other depth breaks in the same way. The loss is therefore
+/// an effect of the order, not of the link.
 #[test]
 fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     let mut drive = small_drive();

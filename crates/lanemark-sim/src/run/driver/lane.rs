@@ -64,7 +64,8 @@ pub(super) struct Lane {
     /// The precision of the rate of the whole test, after its end.
     precision: Option<Converged>,
     rounds: Option<RoundsRun>,
-    /// Whether a test of rounds may end early, and in this case all counted requests since the last checkpoint.
+    /// Whether a test that runs in rounds may end early, and in this case all counted requests since the last
+    /// checkpoint.
     may_settle: bool,
     beside_rounds: Option<Tally>,
     /// The outcome of the rounds of a test that ended early.
