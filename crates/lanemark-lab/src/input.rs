@@ -36,8 +36,9 @@ fn is_standard(path: &Path) -> bool {
 /// # Errors
 /// Returns the kernel's error, or an error if the path is neither.
 pub fn open(path: &Path) -> io::Result<File> {
-    let refused =
-        || io::Error::other("is neither a regular file nor piped in, as `-` and `/dev/stdin` are");
+    let refused = || {
+        io::Error::other("is neither a regular file nor piped input, such as `-` or `/dev/stdin`")
+    };
     if is_standard(path) {
         // A duplicate descriptor, because a socket cannot be opened by its path.
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));

@@ -21,7 +21,7 @@ pub enum MeasureError {
     },
     /// A test that runs in rounds is concurrent with another test.
     #[error(
-        "test `{test}` runs in rounds until it is steady, which is not possible next to another test"
+        "test `{test}` runs in rounds until it is steady, which is not possible in parallel with another test"
     )]
     RoundsBeside {
         /// Name of the test.

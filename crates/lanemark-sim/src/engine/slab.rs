@@ -84,7 +84,7 @@ impl<T, K: Copy> Slab<T, K> {
             self.slots[number as usize] = value;
             return Handle::of(number);
         }
-        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 things in flight");
+        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 objects in flight");
         self.slots.push(value);
         Handle::of(number)
     }
