@@ -306,7 +306,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(made)
 }
 
-/// Removes those of the folders that are empty.
+/// Removes the folders that are empty.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         let _ = fs::remove_dir(folder);

@@ -455,7 +455,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
-            "the device reported an error, see `dmesg`; with --on-error continue the run goes on"
+            "the device reported an error, see `dmesg`; with --on-error continue the run continues"
                 .to_owned(),
         ),
         Some(libc::ENOSPC | libc::EDQUOT) => {

@@ -97,7 +97,7 @@ pub fn run_length_watched(
         LoadKind::Transactions(load) => {
             return transactions::run(spec, test, load, key, length, watch);
         }
-        // A checked test is none of these.
+        // `Test::check` refuses all other loads.
         LoadKind::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
         LoadKind::PartlyStated(_) => {
             return Err(SimError::NotSimulated { what: "a test with missing values" });

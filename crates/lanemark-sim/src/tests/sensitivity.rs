@@ -235,7 +235,7 @@ proptest! {
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
             // A die without a cache register is occupied while its page is transferred, so it is busy for both times,
-            // and a faster array or channel gains half of its own time.
+            // and a faster array or channel gains half of the time that the array or channel takes.
             let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
             let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);
