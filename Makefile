@@ -29,7 +29,7 @@ test: tools      ## every test, and the benches once and short
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 $(MAKE) fuzz FUZZ_SECONDS=1
 	$(MAKE) python-test
 
-# The package is tried from the tree, with the extension that cargo has built beside the command.
+# The tests use the package in the tree, with the extension that cargo builds together with the command.
 PYTHON := target/python/bin/python
 python-env:
 	@[ -x $(PYTHON) ] || python3 -m venv target/python
@@ -37,7 +37,7 @@ python-env:
 	    { $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt && \
 	    cp python/requirements.txt target/python/requirements.txt; }
 
-python: python-env ## the environment of the Python package, with the extension in its place in python/lanemark
+python: python-env ## the environment of the Python package, with the extension in python/lanemark
 	cargo build --locked --workspace --all-features --lib --bins --example one_run
 	@cmp -s target/debug/lib_lanemark.so python/lanemark/_lanemark.abi3.so || \
 	    { cp target/debug/lib_lanemark.so python/lanemark/_lanemark.new && \
@@ -46,8 +46,8 @@ python: python-env ## the environment of the Python package, with the extension 
 python-test: python ## the tests of the Python package
 	PYTHONPATH=$(abspath python) $(PYTHON) -m pytest
 
-# The release's extension lies in a copy of the package, so that the tree keeps the one that tests are run with.
-python-bench: python build ## the package beside the command; sweeps on two cores and on Dask (five minutes)
+# The release's extension is in a copy of the package, so that the tree keeps the extension that the tests use.
+python-bench: python build ## compare the package with the command; sweeps on two cores and on Dask (five minutes)
 	cargo build --release --locked -p lanemark-python -p lanemark-lab --lib --example one_run
 	rm -rf target/bench-package && mkdir -p target/bench-package
 	cp -r python/lanemark target/bench-package/
@@ -55,7 +55,7 @@ python-bench: python build ## the package beside the command; sweeps on two core
 	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/speed.py
 	PYTHONPATH=$(abspath target/bench-package) $(PYTHON) python/bench/sweeps.py
 
-wheels:          ## the Python package as a wheel in target/wheels, installed in a fresh environment and tried
+wheels:          ## the Python package as a wheel in target/wheels, installed and tested in a fresh environment
 	@[ -x target/python/bin/maturin ] || { python3 -m venv target/python && \
 	    $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt; }
 	rm -rf target/wheels target/wheel-try
@@ -70,7 +70,7 @@ serve-soak: tools ## served systems: a million operations, full file systems, a 
 serve-verdict: tools ## the verdict on served runs against fio's figures: six drives, eight loads (five minutes, a quiet machine)
 	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
 
-# The source is unpacked in target/exact, and removed when the kernel is built: 7 MB stay of 1.6 GB.
+# The source is unpacked in target/exact (1.6 GB) and removed when the kernel is built; the kernel takes 7 MB.
 EXACT_CONFIG := crates/lanemark-serve/exact/linux.config
 EXACT_TOOLS  := flex:flex bison:bison bc:bc xz:xz-utils gcc:gcc fio:fio
 exact:           ## the kernel of `lanemark exact`, target/exact/linux, from the distribution's source package (ten minutes, once)
@@ -92,7 +92,7 @@ exact-build:
 	cp $(EXACT_CONFIG) target/exact/config
 	rm -rf target/exact/build
 
-serve-bench: build tools ## served systems beside nbdkit, and delivered beside modelled latency (four minutes, a quiet machine)
+serve-bench: build tools ## compare served systems with nbdkit, and delivered with modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve
 
 mysql: tools     ## the OLTP tests on MariaDB
@@ -103,7 +103,7 @@ mysql: tools     ## the OLTP tests on MariaDB
 check: lints     ## format, lints, docs, the tree's own rules, the documents' tables of accuracy
 	cargo test --workspace --all-features --locked --test tidy --test documents
 
-lints:           ## the part of `check` that is no test
+lints:           ## the part of `check` that runs no tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
@@ -113,7 +113,7 @@ lints:           ## the part of `check` that is no test
 	target/python/bin/ruff format --check python
 	target/python/bin/pyright --pythonpath $(PYTHON)
 
-bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement beside fio (ten minutes)
+bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement compared with fio (ten minutes)
 	cargo bench --locked -p lanemark-study --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
@@ -121,7 +121,7 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 	cargo bench --locked -p lanemark-cli --bench goals
 	$(MAKE) python-bench
 
-instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
+instructions: tools ## the simulator's instructions per request, counted by valgrind and compared with the recorded counts
 	cargo bench --locked -p lanemark-study --bench instructions
 
 AGREEMENT := 2880
@@ -129,14 +129,14 @@ agreement:       ## compare runs that end when their figures have converged with
 	LANEMARK_AGREEMENT=$(AGREEMENT) cargo test --locked --release -p lanemark-study --test agreement -- --nocapture
 
 LADDERS := 3000
-ladders:         ## make parts of the library's drives faster step by step, some thousand times: no step may lose throughput
+ladders:         ## make parts of the library's drives faster step by step, a few thousand times: no step may lose throughput
 	LANEMARK_LADDERS=$(LADDERS) cargo test --locked --release -p lanemark-study --test ladders -- --nocapture
 
-# Each target begins from files of the tree and keeps what it finds in target/fuzz/; `FUZZ_TARGETS=trace` runs one.
+# Each target starts from files in the tree and keeps its findings in target/fuzz/; `FUZZ_TARGETS=trace` runs one target.
 FUZZ_SECONDS := 60
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 SAMPLES      := crates/lanemark-formats/tests crates/lanemark-trace/tests/samples
-fuzz:            ## hand each reader of foreign files what libFuzzer makes of good ones, a minute each
+fuzz:            ## run libFuzzer on each reader of foreign files, starting from valid files (a minute each)
 	@[ -x target/tools/bin/cargo-fuzz ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-fuzz@0.13.2
 	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/corpus/%)
@@ -162,7 +162,7 @@ fuzz:            ## hand each reader of foreign files what libFuzzer makes of go
 	    echo "$$target: $$(grep -o 'number_of_executed.*' target/fuzz/$$target.log)"; \
 	done
 
-golden:          ## write studies/golden/ anew, after a change of the model that means to move the studies
+golden:          ## write studies/golden/ again, after an intended change of the model
 	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden
 
 # All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with it.
@@ -170,17 +170,17 @@ golden:          ## write studies/golden/ anew, after a change of the model that
 # mutants/reasons.csv, with the reason.
 MUTANTS       := 200
 MUTANTS_SHARD := 0
-mutants: tools python-env ## change the program in two hundred places, one at a time, and see which change no test notices (forty minutes)
+mutants: tools python-env ## change the program in two hundred places, one at a time, and report the changes that no test notices (forty minutes)
 	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
 	    --count $(MUTANTS) --shard $(MUTANTS_SHARD)
 
-library:         ## hold every drive against its ratings, and write docs/library.md (five minutes)
+library:         ## compare every drive with its ratings, and write docs/library.md (five minutes)
 	cargo build --release --locked -p lanemark-lab --example ratings
 	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
 	mv docs/library.md.new docs/library.md
 
 # `validate` and `grids` save their figures in reference/validation/ and write the tables of README and docs/validation.
-validate:        ## compare predictions with published measurements that nothing was fitted to (fifteen minutes)
+validate:        ## compare predictions with published measurements (fifteen minutes)
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate published
 
@@ -191,7 +191,7 @@ grids:           ## fit twenty drives to noisy grids on one path and predict eac
 	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
 	target/release/lanemark-validate grids --drives=20
 
-oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (five minutes)
+oltp-kills:      ## kill drivers and servers of databases fifty times each, and check the remaining data (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
 
 oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
@@ -206,7 +206,7 @@ endurance: build ## a day of random writes on a modelled 1 TB drive (a minute on
 	    --out $(ENDURANCE)/endurance.json \
 	    --series $(ENDURANCE)/endurance.csv --html $(ENDURANCE)/endurance.html
 
-oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path in LANEMARK_GO_TPC), a thousand users (half an hour)
+oltp-bench:      ## compare loading with COPY and a transaction with go-tpc (its path in LANEMARK_GO_TPC); a thousand users (half an hour)
 	cargo bench --locked -p lanemark-cli --bench oltp
 
 MDBOOK := 0.4.52
@@ -218,7 +218,7 @@ docs:            ## the book, target/book/index.html; installs mdbook into targe
 build:           ## the release program, target/release/lanemark
 	cargo build --release --locked -p lanemark-cli
 
-# `make install PREFIX=$HOME/.local` needs no rights; DESTDIR is put before PREFIX, for packages.
+# `make install PREFIX=$HOME/.local` does not need root. For packages, DESTDIR is put before PREFIX.
 PREFIX  ?= /usr/local
 SHARE   := $(DESTDIR)$(PREFIX)/share
 install: build   ## the program, its completions and manual pages to PREFIX (/usr/local)
@@ -241,8 +241,9 @@ dist: wheels     ## the packages of a release, target/dist: archive, Debian pack
 dist-test:       ## run README's and the book's commands from the Debian package in an empty root (five minutes, after `dist`)
 	packaging/try.sh
 
-# What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
-# what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.
+# The programs that the tests need in addition to cargo, as command:package of Debian. For root they are installed; for
+# other users the missing packages are listed, and each test that needs one is skipped with a message. In CI (CI=true)
+# such a test fails.
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
@@ -258,13 +259,13 @@ tools:
 	[ -z "$$missing" ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	    apt-get update -qq && apt-get install -y -qq $$missing; } || \
 	    echo "missing, and their tests will be skipped: apt-get install$$missing"
-	@$(MAKE) --silent axe || echo "axe-core is missing (curl): the test of accessibility will be skipped"
+	@$(MAKE) --silent axe || echo "axe-core is missing (curl): the accessibility test will be skipped"
 	@$(MAKE) --silent charts || echo "Vega-Lite is missing (curl): the test of interactive charts will be skipped"
 	@[ -x target/fio-plot/bin/fio-plot ] || \
 	    { python3 -m venv target/fio-plot && target/fio-plot/bin/pip install -q fio-plot==1.1.21; } || \
-	    echo "fio-plot is missing (python3 with venv and pip): the test that draws with it will be skipped"
+	    echo "fio-plot is missing (python3 with venv and pip): the test that uses it will be skipped"
 
-# axe-core judges the pages by the rules for accessibility (WCAG). Its licence, MPL 2.0, lies beside it; only tests use it.
+# axe-core checks the pages by the rules for accessibility (WCAG). Its licence, MPL 2.0, is next to it; only tests use it.
 AXE        := 4.14.1
 AXE_SHA256 := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 axe:             ## axe-core for the tests of accessibility, into target/tools
@@ -274,8 +275,8 @@ axe:             ## axe-core for the tests of accessibility, into target/tools
 	    echo "$(AXE_SHA256)  axe-core-$(AXE).tgz" | sha256sum --check --quiet && \
 	    tar xzf axe-core-$(AXE).tgz && mv package ../axe-core-$(AXE) && cd .. && rm -r axe-core.new; }
 
-# Vega-Lite, Vega and its interpreter draw the charts of `lanemark report --interactive`: one script with their licences (BSD)
-# at its head. The command takes no other than the one with the digest in crates/lanemark-cli/src/charts.rs.
+# Vega-Lite, Vega and its interpreter draw the charts of `lanemark report --interactive`. They are one script that begins
+# with their licences (BSD). The command accepts only the script with the digest in crates/lanemark-cli/src/charts.rs.
 CHARTS := target/tools/charts.js
 NPM    := https://registry.npmjs.org
 charts:          ## the library of charts for `lanemark report --interactive`, target/tools/charts.js (800 kB)
@@ -302,6 +303,6 @@ charts:          ## the library of charts for `lanemark report --interactive`, t
 	      echo "return expression; })();"; } | grep -v '^//# sourceMappingURL' >charts.js && \
 	    mv charts.js ../charts.js && cd .. && rm -r charts.new; }
 
-clean:           ## what was built, and the demo's results
+clean:           ## remove build products and the demo's results
 	cargo clean
 	rm -rf $(DEMO)

@@ -44,4 +44,4 @@ for name in $(sed -n 's/^COPY \(.*\) .*/\1/p' "$dist/Containerfile"); do
 done
 
 LANEMARK_INSTALLED=$root cargo test --workspace --all-features --locked --test readme --test book every_command
-echo "$version: README's and the book's commands run from the Debian package alone"
+echo "$version: README's and the book's commands run from the Debian package without the checkout"

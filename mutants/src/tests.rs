@@ -35,7 +35,7 @@ pub enum Kind {
     Rust,
     /// [`GOLDEN`].
     Golden,
-    /// pytest, whose tests are files here: each takes seconds to start.
+    /// pytest. Its tests are whole files here, because each start takes seconds.
     Python,
 }
 

@@ -1,10 +1,10 @@
 //! The cost of a request in the measuring program: processor time compared with fio's, and start-up time.
 //!
-//! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost only the path through the
-//! kernel and the program itself remains. The cost is marginal: the difference in processor time between a long and a
-//! short run, divided by the difference in requests. Start-up is therefore not included. The programs take turns. The
-//! minimum of each is printed next to the median, because other programs on a shared machine only add time. Their load
-//! varies over seconds, so the ratios compare runs of the same round.
+//! The target is a loop device with direct I/O over a file in memory (tmpfs), so that nearly all of the time is spent
+//! in the program itself and in its path through the kernel. The cost is marginal: the difference in processor time
+//! between a long and a short run, divided by the difference in requests. Start-up is therefore not included. The
+//! programs take turns. The minimum of each is printed next to the median, because other programs on a shared machine
+//! only add time. Their load varies over seconds, so the ratios compare runs of the same round.
 //!
 //! fio runs with its fastest settings: registered buffers and file, batches in both directions, and full statistics, as
 //! Lanemark records them. fio's own raw loop, `t/io_uring`, records no latencies. `LANEMARK_RAW_IO_URING` may contain

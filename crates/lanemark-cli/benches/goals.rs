@@ -1,4 +1,4 @@
-//! Processor time of whole commands, next to the goals for answers that need no waiting.
+//! Processor time of whole commands, next to the goals at which an answer feels immediate.
 //!
 //! Each command runs as a child process, and the kernel reports its processor time and its peak memory (wait4(2)). The
 //! table shows the median of the runs with their minimum and maximum. `LANEMARK_GOALS_ROUNDS` sets the number of runs.
@@ -78,7 +78,7 @@ fn taken(goal: &Goal, folder: &Path) -> Taken {
     let printed = std::fs::read_to_string(&errors).expect("text");
     assert!(status.success(), "{}: {printed}", goal.command);
     assert!(output.metadata().expect("a file").len() > 0, "{} prints its answer", goal.command);
-    // A sweep with the same file would continue it.
+    // A second sweep into the same file would continue the first one instead of running again.
     std::fs::remove_file(folder.join("sweep.csv")).ok();
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     Taken {

@@ -155,7 +155,7 @@ impl Bench {
         (0..=self.extent.scale.warehouses).map(move |part| (part, tables(part)))
     }
 
-    /// Writes the loaded data to files, one table of a part each, and returns their total size.
+    /// Writes the loaded data to files, one for each table of a part, and returns their total size.
     fn dump(&self) -> u64 {
         let rows = self.folder.path().join("rows");
         std::fs::create_dir_all(&rows).expect("a folder");
@@ -296,7 +296,8 @@ impl Bench {
 
     fn go_tpc(&self, program: &str, action: &str, seconds: u64) -> Command {
         let host = text(self.folder.path()).to_owned() + "/server/socket";
-        // The last of two hosts counts. They are sorted by name, and a dot sorts before a path.
+        // go-tpc uses the last of the given hosts, sorted by name. A dot sorts before a path, so the socket's folder is
+        // used.
         let mut command = Command::new(program);
         command
             .args(["tpcc", action, "-d", "postgres", "-U", "lanemark", "-p", "", "-D", "gotpc"])

@@ -98,7 +98,7 @@ enum At {
     File(PathBuf),
 }
 
-/// Requests a second and the percentiles 50 and 99 of their latency in µs.
+/// Requests a second, and the 50th and 99th percentiles of their latency in µs.
 #[derive(Clone, Copy)]
 struct Figures {
     iops: f64,

@@ -30,7 +30,7 @@ struct Outputs {
     series: Option<Outlet>,
     printer: ResultPrinter,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether a message about failed saving was printed.
+    /// Whether a message about a failure to save was printed.
     is_reported: AtomicBool,
 }
 

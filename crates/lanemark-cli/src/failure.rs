@@ -26,7 +26,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Failure(LabError);
 
 impl Failure {
-    /// Returns a failure by its cause.
+    /// Creates a failure with its cause.
     pub(crate) fn new(cause: Cause, message: String, hint: Option<String>) -> Self {
         Self(LabError { cause, message, hint })
     }

@@ -55,7 +55,7 @@ pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
     encoded(&pixels).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the pixels as PNG. The pixels are opaque, because the background lies below all marks.
+/// Returns the pixels as PNG. The pixels are opaque, because the background is below all marks.
 fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());

@@ -123,7 +123,7 @@ impl LabLine {
         Self::with(SimulationCounts { ended: 0, total, each: 1 })
     }
 
-    /// Returns the line of a sweep whose points have `each` simulations each.
+    /// Returns the line of a sweep with `each` simulations per point.
     pub(crate) fn of_points(each: u32) -> Self {
         Self::with(SimulationCounts { ended: 0, total: 0, each: each.into() })
     }

@@ -214,7 +214,7 @@ fn is_copy(path: &Path, sample: &Sample) -> bool {
 }
 
 fn taken(path: &Path) -> Failure {
-    Failure::refused(format!("{}: exists, and is another file", path.display()))
+    Failure::refused(format!("{}: exists, with other contents", path.display()))
         .hint("give another folder: lanemark samples copy NAME FOLDER")
 }
 

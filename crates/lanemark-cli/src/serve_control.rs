@@ -110,11 +110,11 @@ impl ControlledServer {
         Ok(format!("ok: fault {}\n", number + 1))
     }
 
-    /// Replaces a fault by another one, or by the same one with some other keys.
+    /// Replaces a fault with another fault, or with a copy in which some keys are changed.
     fn change(&self, number: &str, keys: &[&str]) -> Result<String, String> {
         let number = number_of(number)?;
         let states = self.session.faults()?;
-        let state = states.get(usize::from(number)).ok_or("there is no fault of this number")?;
+        let state = states.get(usize::from(number)).ok_or("no fault has this number")?;
         let fault = self.fault(&changed(&state.fault, keys))?;
         let number = self.session.change_fault(number, fault)?;
         Ok(format!("ok: fault {}\n", number + 1))
@@ -130,7 +130,7 @@ impl ControlledServer {
                 FaultPhase::Active => !is_cut,
                 FaultPhase::Over => false,
             };
-            // A fault may end in between.
+            // A fault may have ended in the meantime.
             cleared += u32::from(is_clearable && self.session.clear_fault(number).is_ok());
         }
         Ok(format!("ok: {cleared} cleared\n"))
@@ -140,7 +140,9 @@ impl ControlledServer {
 /// Returns the number of a fault, which a user counts from 1.
 fn number_of(text: &str) -> Result<u16, String> {
     let number = text.parse::<u16>().ok().and_then(|number| number.checked_sub(1));
-    number.ok_or_else(|| format!("`{text}` is no number of a fault; `fault list` prints them"))
+    number.ok_or_else(|| {
+        format!("`{text}` is not the number of a fault; `fault list` prints the numbers")
+    })
 }
 
 /// Returns the words of a fault's text, without its time.
@@ -161,7 +163,7 @@ fn changed(fault: &Fault, keys: &[&str]) -> String {
     words.join(" ")
 }
 
-/// Lists faults, a line each.
+/// Lists faults, one per line.
 fn listed(states: &[FaultState]) -> String {
     if states.is_empty() {
         return "there are no faults\n".to_owned();
@@ -175,7 +177,7 @@ fn listed(states: &[FaultState]) -> String {
         let (at, effect) = (state.fault.at.since(Instant::ZERO), &state.effect);
         format!(
             "{number} {phase}, from {at}: {} ({} failed, {} delayed, {} silent)\n",
-            // The text without the end that a command has given it.
+            // The fault's text, without the end that a `clear` has set.
             words_of(&effect.fault).join(" "),
             effect.failed,
             effect.held,

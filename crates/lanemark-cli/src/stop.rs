@@ -1,4 +1,4 @@
-//! Signals: any signal that ends a process ends a command within a second, and delivers the results until then.
+//! Signals: any signal that ends a process ends a command within a second, and the results so far are delivered.
 //!
 //! A thread waits for signals. A command ends at once, unless it checks the flag of [`on_signal`]. Such a command has
 //! most of a second to end normally, which is sufficient if the drive answers. If the command cannot end (a device
@@ -91,7 +91,8 @@ fn received(signal: i32) {
         end();
     }
     let more = Duration::from_millis(state.more_ms.load(Ordering::SeqCst));
-    // Each has a separate thread: the action may block, and a second signal must still be received.
+    // The time limit and the action have separate threads: the action may block, and a second signal must still be
+    // received.
     let last = move || {
         thread::sleep(PATIENCE + more);
         if finish_with() {

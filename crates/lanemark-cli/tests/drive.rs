@@ -78,7 +78,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(result["tests"][0]["interval"].is_null());
 }
 
-/// The largest drives have 16 TiB of flash, and the smallest a few dies. Both kinds are written as files that run.
+/// The largest drives have 16 TiB of flash, and the smallest a few dies. The files of both can be simulated.
 #[test]
 fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
     let folder = tempfile::tempdir().unwrap();

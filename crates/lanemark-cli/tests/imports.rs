@@ -1,5 +1,5 @@
 //! Figures of other programs and assumed values in the command's output: every view shows the percentiles that were
-//! printed, a dash for each of the others, and before all else an assumed bottleneck.
+//! printed, a dash for each of the others, and an assumed bottleneck before everything else.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

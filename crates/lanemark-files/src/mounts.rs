@@ -30,8 +30,8 @@ pub fn device_number(device: u64) -> String {
     format!("{}:{}", major(device), minor(device))
 }
 
-/// Returns the mount with the longest mount point above `path`; a mount of `device` takes precedence. Of several on one
-/// point, the last is visible.
+/// Returns the mount with the longest mount point above `path`; a mount of `device` takes precedence. If several are
+/// mounted on one point, the last is visible.
 pub fn above<'m>(mounts: &'m [MountEntry], device: &str, path: &Path) -> Option<&'m MountEntry> {
     mounts
         .iter()
@@ -44,7 +44,7 @@ pub fn at<'m>(mounts: &'m [MountEntry], path: &Path) -> Option<&'m MountEntry> {
     mounts.iter().rev().find(|mount| mount.point == path)
 }
 
-/// Parses the text of mountinfo. Lines that are no mounts are omitted.
+/// Parses the text of mountinfo. Lines that do not describe a mount are omitted.
 pub fn parse(text: &[u8]) -> Vec<MountEntry> {
     text.split(|byte| *byte == b'\n').filter_map(line).collect()
 }

@@ -8,7 +8,7 @@
 //! | `write` | a result as the output of fio |
 //! | `options` | a test as fio's options |
 //! | `read` | the output of fio, entry by entry |
-//! | `documents` | the documents in a file: snapshots of a run, runs after each other, lists |
+//! | `documents` | the documents in a file: snapshots of a run, successive runs, lists |
 //! | `own` | Lanemark's additions to its export: the repeats and their statistic |
 //! | `sampled` | one job's figures |
 //! | `draft` | one job with its test |

@@ -327,7 +327,7 @@ pub(crate) fn of_mean(
     match mean_ns.filter(|mean| *mean > 0.0) {
         None => LatencyHistogram::unmeasured(count),
         Some(mean) => {
-            // Ends are printed with fewer digits than the mean.
+            // The minimum and the maximum are printed with fewer digits than the mean.
             let min = min_ns.map(|min| min.min(mean).floor() as u64);
             let max = max_ns.filter(|max| *max > 0.0).map(|max| max.max(mean).ceil() as u64);
             LatencyHistogram::from_mean(count, mean, min, max)

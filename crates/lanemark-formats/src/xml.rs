@@ -1,7 +1,7 @@
 //! Small XML documents as trees: elements with attributes, text and children.
 //!
-//! Depth, number of elements and length of a text are bounded. Entities other than the five of XML are not replaced,
-//! and a document type is skipped, so a document cannot grow by its declarations.
+//! Depth, number of elements and length of a text are bounded. Entities other than the five that XML predefines are not
+//! replaced, and a document type is skipped, so a document cannot grow by its declarations.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ pub fn parse(text: &str) -> Result<Element, (u64, String)> {
         match event.map_err(|error| wrong(error.to_string()))? {
             Event::Start(start) => {
                 if open.len() >= DEPTH_MAX {
-                    return Err(wrong(format!("elements are more than {DEPTH_MAX} deep")));
+                    return Err(wrong(format!("elements are nested more than {DEPTH_MAX} deep")));
                 }
                 open.push(Element::of(&start).map_err(wrong)?);
                 count += 1;

@@ -3,7 +3,7 @@
 //! The layout follows PCI Express Base Specification, 7.5.3. The capability with id 10h contains the port type (offset
 //! 2, bits 7:4), the supported payload (offset 4, bits 2:0), and the settings of the payload (offset 8, bits 7:5) and
 //! the read request (bits 14:12), each stored as a left shift of 128 B. The list of capabilities begins at the pointer
-//! in byte 34h and lies above byte 40h, which unprivileged users cannot read.
+//! in byte 34h and is above byte 40h, which unprivileged users cannot read.
 
 use lanemark_schema::units::Bytes;
 

@@ -43,8 +43,8 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     (Some(line), Some(LONG / law.cost(Phase::ToHost(LONG, whole)).to_host))
 }
 
-/// Returns the rate of a PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes a
-/// cycle edge).
+/// Returns the rate of a PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes
+/// for each clock edge).
 pub(crate) fn pata(ultra_dma: u8) -> Option<BytesPerSecond> {
     let rates =
         [16_700_000, 25_000_000, 33_300_000, 44_400_000, 66_700_000, 100_000_000, 133_000_000];

@@ -1,9 +1,9 @@
 //! Files that are read whole, up to a length: regular files and piped input.
 //!
-//! A named pipe in a folder could block the command for ever, and a device is endless, so neither is opened. Input
-//! that the user piped in is read to its end: standard input, as `-` or `/dev/stdin`, and the pipes that a shell
-//! passes as `/dev/fd/N` (`<(…)` of bash). Such an input can be read only once. Traces are read line by line and are
-//! opened elsewhere, by the same rule.
+//! A named pipe in a folder could block the command forever, and a device is endless, so neither is opened. Input that
+//! the user piped in is read to its end: standard input, as `-` or `/dev/stdin`, and the pipes that a shell passes as
+//! `/dev/fd/N` (`<(…)` of bash). Such an input can be read only once. Traces are read line by line and are opened
+//! elsewhere, by the same rule.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -36,15 +36,16 @@ fn is_standard(path: &Path) -> bool {
 /// # Errors
 /// Returns the kernel's error, or an error if the path is neither.
 pub fn open(path: &Path) -> io::Result<File> {
-    let refused =
-        || io::Error::other("is neither a regular file nor piped in, as `-` and `/dev/stdin` are");
+    let refused = || {
+        io::Error::other("is neither a regular file nor piped input, such as `-` or `/dev/stdin`")
+    };
     if is_standard(path) {
         // A duplicate descriptor, because a socket cannot be opened by its path.
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
     let is_piped = is_piped(path);
     let fits = |kind: std::fs::FileType| kind.is_file() || is_piped && kind.is_fifo();
-    // Opening a tape winds it, and opening a watchdog starts it.
+    // Opening a tape rewinds it, and opening a watchdog starts it.
     if !fits(std::fs::metadata(path)?.file_type()) {
         return Err(refused());
     }

@@ -289,7 +289,7 @@ impl Column {
 pub(crate) struct CarriedEvidence {
     /// The standard deviation of the logarithm of a figure due to chance.
     pub(crate) chance: f64,
-    /// Whether the other system is limited by a drive or link whose throughput as the limit was measured.
+    /// Whether a drive or link limits the other system that also limited a measured test.
     pub(crate) is_full: bool,
 }
 
@@ -338,7 +338,7 @@ impl Draws {
         self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
     }
 
-    /// Summarizes draws relative to the middle, if enough of them give valid systems.
+    /// Summarises draws relative to the middle, if enough of them give valid systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,

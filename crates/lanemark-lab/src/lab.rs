@@ -202,7 +202,7 @@ impl Lab {
                 })
             })
             .collect();
-        // By run, test and repeat.
+        // The results, indexed by run, test and repeat.
         let mut samples: Vec<Vec<Vec<Option<Sample>>>> = works
             .iter()
             .map(|work| {

@@ -136,7 +136,8 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
     let kind = metadata.file_type();
     let size = match kind.is_file() {
         true => metadata.len(),
-        // A block device reports no length, but it has an end. Opening a pipe would wait, and opening a tape winds it.
+        // A block device reports no length, but it has an end. Opening a pipe would wait, and opening a tape rewinds
+        // it.
         false if kind.is_block_device() => {
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             let file = OpenOptions::new().read(true).custom_flags(flags).open(path);

@@ -306,7 +306,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(made)
 }
 
-/// Removes the empty folders among them.
+/// Removes the folders that are empty.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         let _ = fs::remove_dir(folder);

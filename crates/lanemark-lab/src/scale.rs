@@ -23,7 +23,7 @@ pub struct OverTime {
     pub steady: Option<Duration>,
     /// The figure that must be steady.
     pub track: Option<Tracked>,
-    /// Length of the intervals that are recorded.
+    /// Length of the recorded intervals.
     pub interval: Option<Duration>,
     /// Whether intervals are recorded if no length is given.
     pub series: bool,

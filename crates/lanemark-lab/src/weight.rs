@@ -25,8 +25,9 @@ pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
             .hint("no run has this many: give the results one by one"));
     }
     if seen.is_mixed {
-        let message =
-            format!("{name}: is a damaged Lanemark result: an array holds numbers and arrays");
+        let message = format!(
+            "{name}: is a damaged Lanemark result: an array may contain only numbers and arrays"
+        );
         return Err(LabError::input(message));
     }
     Ok(())

@@ -192,7 +192,7 @@ impl Lab {
     }
 }
 
-/// Shortens test `at` of both sides to some ten thousand requests that count, and returns their number. Before these,
+/// Shortens test `at` of both sides to about ten thousand requests that count, and returns their number. Before these,
 /// several times the outstanding requests run, at the measured rate. A test is not shortened if it is short already, if
 /// it does anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
 fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64> {

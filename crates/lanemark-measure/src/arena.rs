@@ -60,7 +60,7 @@ impl Arena {
         let arena = Self { mapping, mapping_length, base, block, stride, slots };
         if huge {
             let whole = mapping_length - slack;
-            // SAFETY: the range lies in our own mapping, and the advice does not change its content. If it fails, small
+            // SAFETY: the range is in our own mapping, and the advice does not change its content. If it fails, small
             // pages remain, which also work.
             let _ = unsafe { madvise(base.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
@@ -83,7 +83,7 @@ impl Arena {
     /// Returns the start of the buffer of `slot`; a block's bytes are valid from there while the arena lives.
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.slots);
-        // SAFETY: the slot exists, so its offset lies inside the mapping.
+        // SAFETY: the slot exists, so its offset is inside the mapping.
         unsafe { self.base.add(slot as usize * self.stride) }.as_ptr()
     }
 
@@ -93,7 +93,7 @@ impl Arena {
     /// The kernel must not be reading or writing that buffer.
     pub(crate) unsafe fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
         let pointer = self.pointer(slot);
-        // SAFETY: the block lies inside the mapping and was touched, `&mut self` excludes other references, and the
+        // SAFETY: the block is inside the mapping and was touched, `&mut self` excludes other references, and the
         // caller excludes the kernel.
         unsafe { std::slice::from_raw_parts_mut(pointer, self.block) }
     }

@@ -7,7 +7,7 @@
 //! being reused.
 //!
 //! A kill that cannot be caught leaves the file. The file has a mark, an extended attribute, if the file system
-//! supports one, and it was locked while its run lived. A later run recognizes it by these ([`left_over`]).
+//! supports one, and it was locked while its run lived. A later run recognises it by these ([`left_over`]).
 //!
 //! Not prevented: a file that takes its name between the check and the removal, for which Linux lacks an atomic call.
 
@@ -120,7 +120,7 @@ impl CreatedFile {
         let identity = Identity::new(&rustix::fs::fstat(&file)?);
         let named = Arc::new(NamedFile { folder, name: name.to_owned(), identity });
         made().push(Arc::clone(&named));
-        // A later run recognizes the file by these if this run is killed. A file system may support neither.
+        // A later run recognises the file by these if this run is killed. A file system may support neither.
         let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         let _ = rustix::fs::fsetxattr(&file, MARK, b"1", XattrFlags::empty());
         Ok(Self { file, path: path.to_owned(), named, removed: false })
@@ -336,7 +336,7 @@ mod tests {
         let marked = rustix::fs::fgetxattr(file, MARK, &mut [0u8; 8][..]).is_ok();
         let left = LeftoverFile { path: path.clone(), size: Bytes(4096) };
         assert_eq!(left_over(&path), if marked { vec![left.clone()] } else { Vec::new() });
-        // The file is recognized by its name if the file system does not store marks.
+        // The file is recognised by its name if the file system does not store marks.
         let named = folder.path().join("lanemark-17-0.dat");
         fs::write(&named, "data").unwrap();
         let found = left_over(folder.path());

@@ -19,9 +19,9 @@ pub enum MeasureError {
         /// Id of the workload.
         workload: String,
     },
-    /// A test of rounds is concurrent with another test.
+    /// A test that runs in rounds is concurrent with another test.
     #[error(
-        "test `{test}` runs in rounds until it is steady, which is not possible next to another test"
+        "test `{test}` runs in rounds until it is steady, which is not possible in parallel with another test"
     )]
     RoundsBeside {
         /// Name of the test.
@@ -43,7 +43,7 @@ pub enum MeasureError {
         /// Name of the test.
         test: String,
     },
-    /// A test summarizes a trace, and the trace is missing.
+    /// A test summarises a trace, and the trace is missing.
     #[error("test `{test}` summarises a recorded trace, and only the trace contains the requests")]
     TraceAlone {
         /// Name of the test.
@@ -455,7 +455,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
-            "look at `dmesg`: the device reports an error; --on-error continue continues after it"
+            "the device reported an error, see `dmesg`; with --on-error continue the run continues"
                 .to_owned(),
         ),
         Some(libc::ENOSPC | libc::EDQUOT) => {

@@ -68,7 +68,7 @@ impl CounterReading {
     pub(crate) fn until_now(&self) -> Evidence {
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
         let mut now = Self::without_kernel_threads(self.clock, name);
-        // Reading many threads takes a while, so it lies outside the measured time at both ends.
+        // Reading many threads takes a while, so it is outside the measured time at both ends.
         now.kernel_ns = kernel_threads_ns();
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
         let device = self.device_since(now.device.as_ref(), elapsed);

@@ -1,4 +1,4 @@
-//! The bytes that are written: random with a share of zeros, and no two 4 KiB alike.
+//! The bytes that are written: random with a share of zeros, and no two units of 4 KiB alike.
 //!
 //! Filling a buffer again for every write would cost the thread more than the write. With one repeated buffer, a drive
 //! or file system with deduplication could skip the media. So `fill_random` fills a buffer once, and before every write
@@ -34,7 +34,7 @@ impl Payload {
         fill_random(buffer, self.compressibility, &mut self.rng);
     }
 
-    /// Makes each 4 KiB of a filled buffer different from all 4 KiB that were written before.
+    /// Makes each 4 KiB unit of a filled buffer different from all units that were written before.
     pub(crate) fn stamp(&mut self, buffer: &mut [u8]) {
         let share = 1.0 - self.compressibility.get();
         for unit in buffer.chunks_mut(UNIT) {

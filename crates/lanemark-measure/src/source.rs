@@ -51,8 +51,8 @@ impl Source {
         }
     }
 
-    /// Returns the due time of the next request for a slot whose rest ends or began at `rested_ns`; `None` after the
-    /// last request.
+    /// Returns the due time of the next request for a slot that is free from `rested_ns` on; `None` after the last
+    /// request.
     pub(crate) fn due_ns(&mut self, begun_ns: u64, rested_ns: u64) -> Option<u64> {
         match self {
             Self::Drawn { accesses, schedule: Some(schedule) } if !accesses.is_flush_next() => {

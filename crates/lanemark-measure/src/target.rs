@@ -63,7 +63,7 @@ enum Held {
 struct ResolvedFile {
     identity: Identity,
     kind: FileType,
-    /// The number of the device, if the file is one.
+    /// The number of the device, if the file is a device.
     number: Dev,
 }
 

@@ -2,11 +2,11 @@
 //!
 //! The run counts all inputs of this derivation, for each transaction: processor time of server and driver, requests of
 //! the device below the data, bytes of the log. The time between two transactions of a user consists of processor time,
-//! storage time, waits for locks and a rest. The rest is time on the network or waiting for a processor; the model
-//! assumes that another drive does not change it. Waits for locks grow with the time that a transaction takes, because
-//! the transaction holds its locks for that time: they are longer on a slower drive. The users of the model write the
-//! pages whose writing delays a session; background processes write the others. Both values require a run that sampled
-//! the waits of sessions; without samples, waits for locks are part of the rest.
+//! storage time, waits for locks and a remainder. The remainder is time on the network or waiting for a processor; the
+//! model assumes that another drive does not change it. Waits for locks grow with the time that a transaction takes,
+//! because the transaction holds its locks for that time: they are longer on a slower drive. The users of the model
+//! write the pages whose writing delays a session; background processes write the others. Both values require a run
+//! that sampled the waits of sessions; without samples, waits for locks are part of the remainder.
 //!
 //! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. It then
 //! includes waits above the block device: a commit that waits for the flush of an earlier commit, and a request that a

@@ -26,7 +26,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Returns the constants for the contents of `seed`.
+    /// Returns the constants for the contents that `seed` determines.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
         let last_load = between(&mut rng, 0, 255);

@@ -168,13 +168,14 @@ pub fn run_shown(
         }
         let observations = onlooker.look_on(&shared, show);
         if observations.is_err() {
-            // The users' own errors describe the cause better, and they occur without this error or not at all.
+            // The flag ends the users without recording this error, because the users' own errors describe the cause
+            // better.
             shared.failed.store(true, Ordering::Relaxed);
         }
         for thread in started {
             match thread.join() {
                 Ok(notes) => all.merge(&notes),
-                Err(_) => shared.fail(OltpError::Database("a user's thread has died".to_owned())),
+                Err(_) => shared.fail(OltpError::Database("a user's thread panicked".to_owned())),
             }
         }
         observations

@@ -53,7 +53,7 @@ impl CountingEdge {
 }
 
 impl User {
-    /// Returns the user of a number, in a repeat.
+    /// Creates a user by its number, for one repeat.
     pub fn new(
         database: &Database,
         scale: Scale,
@@ -72,8 +72,8 @@ impl User {
         })
     }
 
-    /// Returns the server's number for the user's session, or `None` if the database runs inside the driver. `here` is
-    /// whether the server's processes run on this machine.
+    /// Returns the server's number for the user's session, or `None` if the database runs inside the driver. `here`
+    /// states whether the server's processes run on this machine.
     pub(crate) fn meet_server(&mut self, here: Option<bool>) -> Result<Option<i64>, OltpError> {
         let session = self.connection.session()?;
         self.server = match (here, session) {

@@ -322,7 +322,7 @@ fn users_that_pause_do_no_more_than_their_pauses_let_them() {
     let database = loaded(folder.path(), SCALE);
     let options = RunOptions { pause: Duration::from_millis(50), ..running(2) };
     let sample = run(&database, SCALE, &options, 0, &STOP).unwrap();
-    // 900 ms, plus the transactions in progress at their beginning.
+    // Transactions that begin within 900 ms, plus those in progress when this time begins.
     let count = sample.transactions.unwrap().count;
     assert!((2..=2 * 19).contains(&count), "{count}");
     let workload = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);

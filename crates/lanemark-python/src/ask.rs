@@ -1,4 +1,4 @@
-//! Other queries: a real drive's speed and path, a model of the drive, and the effect of another path.
+//! Queries other than simulations: a real drive's speed and path, a model of the drive, and the effect of another path.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

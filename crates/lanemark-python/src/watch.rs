@@ -45,7 +45,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Creates a progress with this number of pieces.
+    /// Creates a progress record with this number of pieces.
     pub(crate) fn of(total: usize) -> Self {
         Self { ended: AtomicUsize::new(0), total: AtomicUsize::new(total) }
     }

@@ -92,7 +92,7 @@ pub(crate) fn states(test: &TestResult) -> Table {
     table.without_empty_columns()
 }
 
-/// Builds the table of the drives' power by test and run; `None` if no run knows it.
+/// Builds the table of the drives' power by test and run; `None` if it is unknown in all runs.
 pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
     let mut table = Table::new(vec![
         Column::name("test"),

@@ -2,7 +2,7 @@
 //!
 //! The crate is a pure view: everything shown is a function of the result and of a [`Style`] that the caller passes.
 //! The crate does not use the file system, the clock or the environment, and does not detect terminals. A value that a
-//! result does not know is shown as "–", never as zero, and every warning in a result is shown with its advice.
+//! result does not contain is shown as "–", never as zero, and every warning in a result is shown with its advice.
 //!
 //! Every table is built once, as columns with one unit each, and drawn twice, for a terminal and for a page, so that
 //! both views agree.

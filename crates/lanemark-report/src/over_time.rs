@@ -78,7 +78,7 @@ fn steadiness(steady: &SteadyState) -> String {
     }
 }
 
-/// Returns a text such as `in rounds 5 to 9 the requests a second lie 3.4% of their mean apart, and their best-fit line
+/// Returns a text such as `in rounds 5 to 9 the requests a second span 3.4% of their mean, and their best-fit line
 /// falls by 1.2%`.
 fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
     let what = match tracked {
@@ -147,7 +147,7 @@ pub(crate) fn time_text(time: Duration) -> String {
     format!("{} {unit}", significant(time.as_seconds() / seconds))
 }
 
-/// Builds the table of the series with up to a dozen rows; a test of rounds has one row for each round.
+/// Builds the table of the series with up to a dozen rows; a test that runs in rounds has one row for each round.
 pub(crate) fn table(sample: &Sample) -> Option<Table> {
     if let Some(steady) = &sample.steady {
         return Some(rounds(steady));

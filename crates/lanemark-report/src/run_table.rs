@@ -187,12 +187,12 @@ fn interval(result: &TestResult) -> String {
     interval_text(value * interval.low_ratio, value * interval.high_ratio, significant)
 }
 
-/// Explains the mark of intervals that predict little, if a test has such an interval.
+/// Explains the mark of wide intervals, if a test has such an interval.
 fn widely(run: &RunResult) -> Option<String> {
     wide_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
-/// Explains the mark of `intervals` that predict little, if there is such an interval.
+/// Explains the mark of wide intervals, if `intervals` contain one.
 pub(crate) fn wide_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
@@ -233,7 +233,7 @@ pub(crate) fn widest_of<'i>(
     ))
 }
 
-/// Returns the processor time per request in ns, averaged over the repeats that know it.
+/// Returns the processor time per request in ns, averaged over the repeats in which it is known.
 pub(crate) fn cpu_ns(result: &TestResult) -> Option<f64> {
     let known: Vec<f64> = result
         .samples
@@ -285,7 +285,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
         (true, 1) => "the drive".to_owned(),
         (true, factor) => format!("a drive of 1/{factor} of the size"),
     };
-    // The sentence about converged runs has the requests.
+    // The sentence about converged runs states the number of requests.
     if short().all(|(one, _)| one.converged.is_some()) {
         let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
         return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));

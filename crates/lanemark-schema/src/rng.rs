@@ -2,7 +2,7 @@
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna, 2019) from `rand_xoshiro`, seeded through SplitMix64 as its
 //! authors advise. Distributions are computed here with integers or with `libm`, because the platform's `pow` and `ln`
-//! may differ in the last bit, but trajectories must not differ.
+//! may differ in the last bit, and trajectories must be identical.
 //!
 //! The key of a stream states its purpose: the same (seed, test, repeat, thread) always yields the same offsets, for a
 //! modelled drive and for a real one.

@@ -1,6 +1,6 @@
 //! Clocks to which simulated time is tied: the wall clock, slowed down by a time scale, and a clock that tests set.
 //!
-//! Sleeping is not exact. With the default timer slack of 50 µs a sleep of 440 µs ends some 76 µs late at the median;
+//! Sleeping is not exact. With the default timer slack of 50 µs a sleep of 440 µs ends about 76 µs late at the median;
 //! with a slack of 1 ns it ends 26 µs late, because an idle processor must wake. So a wait that must end at its instant
 //! sleeps until `SPIN` before the instant and then polls the clock. A wait that may end late only sleeps.
 

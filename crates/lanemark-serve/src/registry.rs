@@ -100,7 +100,7 @@ pub fn servers_below(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// Returns the reading of the server at `socket`.
 ///
 /// # Errors
-/// Returns an error if no server answers, or this user may not connect, or the answer is no reading.
+/// Returns an error if no server answers, or this user may not connect, or the answer is not a reading.
 pub fn read(socket: &Path) -> io::Result<ServedReading> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(ANSWER_MAX))?;

@@ -287,7 +287,7 @@ impl Session {
         Some((self.counters(&looked), faults))
     }
 
-    /// Returns the counters of delivery, and of the engine as it was `looked` at.
+    /// Returns the counters of delivery and of the engine; `looked` contains the engine's figures at one instant.
     fn counters(&self, looked: &EngineFigures) -> Counters {
         let delivered = self.delivered.counts();
         let sample = &looked.sample;

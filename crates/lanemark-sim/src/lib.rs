@@ -54,7 +54,7 @@
 //!
 //! | room | contents |
 //! |---|---|
-//! | `engine` | events and their queue, things in flight, first-in-first-out stations, time budgets |
+//! | `engine` | events and their queue, objects in flight, first-in-first-out stations, time budgets |
 //! | [`link`] | the formulas of each kind of link |
 //! | [`spec`] | the parts of a system, and the targets of requests |
 //! | `fault` | faults and their effects on commands |

@@ -21,7 +21,7 @@ pub struct DriveEntry {
     pub id: String,
     /// The display name.
     pub name: String,
-    /// The maker, with whose name the drive's name begins.
+    /// The maker, whose name is at the start of the drive's name.
     pub maker: String,
     /// The year, if the file's ratings or its first line state it.
     pub year: Option<u16>,
@@ -57,7 +57,7 @@ pub fn drive(library: &Library, id: &str) -> Result<DriveEntry, StudyError> {
     Ok(DriveEntry { id, maker: maker(&name), name, year, kind, protocol, plug, capacity })
 }
 
-/// Returns the maker with whose name `name` begins.
+/// Returns the maker whose name is at the start of `name`.
 fn maker(name: &str) -> String {
     let known = TWO_WORDS.into_iter().find(|known| name.starts_with(known));
     known.or_else(|| name.split_whitespace().next()).unwrap_or_default().to_owned()

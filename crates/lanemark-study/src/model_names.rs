@@ -246,7 +246,7 @@ fn words(model: &str) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns the gigabytes of a word such as `500gb` or `1tb`.
+/// Parses a capacity such as `500gb` or `1tb`, in gigabytes.
 fn gigabytes(word: &str) -> Option<f64> {
     let (number, unit) = match (word.strip_suffix("tb"), word.strip_suffix("gb")) {
         (Some(number), _) => (number, 1000.0),

@@ -237,7 +237,7 @@ impl Overrides {
     /// Checks that each override applied to a parameter.
     ///
     /// # Errors
-    /// Returns the first override that did not, with the most similar parameters of `ledger`.
+    /// Returns the first override that did not apply to any, with the most similar parameters of `ledger`.
     pub fn check_used(&self, ledger: &Ledger) -> Result<(), StudyError> {
         let Some(unused) = self.0.iter().find(|existing| !existing.used.get()) else {
             return Ok(());

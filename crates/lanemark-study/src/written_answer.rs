@@ -234,7 +234,7 @@ mod tests {
             |system: &str, test: &str| ["a", "b"].contains(&system) && test == "4K read / x: y";
         let location = Location::file("study");
         let parse = |text: &str| Expression::parse(text, &location, &knows);
-        // A test whose name contains an operator cannot be named, which is an error and no wrong figure.
+        // A test whose name contains an operator cannot be named; this causes an error rather than a wrong figure.
         assert!(parse("a: 4K read / x: y").is_err());
         let knows = |system: &str, test: &str| ["a", "b"].contains(&system) && test == "4K read";
         let parse = |text: &str| Expression::parse(text, &location, &knows);

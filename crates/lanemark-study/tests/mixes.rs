@@ -105,7 +105,7 @@ fn tests_begin_beside_each_other_and_later() {
     says("n", &format!("{PLAIN}\ndelay = \"25 h\""), "at most 24 h");
 }
 
-/// Half of a copy's requests are reads, and the other half are writes to another place.
+/// Half of a copy's requests are reads, and the other half are writes to another location.
 #[test]
 fn a_copy_says_where_it_goes() {
     let keys = "block = \"1 MiB\"\npattern = \"sequential\"\nspan = \"64 MiB\"";

@@ -184,7 +184,7 @@ impl EmptyFolder {
     }
 }
 
-/// Returns the lines of an output that take the place of the shown lines `old`.
+/// Returns the lines of an output that replace the shown lines `old`.
 fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
     let parts: Vec<&[&str]> = old.split(|line| *line == OMITTED).collect();
     if parts.len() == 1 {

@@ -6,8 +6,8 @@
 //! almost in order of time. The first line may contain the names of the columns. A device is a host's disk, and its
 //! name is the text of both columns, `hm,1`.
 //!
-//! Not read: ResponseTime, the latency on the recorded system, is not read. The column must still exist, so that a
-//! truncated line is detected.
+//! Not read: ResponseTime, the latency on the recorded system. The column must still exist, so that a truncated line is
+//! detected.
 
 use lanemark_schema::workload::Operation;
 

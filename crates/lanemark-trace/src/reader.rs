@@ -297,7 +297,7 @@ fn place(
     let at: Option<Instant> = match request.time {
         None => None,
         Some(time) => Some(clock.instant(time).ok_or_else(|| {
-            Fault::line("the time lies more than 213 days after the first")
+            Fault::line("the time is more than 213 days after the first")
                 .hint("check that the times have the unit of this format")
         })?),
     };

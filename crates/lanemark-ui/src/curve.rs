@@ -52,8 +52,7 @@ impl Curve {
     }
 }
 
-/// Returns whether a curve has a point for a test: a page can simulate it, and it is the first or a brief test is
-/// enough.
+/// Returns whether a curve has a point for a test: a page can simulate the test, and the test is the first or is brief.
 fn is_drawn(test: &Test) -> bool {
     let data = test.population() as f64 * test.block_mean();
     is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)

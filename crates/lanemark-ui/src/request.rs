@@ -206,10 +206,10 @@ impl TestRequest {
         }
         if !is_quick(&test) {
             return Err(LabError::input(format!(
-                "block = {block} with {} requests outstanding: more than {IN_FLIGHT_MAX} under way at a time",
+                "block = {block} with {} requests outstanding: more than {IN_FLIGHT_MAX} in flight at a time",
                 test.population()
             ))
-            .hint("ask for fewer outstanding requests or smaller blocks, or use `lanemark sim`"));
+            .hint("use fewer outstanding requests, smaller blocks, or `lanemark sim`"));
         }
         test.duration = None;
         Ok(test)

@@ -223,7 +223,7 @@ pub fn run(
             test.name,
             STEP_MAX.as_secs()
         ))
-        .hint("ask for fewer outstanding requests or smaller blocks, or use `lanemark sim`")),
+        .hint("use fewer outstanding requests, smaller blocks, or `lanemark sim`")),
         Err(SimError::Cancelled) => Ok(None),
         Err(error) => Err(LabError::input(format!("test `{}`: {error}", test.name))),
     }

@@ -16,7 +16,7 @@ const SETTLED: &str = "(() => { const all = [...document.querySelectorAll('.resu
 const DEPTH: &str = "document.querySelector('label[for=test-queue_depth] output').textContent";
 const FIRST: &str = "document.querySelector('.result .figure.main b').textContent";
 
-/// Returns the test of the state.
+/// Returns the test in the page's state.
 fn test() -> Value {
     json!({"block": "4 KiB", "pattern": "random", "read_percent": 100, "queue_depth": 8, "threads": 1,
         "span": "1 GiB"})

@@ -184,7 +184,7 @@ fn a_question_that_would_take_minutes_is_refused() {
         answer
     };
     let refused = ask("64 MiB", 4096);
-    assert!(refused["message"].as_str().unwrap().contains("under way at a time"), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("in flight at a time"), "{refused}");
     // The largest accepted request has a first answer within the time of a step.
     let answer = ask("64 MiB", 16);
     assert!(answer["figures"]["iops"].as_f64().unwrap() > 0.0, "{answer}");

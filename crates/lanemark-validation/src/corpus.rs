@@ -81,7 +81,7 @@ const RATED_NUMBERS: [(&str, f64, f64); 7] = [
 #[derive(Clone, Debug)]
 pub struct Row(BTreeMap<String, String>);
 
-/// A half of the corpus. A half of the corpus. The name of a drive's model determines the half to which it belongs.
+/// A half of the corpus. The name of a drive's model determines the half to which the drive belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CorpusHalf {
     /// The training set: formulas and priors may be chosen by its residuals.

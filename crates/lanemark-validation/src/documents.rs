@@ -1,6 +1,6 @@
 //! The tables in the documents: written from the saved figures, and compared with them.
 //!
-//! A table lies between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. The text between them is written by
+//! A table is between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. The text between them is written by
 //! `lanemark-validate render`, and by each experiment after its figures are saved. [`PUBLISHED_PAGE`] has the table of
 //! published measurements, [`GRIDS_PAGE`] has the table of grids, and README has two summaries. README's table of
 //! errors also has rows of the studies, which are kept as they are. README's paragraph on accuracy is a template,

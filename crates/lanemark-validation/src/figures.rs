@@ -131,11 +131,11 @@ pub struct GridScore {
     pub nearer_percent: f64,
     /// Cells in which model and rule differ by less than the noise.
     pub alike_percent: Option<f64>,
-    /// Cells whose truth lies in the 80% interval.
+    /// Cells whose truth is in the 80% interval.
     pub coverage_percent: f64,
-    /// Cells whose truth lies below the interval.
+    /// Cells whose truth is below the interval.
     pub below_percent: Option<f64>,
-    /// Cells whose truth lies above the interval.
+    /// Cells whose truth is above the interval.
     pub above_percent: Option<f64>,
     /// Median width of the intervals, high end over low end.
     pub width: Option<f64>,

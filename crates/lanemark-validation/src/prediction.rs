@@ -33,7 +33,7 @@ pub struct Comparison {
     pub class: String,
     /// Grade of the row: A, B or C.
     pub grade: String,
-    /// Whether the row is of resctl-bench. The causes of these rows' errors are not known
+    /// Whether the row comes from resctl-bench. The causes of these rows' errors are not known
     /// (`docs/validation/published.md`).
     pub is_of_resctl_bench: bool,
     /// Half of the row's drive.
@@ -64,7 +64,7 @@ pub struct Interval {
 }
 
 impl Comparison {
-    /// Returns whether the published figure lies in the interval, or `None` without an interval.
+    /// Returns whether the published figure is in the interval, or `None` without an interval.
     pub fn is_covered(&self) -> Option<bool> {
         let Interval { low, high, .. } = self.interval.as_ref()?;
         Some((*low..=*high).contains(&(self.published / self.predicted)))

@@ -217,21 +217,21 @@ fn states_outstanding(row: &Row) -> bool {
     is_stated || row.text("tool").starts_with("PowerShell")
 }
 
-/// Returns whether a row is of sequential writes past the cache whose span and duration are not stated. The test then
-/// has the span of the whole drive.
+/// Returns whether a row measures sequential writes past the cache whose span and duration are not stated. The test
+/// then has the span of the whole drive.
 fn is_once_the_cache_is_full(row: &Row) -> bool {
     let is_stated = ["span_bytes", "duration_s"].iter().any(|column| row.number(column).is_some());
     row.text("class") == "writes-sustained" && row.text("pattern") == "sequential" && !is_stated
 }
 
-/// Returns whether a row is of an old file on the system's drive. This applies to resctl-bench: its manual requires
+/// Returns whether a row measures an old file on the system's drive. This applies to resctl-bench: its manual requires
 /// such a drive, and its program creates the file once for all of its runs, which end with minutes of writes. By then
 /// the file has left the pseudo-SLC cache.
 pub fn is_of_a_system_drive(row: &Row) -> bool {
     row.text("tool").contains("resctl-bench")
 }
 
-/// Returns whether a row is of a drive that was written from end to end before the test.
+/// Returns whether a row measures a drive that was written from end to end before the test.
 pub fn is_preconditioned(row: &Row) -> bool {
     row.text("state") == "preconditioned"
 }

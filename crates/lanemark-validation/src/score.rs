@@ -35,7 +35,7 @@ pub struct Score {
     pub tied_percent: f64,
     /// The other rows.
     pub rule_nearer_percent: f64,
-    /// Rows whose measurement lies in the 80% interval, of the rows with an interval.
+    /// Rows whose measurement is in the 80% interval, among the rows with an interval.
     pub coverage_percent: Option<f64>,
     /// Geometric mean of the ratios of prediction to measurement: above 1 if the model predicts figures that are too
     /// high.
@@ -71,7 +71,7 @@ impl Errors {
 }
 
 impl Standing {
-    /// Returns the standing of a row.
+    /// Returns the result of comparing a row.
     pub fn of(comparison: &Comparison) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
         let apart = (comparison.predicted.max(1e-9) / comparison.rule).ln().abs();

@@ -1,4 +1,4 @@
-//! The errors of writing to verify, and of checking.
+//! The errors of a verification: of its write phase and of its check.
 
 use std::io;
 use std::path::{Path, PathBuf};

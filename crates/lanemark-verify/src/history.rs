@@ -156,7 +156,7 @@ impl<'a> Reading<'a> {
 }
 
 impl Header {
-    /// Returns whether a change lies inside the written range, in whole units.
+    /// Returns whether a change is inside the written range, in whole units.
     fn holds(&self, change: &Record) -> bool {
         let unit = u64::from(self.unit);
         let inside = change.offset >= self.from

@@ -80,7 +80,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges the unit with this number, which lies beyond the end of the target: it is lost unless zeros are allowed.
+    /// Judges the unit with this number, which is beyond the end of the target: it is lost unless zeros are allowed.
     pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
         match self.judge(number, zeros) {
             Verdict::Wrong(wrong) => Verdict::Wrong(UnitDamage { kind: DamageKind::Lost, ..wrong }),

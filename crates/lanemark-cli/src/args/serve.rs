@@ -140,7 +140,7 @@ pub(crate) enum StartArg {
     JustWritten,
     /// Data over the whole size, written long before: as before random writes
     Rested,
-    /// No data: as before writes in order
+    /// No data: as before sequential writes
     Empty,
 }
 
@@ -151,7 +151,7 @@ Commands of the server:
   fault FAULT       inject a fault; times count from now: fault latency extra=2ms share=1% for=10s
   fault list        print all faults with their numbers, states and effects
   fault change N KEY=VALUE…
-                    replace a fault by one with these keys, which begins now
+                    change keys of a fault, which then begins again
   fault clear N     end a fault; all instead of N ends all faults
   power-cut [BOOT]  cut the power now; the drive is ready again after BOOT [default: 1s]
   stop              end the server")]

@@ -164,7 +164,7 @@ fn missing_and_needless_options_are_listed_together() {
             ],
             &["--generation", "--lanes"],
         ),
-        // Without a protocol, no option is known to be needless.
+        // Without a protocol, it is not known which options are unnecessary.
         (&["--capacity", "2 TB", "--lanes", "4"], &["--protocol"]),
     ] {
         assert_eq!(lines(options), wanted, "{options:?}");

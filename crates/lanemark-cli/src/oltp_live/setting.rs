@@ -266,7 +266,7 @@ mod tests {
         for (wanted, small, large, size) in [
             (20.0, Some((100.0, 30.0)), (200.0, 10.0), 150),
             (15.0, Some((100.0, 30.0)), (200.0, 10.0), 175),
-            // Near one of them the size still moves by a twentieth.
+            // If the wanted reads are close to a known size's, the size still changes by a twentieth of the distance.
             (29.9, Some((100.0, 30.0)), (200.0, 10.0), 105),
             (10.1, Some((100.0, 30.0)), (200.0, 10.0), 195),
             (10.0, Some((100.0, 10.0)), (200.0, 10.0), 105),
@@ -423,8 +423,8 @@ mod tests {
         let near =
             |seen: f64, wanted: f64| assert!((seen - wanted).abs() < 1e-6, "{seen} {wanted}");
         let simulated = published();
-        // 40 users with 240,000 transactions a minute have 10 ms for each, 6 of them inside the database. At the
-        // published rate a transaction takes 2 ms, or 20 ms if the time scale is 10.
+        // At 240,000 transactions a minute, each of 40 users takes 10 ms for a transaction, 6 ms of it inside the
+        // database. At the published rate a transaction takes 2 ms, or 20 ms if the time scale is 10.
         let cost = Cost { database_us: 2_000.0, disk_us: 100.0, busy: 0.5 };
         with(Some(20.0), &simulated, |setting| {
             let mut set = values(10.0, 4.0);
@@ -434,14 +434,14 @@ mod tests {
             let mut set = values(20.0, 4.0);
             setting.adjust(&mut set, &took(240_000.0), cost);
             near(set.pause.as_secs_f64() * 1e3, 40.0 - 6.0);
-            // Processor time is no more than the time inside, and there is no negative pause.
+            // The processor time does not exceed the time inside, and the pause is never negative.
             let mut set = values(1.0, 9.0);
             setting.adjust(&mut set, &took(240_000.0), cost);
             near(set.pause.as_secs_f64() * 1e3, 2.0 - 1.0);
             let mut set = values(1.0, 4.0);
             setting.adjust(&mut set, &took(240_000.0), cost);
             near(set.pause.as_secs_f64(), 0.0);
-            // Without a rate the pause stays.
+            // Without a rate, the pause does not change.
             let mut set = values(20.0, 4.0);
             setting.adjust(&mut set, &took(0.0), cost);
             near(set.pause.as_secs_f64() * 1e3, 4.0);

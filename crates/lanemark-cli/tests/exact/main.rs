@@ -188,7 +188,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
         std::thread::sleep(Duration::from_secs(4));
         let id = child.id().to_string();
         for signal in signals {
-            // The last of several signals may arrive after the end.
+            // The last of several signals may arrive after the run has ended.
             let _ = Command::new("kill").args([*signal, &id]).status().unwrap();
         }
         let output = child.wait_with_output().unwrap();

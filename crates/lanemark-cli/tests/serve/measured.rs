@@ -55,12 +55,13 @@ fn a_measurement_names_the_drive_and_has_the_servers_verdict() {
     assert!(target.get("faults").is_none());
     assert!(!result["warnings"].to_string().contains("holes"), "{}", result["warnings"]);
     let live = &result["tests"][0]["samples"][0]["live"];
-    // Reads of this sample only, and their modelled latency of some 80 µs, four times slower.
+    // The verdict covers the reads of this sample only. Their modelled latency of about 80 µs is four times as long
+    // here.
     let bytes = |reads: &Value| reads["bytes"].as_u64().unwrap();
     let own = bytes(&result["tests"][0]["samples"][0]["reads"]);
     assert!((1..=2 * own).contains(&bytes(&live["reads"])), "{live}");
     assert!(live["evidence"]["modelled_p50_ns"].as_f64().unwrap() > 2e5, "{live}");
-    // The second measurement sees a fault, and its delivery does not contain the first one's requests.
+    // The second measurement sees a fault, and its delivery does not contain the requests of the first measurement.
     assert!(server.control(&["fault", "latency", "extra=1ms", "for=1min"]).status.success());
     let again = measured(&server, "two.json", &[]);
     let fault = again["target"]["served"]["faults"][0].as_str().unwrap();
@@ -102,7 +103,7 @@ fn a_disk_is_found_and_a_socket_can_be_named() {
     let output = lanemark(&server, &words.concat());
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(json(&server.path("disk.json"))["target"]["served"]["system"], SATA);
-    // A folder that is not on the drive, as on the other side of a virtual machine.
+    // A folder that is not on the drive, like a folder inside a virtual machine.
     let words = [&["bench", ".", "--out", "named.json"], &TEST[..]].concat();
     let named = [&words[..], &["--served", "control"]].concat();
     assert!(lanemark(&server, &named).status.success());

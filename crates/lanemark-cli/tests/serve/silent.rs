@@ -110,7 +110,7 @@ fn verify_detects_a_lying_flush_after_a_power_cut() {
     assert!(check(server.folder.path(), &[]).is_empty(), "no data is lost yet");
     assert!(server.control(&["power-cut", "1ms"]).status.success());
     let kinds = check(server.folder.path(), &["--after", "power-cut"]);
-    // Of blocks that were never stored, zeros remain.
+    // Blocks that were never stored contain zeros.
     let possible = ["lost", "stale", "torn", "corrupt"];
     assert!(
         kinds.len() > 10 && kinds.iter().all(|kind| possible.contains(&kind.as_str())),
@@ -142,13 +142,13 @@ fn faults_are_listed_cleared_and_changed_by_their_numbers() {
     assert_eq!(lines.len(), 3);
     for (words, wanted) in [
         (&["fault", "clear"][..], "expected a number, or all"),
-        (&["fault", "clear", "0"], "`0` is no number of a fault"),
-        (&["fault", "clear", "4"], "there is no fault of this number"),
+        (&["fault", "clear", "0"], "`0` is not the number of a fault"),
+        (&["fault", "clear", "4"], "no fault has this number"),
         (&["fault", "clear", "1"], "the fault is already over"),
         (&["fault", "clear", "1", "2"], "unexpected word `2`"),
         (&["fault", "list", "all"], "unexpected word `all`"),
         (&["fault", "change", "3"], "expected a number and keys"),
-        (&["fault", "change", "9", "extra=1ms"], "there is no fault of this number"),
+        (&["fault", "change", "9", "extra=1ms"], "no fault has this number"),
         (&["fault", "change", "3", "share=0%"], "affects no request"),
         (&["fault", "change", "3", "range=0B..1MiB"], "has no key `range`"),
         (&["fault", "media-error", "range=64MiB..65MiB"], "the export ends at 64 MiB"),

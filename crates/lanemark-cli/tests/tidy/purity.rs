@@ -71,7 +71,7 @@ const FLOAT: &[&str] = &[
     "asinh", "acosh", "atanh", "gamma", "ln_gamma", "erf", "erfc", "abs_sub",
 ];
 
-/// Keywords that leave the language.
+/// Keywords that give access to code or state outside safe Rust.
 const WORDS: &[&str] = &["unsafe", "extern", "static"];
 
 /// Returns each forbidden name in a pure crate, and each entry of the lists that no pure crate names.

@@ -10,8 +10,8 @@ use super::source::{self, File};
 /// Maximum number of rooms of the simulator, so that a newcomer can understand its layout.
 pub(crate) const SIMULATOR_MAX: usize = 12;
 
-/// The number of files in the largest circle of imports in each crate with a circle. A number may only decrease, and
-/// may not exceed two.
+/// The number of files in the largest circle of imports in each crate with a circle. These numbers may only decrease,
+/// and may not exceed two.
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-cli", 2),
     ("lanemark-oltp", 2),

@@ -43,7 +43,7 @@ fn walk(
     }
 }
 
-/// Returns a block device, and not a network or graphics device.
+/// Returns the drive of an object that is a block device; `None` for network and graphics devices.
 fn block(object: &Element, above: &[(String, Option<f64>)]) -> Option<DescribedDrive> {
     let info = |name: &str| {
         let is_named = |info: &&Element| info.attribute("name") == Some(name);

@@ -14,7 +14,7 @@ pub(super) fn is_table(text: &str) -> bool {
     columns(text).is_some()
 }
 
-/// Returns the names of the columns with their first character, and the number of the rule's line.
+/// Returns the name and the first character of each column, and the line number of the rule.
 fn columns(text: &str) -> Option<(Vec<(String, usize)>, usize)> {
     let lines: Vec<&str> = text.lines().take(100).collect();
     let rule = lines.windows(2).position(|pair| {
@@ -24,7 +24,7 @@ fn columns(text: &str) -> Option<(Vec<(String, usize)>, usize)> {
     let mut all = Vec::new();
     let mut at = 0;
     for dashes in lines[rule].split(' ').filter(|part| !part.is_empty()) {
-        // The rule is of ASCII only, so bytes are characters.
+        // The rule contains only ASCII, so bytes are characters.
         let start = lines[rule][at..].find(dashes)? + at;
         at = start + dashes.len();
         let name: String = head.iter().skip(start).take(dashes.len()).collect();

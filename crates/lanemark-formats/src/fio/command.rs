@@ -1,8 +1,8 @@
 //! fio's command line as a job file: `fio --name=a --rw=randread --bs=4k`.
 //!
 //! Options before the first `--name` are global, and each `--name` begins a job. Options of fio itself that do not
-//! change the requests, such as `--output`, are not needed. A value follows after `=` or as the next word, with one
-//! dash or two before the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
+//! change the requests, such as `--output`, are not needed. As in fio, a name has one or two dashes, and its value
+//! follows after `=` or is the next word. A command line without `--name`, which fio refuses, is one job.
 
 use super::option;
 use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};

@@ -86,7 +86,7 @@ fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
             "runtime",
             found,
             SupportLevel::Nearly,
-            "a test of rounds ends after at most 25 rounds",
+            "a test that runs in rounds ends after at most 25 of them",
         );
     }
     test.volume = None;

@@ -37,7 +37,7 @@ fn a_test_has_its_stated_settings_or_its_counted_ones() {
     let size = Bytes::mebi(64);
     let counted = stated(direction_of(30 * 8_000, 30), direction_of(10 * 9_000, 10));
     let test = counted.test(size, &supplied);
-    // 330,000 bytes by 40 requests are 8,250, in sectors 8,192.
+    // 330,000 bytes in 40 requests are 8,250 bytes each, which is 8,192 in whole sectors.
     assert_eq!((test.block, test.read_share()), (Bytes(8_192), Ratio::new(0.75).unwrap()));
     assert_eq!((test.threads, test.queue_depth(), test.span), (1, 9, size));
     assert_eq!((test.pattern(), test.volume), (Some(&Pattern::Sequential), Some(Bytes(1 << 20))));

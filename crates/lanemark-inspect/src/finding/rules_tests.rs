@@ -1,4 +1,4 @@
-//! Each rule at both sides of its bounds, with different values on all ends.
+//! Each rule on both sides of its bounds, with a different value at each end.
 
 use lanemark_schema::result::{
     BlockKind, Finding, HopPart, Identity, InspectedDevice, InspectedFinding, InspectedHop,

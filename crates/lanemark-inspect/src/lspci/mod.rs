@@ -8,7 +8,7 @@
 //! device that is named after the controller. A text may contain any part of a machine: if a port is missing, its end
 //! of a link is unknown.
 //!
-//! Not read: `-x` dumps, `-vmm`, and trees of other options.
+//! Not read: `-x` dumps, `-vmm`, and trees printed with other options.
 
 mod bus_tree;
 mod function;

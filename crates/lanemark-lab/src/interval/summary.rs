@@ -41,7 +41,7 @@ pub(super) fn summary(
     PredictionInterval { low_ratio, high_ratio, widest }
 }
 
-/// Returns the value below which, on average, `share` of all further draws lie, given `sorted` draws: at rank
+/// Returns the value below which, on average, `share` of all further draws fall, given `sorted` draws: at rank
 /// `share (n + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American
 /// Statistician 50(4), 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too
 /// narrow.

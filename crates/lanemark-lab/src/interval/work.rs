@@ -35,7 +35,7 @@ pub(super) struct NominalTest {
     pub(super) rate: f64,
     /// The factors for unmodelled effects that contain 80% of predictions.
     pub(super) left_out: UnmodelledFactors,
-    /// The ratio of the links' maximum rate to this rate.
+    /// The ratio of the links' maximum rate to the predicted rate.
     pub(super) headroom: f64,
 }
 

@@ -1,10 +1,10 @@
 //! The deviation of a measurement from the model of the current system, as it is carried over to the other system.
 //!
 //! The deviation of a test consists of the model's error, which is carried over, and random error, which is not. In a
-//! measured grid, requests of one kind with the same limiting part of the path share the model's error, and nearly so
-//! at similar depths and threads. The carried deviation is therefore a mean over these tests, weighted by a normal
-//! kernel over the doublings of depth and threads (Nadaraya 1964, Watson 1964). The bandwidth is chosen by
-//! leave-one-out cross-validation, and the remaining error is the random error of a figure.
+//! measured grid, requests of one kind with the same limiting part of the path have nearly the same model error at
+//! similar depths and threads. The carried deviation is therefore a mean over these tests, weighted by a normal kernel
+//! over the doublings of depth and threads (Nadaraya 1964, Watson 1964). The bandwidth is chosen by leave-one-out
+//! cross-validation, and the remaining error is the random error of a figure.
 //!
 //! The limiting part is the limit of the *other* system. If the limit moves from a link to the drive, the deviation
 //! comes from the tests that the drive limits on the current system too. Without such tests there is no evidence, and

@@ -59,7 +59,7 @@ impl Default for RingOptions {
     }
 }
 
-/// Time that the kernel's thread polls for requests in vain before it sleeps, in ms.
+/// Time for which the kernel's thread polls without finding requests before it sleeps, in ms.
 const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
 /// Creates the kernel's part of a ring for `entries` requests, with the best flags that it supports.
@@ -135,7 +135,7 @@ impl<'u> Ring<'u> {
                 iov_len: (slots - first).min(slots_per_buffer) as usize * stride,
             })
             .collect();
-        // SAFETY: every range lies in the arena, which outlives the registration: dropping the ring
+        // SAFETY: every range is in the arena, which outlives the registration: dropping the ring
         // unregisters the buffers before it drops the arena.
         match unsafe { self.submitter.register_buffers(&buffers) } {
             Ok(()) => self.slots_per_buffer = Some(slots_per_buffer),
@@ -145,7 +145,7 @@ impl<'u> Ring<'u> {
 
     fn entry(&self, slot: u32, transfer: Transfer) -> squeue::Entry {
         let Transfer { operation, offset, skip, length } = transfer;
-        // SAFETY: `skip` lies inside the slot, as `push` asserts.
+        // SAFETY: `skip` is inside the slot, as `push` asserts.
         let buffer = unsafe { self.arena.pointer(slot).add(skip as usize) };
         // A registered file is identified by its index, which is 0, and by a flag.
         let (file, flags) = if self.file_registered {
@@ -197,7 +197,7 @@ impl Engine for Ring<'_> {
         assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
         assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
         let entry = self.entry(slot, transfer);
-        // SAFETY: the buffer lies in the arena and may be lent: the slot was not in flight and now is, and neither a
+        // SAFETY: the buffer is in the arena and may be lent: the slot was not in flight and now is, and neither a
         // reference to it nor its unmapping can occur before its completion.
         unsafe { self.submission.push(&entry) }
             .expect("the queue has an entry for each slot, and a slot is queued at most once");

@@ -31,7 +31,7 @@ impl<'a> Synchronous<'a> {
     fn call(&mut self, slot: u32, transfer: Transfer) -> i32 {
         let Transfer { operation, offset, skip, length } = transfer;
         let file = self.file.as_raw_fd();
-        // SAFETY: `skip` lies inside the slot, as `push` asserts.
+        // SAFETY: `skip` is inside the slot, as `push` asserts.
         let base = unsafe { self.arena.pointer(slot).add(skip as usize) };
         let part = libc::iovec { iov_base: base.cast(), iov_len: length as usize };
         let offset = offset as libc::off_t;

@@ -1,7 +1,7 @@
--- The statements of `batch.rs`, prepared once a session.
+-- The statements of `batch.rs`, prepared once per session.
 --
--- Plans are made once and do not depend on what arrays hold: rows are found by their keys, in the order of the arrays,
--- which is the order of locks. Joins by hashing or merging, or through a whole table, would take locks in another one.
+-- Plans are made once and do not depend on the contents of arrays: rows are found by their keys, in the order of the
+-- arrays, which is the order of locks. Hash and merge joins, and scans of a whole table, would lock in another order.
 
 SET plan_cache_mode = force_generic_plan;
 SET enable_hashjoin = off;
@@ -15,8 +15,8 @@ PREPARE take_order_number (INT, INT) AS
 PREPARE order_customer (INT, INT, INT) AS
     SELECT c_discount, c_last, c_credit FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3;
 PREPARE items (INT[]) AS SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id = ANY ($1);
--- The order's warehouse and district, then of each line where it is supplied from, its item and its quantity.
--- No row may be wanted twice: an update changes each once.
+-- The order's warehouse and district, then for each line the supplying warehouse, the item and the quantity.
+-- No row may occur twice, because an update changes each row once.
 PREPARE take_stock (INT, INT, INT[], INT[], INT[]) AS
     UPDATE stock SET
         s_quantity = s_quantity - q + CASE WHEN s_quantity - q >= 10 THEN 0 ELSE 91 END,
@@ -53,8 +53,8 @@ PREPARE pay_district (BIGINT, INT, INT) AS
     RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip;
 PREPARE note_customer (TEXT, INT, INT, INT) AS
     UPDATE customer SET c_data = $1 WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4;
--- The warehouse, and the history with its name. Amount, warehouse; customer, its district, its warehouse; district,
--- date, the district's name.
+-- Updates the warehouse, and adds a row with its name to the history. Parameters: amount, warehouse; customer, its
+-- district, its warehouse; district, date, the district's name.
 PREPARE pay_warehouse (BIGINT, INT, INT, INT, INT, INT, BIGINT, TEXT) AS
     WITH paid AS (
         UPDATE warehouse SET w_ytd = w_ytd + $1 WHERE w_id = $2
@@ -74,7 +74,7 @@ PREPARE order_lines (INT, INT, INT) AS
     SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line
     WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3;
 
--- The oldest open order of each district that has one, and whether it was still there to be closed.
+-- Closes the oldest open order of each district that has one, and returns whether the order was still open.
 PREPARE close_oldest (INT) AS
     WITH oldest AS MATERIALIZED (
         SELECT district, (SELECT no_o_id FROM new_order WHERE no_w_id = $1 AND no_d_id = district

@@ -13,7 +13,7 @@ use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 
 /// The procedures in SQL.
 const SQL: &str = include_str!("procedures.sql");
-/// Lock that serializes the creation of the procedures; the number is arbitrary.
+/// Lock that serialises the creation of the procedures; the number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5710311)";
 /// The first version with procedures.
 const VERSION_MIN: i32 = 11;

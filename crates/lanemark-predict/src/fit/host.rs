@@ -17,7 +17,7 @@ const BELIEVED: (f64, f64) = (0.1, 10.0);
 /// The prefix of settings that take precedence over a measurement.
 const PREFIX: &str = "platform.";
 
-/// Sets the values that were `host` of the host in `system`, and returns them. Values are not set if `settings` contain
+/// Sets the host's values in `system` to the measured ones, and returns them. Values are not set if `settings` contain
 /// any value of the platform.
 pub(super) fn measured(
     system: &mut SystemSpec,

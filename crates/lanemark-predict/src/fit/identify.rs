@@ -2,13 +2,13 @@
 //!
 //! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian consists of
 //! differences over a tenth, to the side on which a value has less effect. Beyond a limit that another value hides, a
-//! value is without effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
+//! value has no effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
 //! ratio, with Student's factor).
 //!
-//! A value is left open if its deviation is so large that 95% of it spans a factor of four, if it has an effect on one
-//! side only, or if it correlates with another value. An open value is fixed at the template's value, and the other
-//! values are fitted again. If that contradicts the measurements, the open value stays at the nearest value that does
-//! not.
+//! A value is left open if its deviation is so large that its 95% interval spans a factor of four, if it has an effect
+//! on one side only, or if it correlates with another value. An open value is fixed at the template's value, and the
+//! other values are fitted again. If that contradicts the measurements, the open value stays at the nearest value that
+//! does not.
 
 use lanemark_schema::result::student_95;
 use nalgebra::{DMatrix, DVector};

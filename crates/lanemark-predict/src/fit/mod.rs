@@ -1,6 +1,6 @@
 //! A drive's model from the results of a workload on it.
 //!
-//! The method is weighted least squares over the logarithms of a model's values. It minimizes the sum of squares of the
+//! The method is weighted least squares over the logarithms of a model's values. It minimises the sum of squares of the
 //! logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly of Applied
 //! Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values. Reads are
 //! fitted first, since writing does not affect them. The number of dies follows, then writes, then all together, and

@@ -13,7 +13,7 @@ use super::measured::Trial;
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
-/// The gain of a rate without occupancy above which the measurements show the occupancy.
+/// If a rate without occupancy exceeds the rate with it by more than this factor, the measurements show the occupancy.
 const SHOWN: f64 = 1.02;
 /// The share of the fastest rate above which a rate is near a limit. Below this share, queues of a few requests depend
 /// on both times.

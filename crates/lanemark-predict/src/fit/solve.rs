@@ -76,7 +76,8 @@ pub(super) fn search(
     Ok(SearchResult { logs, cost })
 }
 
-/// Returns the derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.
+/// Returns the derivatives of the residuals of `trials` with respect to the logarithms of the parameters `free`, a
+/// column each.
 pub(super) fn jacobian(
     engine: &Engine,
     logs: &[f64],

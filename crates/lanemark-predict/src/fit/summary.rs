@@ -15,7 +15,7 @@ use crate::PredictError;
 
 /// The error above which a figure is reported.
 const MISS: f64 = 0.10;
-/// The scatter above which it is reported.
+/// The scatter above which a warning reports it.
 const SCATTER: f64 = 1.5;
 
 /// A fit that has ended.

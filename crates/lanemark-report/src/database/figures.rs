@@ -1,7 +1,7 @@
 //! The figures of a database's transactions that real and simulated runs share, and a table that compares runs.
 //!
-//! Rows are figures, columns are runs. A figure that a run does not know is shown as a dash: a real database does not
-//! report single requests, and a simulated database does not distinguish kinds of transactions.
+//! Rows are figures, columns are runs. A figure that a run does not contain is shown as a dash: a real database does
+//! not report single requests, and a simulated database does not distinguish kinds of transactions.
 
 use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
 use lanemark_schema::workload::Operation;

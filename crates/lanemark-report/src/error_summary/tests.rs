@@ -24,7 +24,7 @@ fn check(test: &str, role: Role, bound: Bound, simulated: f64) -> FigureCheck {
     FigureCheck::new(figure, Statistic::of(&[simulated], Average::Mean))
 }
 
-/// Returns a study of two tests that read and any others that only figures name.
+/// Returns a study with two reading tests; `figures` may name further tests.
 fn study(figures: Vec<FigureCheck>, interval: Option<&PredictionInterval>) -> StudyOutcome {
     // One request in ten milliseconds: about 110 and 160 MB/s.
     let known = |name: &str, kib: u64| {

@@ -202,7 +202,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
 
-/// Returns the panel of one figure, with a coloured bar for each run; `None` if no run knows the figure.
+/// Returns the panel of one figure, with a coloured bar for each run; `None` if the figure is unknown in all runs.
 pub(super) fn panel(
     figure: &str,
     unit: &str,

@@ -27,7 +27,7 @@ const PART_TOLD: usize = 1;
 const LINES_MAX: usize = COLOURS;
 /// Number of dashes before they repeat.
 const DASHES: usize = 4;
-/// Relative difference up to which two values are drawn at the same place.
+/// Relative difference up to which two values are drawn at the same position.
 const SAME: f64 = 0.01;
 /// Number of series with distinct styles.
 pub(super) const LOOKS: usize = COLOURS * DASHES;
@@ -430,7 +430,7 @@ mod tests {
             let axis = Scale::latency("l", values.into_iter());
             axis.ticks.into_iter().map(|tick| tick.1).collect()
         };
-        // Less than 1.7 decades have all steps.
+        // An axis of less than 1.7 decades shows all steps.
         assert_eq!(labels([2e3, 50e3]), ["2 µs", "5 µs", "10 µs", "20 µs", "50 µs"]);
         assert_eq!(labels([2e3, 200e3]), ["10 µs", "100 µs"]);
         assert_eq!(labels([500e6, 2e9]), ["500 ms", "1 s", "2 s"]);

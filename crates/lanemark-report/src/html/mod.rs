@@ -250,7 +250,7 @@ fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
     }
 }
 
-/// Writes the power of the drives test by test; `None` if no run knows it.
+/// Writes the power of the drives test by test; `None` if it is unknown in all runs.
 fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = energy::by_test(runs)?;
     Some(markup! {

@@ -20,7 +20,7 @@ const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 40.0;
 
-/// Draws the parts of the transactions of `tests`, each with its run's name; `None` if no run knows them.
+/// Draws the parts of the transactions of `tests`, each with its run's name; `None` if they are unknown in all runs.
 pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
     let known =
         |(label, test): &(&str, &TestResult)| Some(((*label).to_owned(), TimeSplit::of(test)?));

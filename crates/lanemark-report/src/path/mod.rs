@@ -2,8 +2,8 @@
 //!
 //! A ceiling is the throughput of a hop for one test by the hop's own formula, as the simulator computed it. A link's
 //! rate is its throughput in one direction, regardless of the test. The two are distinguished: hops are compared by
-//! ceiling, links by rate. Only ceilings decide which hop is the bottleneck, in tree, table and drawing alike: the link
-//! of a node in the tree knows its hop. Latencies are not summed, because hops may overlap.
+//! ceiling, links by rate. Only ceilings decide which hop is the bottleneck, in tree, table and drawing alike, because
+//! the link of a node in the tree refers to its hop. Latencies are not summed, because hops may overlap.
 
 mod diagram;
 mod layout;

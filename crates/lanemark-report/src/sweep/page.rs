@@ -22,7 +22,7 @@ const RIGHT: f64 = 150.0;
 const HEIGHT: f64 = 210.0;
 const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
-/// Place of p99 among a point's percentiles.
+/// Index of p99 among a point's percentiles.
 const P99: usize = 1;
 /// Maximum number of curves of a panel of latency over throughput, which has two lines for each.
 const CURVES: usize = 3;

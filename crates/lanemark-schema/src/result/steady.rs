@@ -1,6 +1,6 @@
 //! The steady state of a figure, by the rule of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 //!
-//! Rounds follow each other. The last five of them are the *measurement window*. The window is steady if the range of
+//! Rounds run in succession. The last five of them are the *measurement window*. The window is steady if the range of
 //! its figures is within 20% of their mean, and their least-squares line rises or falls by no more than 10% of the mean
 //! from the first round to the last. A test ends with the first steady window, and after 25 rounds in any case.
 //!
@@ -51,7 +51,7 @@ pub struct Round {
     pub drive: Option<DriveUse>,
 }
 
-/// The outcome of a test of rounds.
+/// The outcome of a test that runs in rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Outcome {

@@ -105,10 +105,7 @@ fn a_test_that_stays_unsteady_ends_after_25_rounds_with_its_figures() {
     assert_eq!(rounds.count() + 1, ROUNDS_MAX);
     // The window's figures are 220, 181, 142, 103 and 64.
     let warning = state.warning("t").unwrap().to_string();
-    assert_eq!(
-        warning,
-        "t: not steady after 25 rounds, the last five lie 110% of their mean apart"
-    );
+    assert_eq!(warning, "t: not steady after 25 rounds, the last five span 110% of their mean");
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<SteadyState>(&text).unwrap(), state);
 }

@@ -1,6 +1,6 @@
 //! The results of a verification: the data written, and the findings of its check.
 //!
-//! The types are plain data. The module `verify` of `lanemark-measure` documents the rules of the check.
+//! The types are plain data. The crate `lanemark-verify` documents the rules of the check.
 
 use serde::{Deserialize, Serialize};
 

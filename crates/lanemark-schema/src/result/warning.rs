@@ -89,7 +89,7 @@ pub enum Warning {
         #[serde(rename = "after_ns")]
         after: Duration,
     },
-    /// A test of rounds did not become steady.
+    /// A test that runs in rounds did not become steady.
     NotSteady {
         /// Name of the test.
         test: String,

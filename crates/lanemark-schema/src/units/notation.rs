@@ -47,7 +47,7 @@ pub enum QuantityError {
         /// The largest value.
         most: &'static str,
     },
-    /// A value that lies between two of the smallest steps, so that rounding would change it.
+    /// A value between two of the smallest steps, so that rounding would change it.
     #[error("`{text}` is not a whole number of {step}")]
     NotWhole {
         /// The text as given.

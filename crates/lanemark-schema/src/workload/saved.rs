@@ -82,7 +82,7 @@ impl SavedLoad {
 }
 
 impl SavedPattern {
-    /// Returns the pattern that draws the positions; `None` for a trace and if it is not stated.
+    /// Returns the pattern that draws the positions; `None` for a trace, or if it is not stated.
     fn drawn(self) -> Option<Pattern> {
         Some(match self {
             Self::Sequential => Pattern::Sequential,

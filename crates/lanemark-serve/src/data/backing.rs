@@ -75,7 +75,8 @@ impl Backing {
         Ok(Self { own: file, size, is_kept: true, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// Places this over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without own blocks.
+    /// Places this export's data over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without
+    /// own blocks.
     pub(crate) fn over(mut self, image: File, kept: Option<File>) -> io::Result<Self> {
         let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(other)?;
         let mut map = vec![0; length];

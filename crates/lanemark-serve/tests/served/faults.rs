@@ -1,4 +1,4 @@
-//! Faults of served systems, as an NBD client meets them: shares of the requests, errors of ranges, wrong data without
+//! Faults of served systems, as an NBD client sees them: shares of the requests, errors of ranges, wrong data without
 //! an error, and changes while the server runs.
 
 use std::collections::BTreeSet;
@@ -239,7 +239,7 @@ fn faults_are_listed_cleared_and_changed_while_the_system_is_served() {
     session.clear_fault(0).unwrap();
     client.write(0, &[1; 512], false).unwrap().unwrap();
     assert_eq!(session.clear_fault(0), Err("the fault is already over".to_owned()));
-    assert_eq!(session.clear_fault(1), Err("there is no fault of this number".to_owned()));
+    assert_eq!(session.clear_fault(1), Err("no fault has this number".to_owned()));
 
     let bad = |range: &str| format!("media-error range={range} recovery=1us").parse().unwrap();
     assert_eq!(session.add_fault(bad("0B..4KiB")), Ok(1));

@@ -203,7 +203,7 @@ proptest! {
         prop_assert_eq!(busy, times.sum());
     }
 
-    /// Commands of one queue are served as without an arbiter, and cost no more events.
+    /// Commands of one queue are served as if there were no arbiter, without additional events.
     #[test]
     fn one_queue_needs_no_arbiter(arrivals in any_arrivals(), engines in 1u32..4) {
         let alone: Vec<Command> =

@@ -16,7 +16,7 @@ pub const HOPS: usize = Hop::Power as usize + 1;
 
 /// A hop at which a request can spend time.
 ///
-/// The hops are ordered by the number of requests that pass them, so the hops of nearly every request are adjacent.
+/// The hops are ordered by the number of requests that cross them, so the hops of nearly every request are adjacent.
 /// Links are numbered from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

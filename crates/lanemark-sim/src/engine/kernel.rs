@@ -4,7 +4,7 @@
 //! they were scheduled, and every tie in a trajectory is resolved.
 //!
 //! Simulated time only moves forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
-//! algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the bucket for the
+//! algorithms for the shortest path problem", JACM 37(2), 1990) with base 32: an event waits in the bucket for the
 //! highest digit in which its time differs from the present, and for the value of that digit. When a bucket is reached,
 //! its earliest event becomes the present and the others move to lower buckets. Each event moves a few times. Insertion
 //! makes no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly at

@@ -1,7 +1,7 @@
 //! Objects in flight, identified by small handles.
 //!
 //! A freed slot is the next slot to be used, so a run in its steady state touches the same few cache lines and does not
-//! allocate. A handle is a `u32` that knows its slab by type: the kernel's events stay eight bytes.
+//! allocate. A handle is a `u32` whose type identifies its slab: the kernel's events stay eight bytes.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -84,7 +84,7 @@ impl<T, K: Copy> Slab<T, K> {
             self.slots[number as usize] = value;
             return Handle::of(number);
         }
-        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 things in flight");
+        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 objects in flight");
         self.slots.push(value);
         Handle::of(number)
     }

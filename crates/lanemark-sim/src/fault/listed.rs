@@ -30,8 +30,8 @@ pub enum FaultPhase {
 /// A reason why a fault cannot be cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultClearError {
-    /// The number of no fault.
-    #[error("there is no fault of this number")]
+    /// The number belongs to no fault.
+    #[error("no fault has this number")]
     Unknown,
     /// A fault that has ended.
     #[error("the fault is already over")]

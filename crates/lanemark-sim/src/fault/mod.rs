@@ -82,7 +82,7 @@ pub(super) struct Faults {
 pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,
     unwritable: Vec<FaultNumber>,
-    /// Active faults that delay commands, and silent ones. Of each, the fault that began last is first.
+    /// Active faults that delay commands, and silent ones. In each list, the fault that began last is first.
     slow: Vec<FaultNumber>,
     silent: Vec<FaultNumber>,
     /// The bad bytes of each fault that a write heals.

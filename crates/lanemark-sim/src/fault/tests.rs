@@ -247,7 +247,7 @@ fn a_share_selects_as_many_requests_as_it_says_and_a_seed_selects_the_same() {
         assert_eq!(chosen, delayed(&mut seeded(&[&text], 3), COUNT));
         let other = delayed(&mut seeded(&[&text], 4), COUNT);
         assert!(share == "100%" || chosen != other, "{share}");
-        // Of two independent selections, the common part has the product of their shares.
+        // Two independent selections overlap by the product of their shares.
         let common = chosen.iter().filter(|number| other.contains(number)).count() as f64;
         assert!((common - expected * p).abs() < 4.0 * libm::sqrt(expected * p) + 0.1, "{common}");
     }

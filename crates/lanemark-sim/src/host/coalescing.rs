@@ -6,7 +6,7 @@
 //! of zero means no delay. Each queue has its vector, and coalescing applies to all of them.
 //!
 //! Not modelled: vectors that queues share or that are exempt; a host that reads the queue before it is interrupted;
-//! the bytes that a withheld message saves on the link (4 of some 4,000 for a short read).
+//! the bytes that a withheld message saves on the link (4 of about 4,000 for a short read).
 
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
@@ -200,7 +200,7 @@ mod tests {
             (0..count).for_each(|number| _ = add(&mut coalescing, &mut slab, at(number), queue));
             let early = Instant::from_picoseconds(at(100).picoseconds() - 1);
             assert_eq!(coalescing.expire(early, queue), Expiry::Again(at(100)));
-            // The event for it is set.
+            // The event for the end of the aggregation time is already scheduled.
             let next = add(&mut coalescing, &mut slab, early, queue);
             let full = count == 2;
             let expected =
@@ -212,7 +212,7 @@ mod tests {
                 count + 1
             );
             assert_eq!(coalescing.expire(at(100), queue), Expiry::Nothing);
-            // The next one sets another.
+            // The next completion schedules another event.
             let next = add(&mut coalescing, &mut slab, at(300), queue);
             assert_eq!(next, CompletionNotice::Later(Some(at(400))));
         }

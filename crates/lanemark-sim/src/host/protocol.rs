@@ -140,7 +140,7 @@ impl Protocol {
         queue.0
     }
 
-    /// Returns whether the commands pass a host bus adapter whose times are known.
+    /// Returns whether the commands go through a host bus adapter whose times are known.
     pub(crate) fn has_adapter(&self) -> bool {
         self.spec.adapter.is_some()
     }

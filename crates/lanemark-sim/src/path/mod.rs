@@ -90,7 +90,7 @@ impl Path {
     }
 
     /// Sends write data from host memory to the drive and returns when it has arrived. All data for links near the
-    /// drive passes the links near the host, in one order, so the whole path is computed at once.
+    /// drive crosses the links near the host, in one order, so the whole path is computed at once.
     pub(super) fn carry_write(
         &mut self,
         way: WayNumber,

@@ -5,8 +5,8 @@
 //! submits and counts the requests of one test; parallel tests have one lane each (`beside`). Counting begins after the
 //! ramp and ends with the volume or the duration, whichever is first. Requests in flight at the end of the duration are
 //! not counted: the sample has their number and ages ([`InFlight`](lanemark_schema::result::InFlight)), since their
-//! latencies are unknown. A test of rounds continues without a gap from one round to the next, ends when its figures
-//! are steady, and reports the last five rounds.
+//! latencies are unknown. A test that runs in rounds continues without a gap from one round to the next, ends when its
+//! figures are steady, and reports the last five rounds.
 
 mod beside;
 mod convergence;
@@ -97,7 +97,7 @@ pub fn run_length_watched(
         LoadKind::Transactions(load) => {
             return transactions::run(spec, test, load, key, length, watch);
         }
-        // A checked test is neither.
+        // `Test::check` refuses all other loads.
         LoadKind::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
         LoadKind::PartlyStated(_) => {
             return Err(SimError::NotSimulated { what: "a test with missing values" });

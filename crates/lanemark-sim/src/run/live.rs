@@ -101,7 +101,7 @@ impl Live {
         }
     }
 
-    /// Submits a request, now if its time lies in the past.
+    /// Submits a request, now if its time is in the past.
     ///
     /// # Errors
     /// Returns the errors of [`Simulator::submit`](crate::Simulator::submit).
@@ -144,7 +144,7 @@ impl Live {
         self.storage.simulator().damage()
     }
 
-    /// Adds a fault that begins at its time, or now if its time lies in the past. Returns the fault's number.
+    /// Adds a fault that begins at its time, or now if its time is in the past. Returns the fault's number.
     ///
     /// # Errors
     /// Returns the errors, each with the accepted values, if the system cannot have the fault.
@@ -156,7 +156,7 @@ impl Live {
     }
 
     /// Returns all faults, in the order of their numbers, with their states at `now`. Reads that are repeated from the
-    /// start are a property of the drive and no fault.
+    /// start are a property of the drive and not a fault.
     pub fn faults(&self, now: Instant) -> Vec<FaultState> {
         self.storage.simulator().faults(now)
     }

@@ -16,8 +16,8 @@
 //! at a time over SATA, faster channels caused losses of 20%, and a faster link caused gains of 125%, more than its own
 //! time explains; the reason is not known.
 //!
-//! The busiest hop does not always have the largest gain: a die without a cache register is occupied while its page
-//! passes the channel, so it is also busy for the channel's time.
+//! The busiest hop does not always have the largest gain: a die without a cache register is occupied while its page is
+//! on the channel, so it is also busy for the channel's time.
 //!
 //! Not covered: changes of two hops at once, fewer bytes or commands, more slots for commands, another policy.
 

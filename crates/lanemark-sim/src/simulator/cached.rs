@@ -1,6 +1,6 @@
 //! Commands at a RAID adapter with a cache: the commands that end there, and the writes that drain the cache.
 //!
-//! A write by the cache is a command without a request: it begins at the adapter, passes the links from the adapter to
+//! A write by the cache is a command without a request: it begins at the adapter, crosses the links from the adapter to
 //! the drive, and ends when the adapter is notified.
 
 use super::command::NewCommand;

@@ -63,7 +63,8 @@ pub(super) struct Command {
     pub(super) trace: Trace,
 }
 
-const _: () = assert!(offset_of!(Command, trace) == 64, "all but the trace is one line");
+const _: () =
+    assert!(offset_of!(Command, trace) == 64, "all fields except the trace fit in one cache line");
 const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
 
 /// The damage that a fault has done to a command.

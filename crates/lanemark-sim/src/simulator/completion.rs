@@ -13,7 +13,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 impl Completion {
-    /// The completion of no request.
+    /// A placeholder, which belongs to no request.
     pub(super) const NONE: Self = Self {
         tag: 0,
         access: Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::ZERO },

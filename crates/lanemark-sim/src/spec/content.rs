@@ -17,7 +17,7 @@ pub struct PriorContent {
 
 impl PriorContent {
     /// Returns the content that `test` expects. The span of a test is written before the test begins, except for a test
-    /// that only writes, in order: that test is the first to write its span, and starts with an empty drive. The
+    /// that only writes sequentially: that test is the first to write its span, and starts with an empty drive. The
     /// destination of a copy is empty too.
     pub fn of(test: &Test) -> Self {
         let is_just_written = test.reads() && test.requests().is_some();

@@ -150,7 +150,7 @@ pub struct FlashSpec {
     pub channel_rate: BytesPerSecond,
     /// Command and address cycles on a channel, for each array operation.
     pub command_time: Duration,
-    /// Abilities of a die in addition to executing one operation after another.
+    /// Optional abilities of a die, beyond executing one operation after another.
     pub die: DieSpec,
     /// The layer that maps logical to physical addresses.
     pub translation: TranslationSpec,
@@ -163,7 +163,7 @@ pub struct FlashSpec {
     pub cycles: u32,
 }
 
-/// Abilities of a die in addition to executing one operation after another.
+/// Optional abilities of a die, beyond executing one operation after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieSpec {
     /// Each plane reads independently.
@@ -204,12 +204,12 @@ impl Default for DieSpec {
 /// Condition of a drive before the run: the data that was written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Condition {
-    /// The test's span was written in order; everything else is erased.
+    /// The test's span was written sequentially; everything else is erased.
     #[default]
     Fresh,
     /// Nothing was written: the whole drive is erased, as a purge leaves it.
     Purged,
-    /// The whole drive, or the share that is filled, was written in order.
+    /// The whole drive, or the share that is filled, was written sequentially.
     Sequential,
     /// The whole drive, or the share that is filled, was written at random until its state was steady.
     Random,

@@ -105,7 +105,8 @@ impl AttachmentSpec {
         // No sum overflows: a drive has less than 16 TiB.
         match extents(&self.namespaces, capacity).last() {
             Some(last) if last.end() > capacity => {
-                let bound = format!("at most {capacity}, each from a multiple of {SLOT} on");
+                let bound =
+                    format!("at most {capacity} together, each starting at a multiple of {SLOT}");
                 fail(last.end().to_string(), bound)
             }
             _ => Ok(()),

@@ -206,7 +206,7 @@ impl Storage {
             let Some(journal) = &mut self.journal else { return Some(completion) };
             let Some(step) = journal.next_step(&mut completion) else { return Some(completion) };
             let begun = self.submit_below(step);
-            debug_assert_eq!(begun, Ok(()), "the journal lies within its target");
+            debug_assert_eq!(begun, Ok(()), "the journal is within its target");
         }
     }
 

@@ -12,7 +12,7 @@ use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 const WRITE: Duration = Duration::from_microseconds(50);
 const BLOCK: Bytes = Bytes::kibi(4);
 
-/// A SAS system of one drive without a cache, which processes 20,000 writes a second of any length.
+/// A SAS system of one drive without a cache. The drive processes 20,000 writes a second, regardless of their length.
 fn without_cache() -> SystemSpec {
     let mut system = sas(unlimited(), 4);
     let one = &mut system.attachments[0];

@@ -226,7 +226,8 @@ fn latencies_have_the_stated_percentiles() {
         let at = |percentile| sample.latency().percentile_ns(percentile).unwrap() as f64 - path;
         close(at(50.0), median as f64 * 1e3, 0.01);
         close(at(99.0), p99 as f64 * 1e3, 0.03);
-        // Of a lognormal distribution, the square of the deviation of the 99th percentile at its other side.
+        // A lognormal distribution is symmetric in ratios: the median over the first percentile equals the 99th over
+        // the median.
         close(at(1.0), (median * median) as f64 * 1e3 / p99 as f64, 0.03);
     }
 }

@@ -197,7 +197,7 @@ fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged
         let (over, uses) = cut_after_flush(count, &["lying-flush at=0s for=1us"]);
         assert_eq!((latency(&over), uses[0].silent), (latency(&honest), 0));
     }
-    // Delayed by another fault, it lies as well.
+    // A flush that another fault delays is not stored either.
     let (lie, uses) = cut_after_flush(7, &["lying-flush", "latency extra=2ms"]);
     assert_eq!(uses[0].silent, 1);
     assert!(latency(&lie) > us(2_000) && latency(&lie) < us(2_020), "{}", latency(&lie));

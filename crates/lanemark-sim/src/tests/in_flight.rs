@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// In a closed loop the requested number of requests is always outstanding. The counted latencies and the ages at
-    /// the end therefore sum to this number times the duration, to the nanosecond of each.
+    /// the end therefore sum to this number times the duration, except that each is rounded to a nanosecond.
     #[test]
     fn latencies_and_ages_add_up_to_what_was_outstanding_all_the_time(
         faults in proptest::collection::vec((0usize..5, 0u64..12_000, 1u64..9_000), 0..4),

@@ -136,8 +136,8 @@ fn both_ways_to_a_drive_are_made_faster_together() {
 }
 
 /// Sequential reads on nine dies have timing anomalies. With 10 outstanding requests the base run has settled into an
-/// order that a faster link, one more request and nearly every other depth break alike. The loss is therefore an effect
-/// of the order, not of the link.
+/// order that a faster link, one more request or nearly any other depth breaks in the same way. The loss is therefore
+/// an effect of the order, not of the link.
 #[test]
 fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     let mut drive = small_drive();
@@ -234,8 +234,8 @@ proptest! {
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
-            // A die without a cache register is occupied while its page is transferred, so it is as busy as both, and
-            // half the time of either is the gain.
+            // A die without a cache register is occupied while its page is transferred, so it is busy for both times,
+            // and a faster array or channel gains half of the time that the array or channel takes.
             let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
             let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);

@@ -185,7 +185,8 @@ fn array(
     technology: Technology,
     out: &mut Completion,
 ) -> Array {
-    // Flash capacities are powers of two and one and a half times these. It exceeds the host's capacity by 7% or more.
+    // Flash capacities are powers of two and one and a half times these. The flash exceeds the host's capacity by 7% or
+    // more.
     let mut raw = (1u64 << 30) as f64;
     while raw < rated.capacity * 1.07 {
         raw *= if raw * 1.5 >= rated.capacity * 1.07 && raw >= 64e9 { 1.5 } else { 2.0 };

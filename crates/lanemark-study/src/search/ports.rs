@@ -3,7 +3,7 @@
 use crate::drive::Plug;
 use crate::platform::Port;
 
-/// Numbers as words. The place in the list is the number minus one.
+/// Numbers as words. The index in the list is the number minus one.
 const ORDINALS: [[&str; 3]; 8] = [
     ["first", "1st", "1"],
     ["second", "2nd", "2"],

@@ -97,7 +97,7 @@ fn range(
     unit: &str,
 ) -> Result<Vec<String>, String> {
     let ((Some(low), from_unit), (Some(high), to_unit)) = (split(from), split(to)) else {
-        return Err(format!("`{text}`: a range goes from a number to a number"));
+        return Err(format!("`{text}`: both ends of a range must be numbers"));
     };
     let step_unit = if unit.is_empty() { to_unit } else { unit };
     if (from_unit.is_empty() || from_unit == to_unit) && step_unit == to_unit {
@@ -116,7 +116,7 @@ fn range(
             quantities(text, &ends, step, value, Duration::from_picoseconds)
         })
         .or_else(|| quantities(text, &ends, step, |rate: BytesPerSecond| rate.0, BytesPerSecond))
-        .unwrap_or_else(|| Err(format!("`{text}`: both ends need units of one quantity")))
+        .unwrap_or_else(|| Err(format!("`{text}`: both ends need units of the same quantity")))
 }
 
 /// Returns the values of the range if both ends and the step are quantities of one kind.
@@ -141,7 +141,7 @@ fn quantities<T: FromStr + Display>(
 
 fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>, String> {
     if low > high {
-        return Err(format!("`{text}`: goes from more to less"));
+        return Err(format!("`{text}`: the range ends below its start"));
     }
     let value: Box<dyn Fn(usize) -> f64> = match step {
         RangeStep::By(by) if by > 0.0 => Box::new(move |index| low + by * index as f64),

@@ -19,7 +19,7 @@ fn splits() -> Vec<(String, TimeSplit)> {
 #[test]
 fn bars_are_below_their_names_and_as_long_as_their_times() {
     let image = draw(&splits());
-    // Two bars of 16 + 18 + 9, and the axis of 16.
+    // The height is two bars of 16 + 18 + 9 and an axis of 16.
     assert_eq!((image.width, image.height), (900.0, 102.0));
     let svg = image.render().into_string();
     assert!(svg.contains("viewBox=\"0 0 900 102\""), "{svg}");

@@ -165,7 +165,7 @@ fn a_tall_link_makes_its_row_taller_and_children_their_parent() {
             (of("y"), of("height"))
         })
         .collect();
-    // The processor and the drive begin at 64.5; a row of the switch is 34.5 high, and 10 lie between two rows.
+    // The processor and the drive begin at 64.5; a row of the switch is 34.5 high, and 10 are between two rows.
     let wanted = [(64.5, 123.2), (64.5, 34.0), (109.2, 78.5), (109.2, 34.0), (153.8, 34.0)];
     assert_eq!(boxes, wanted);
 }

@@ -46,7 +46,7 @@ impl fmt::Display for Warning {
                     Reason::FewRounds => write!(f, ", and five are needed"),
                     Reason::NoFigures => write!(f, ", in which nothing was done"),
                     Reason::Range => {
-                        write!(f, ", the last five lie {:.0}% of their mean apart", range * 100.0)
+                        write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
                     }
                     Reason::Slope => write!(
                         f,
@@ -69,7 +69,7 @@ impl fmt::Display for Warning {
                 write!(f, "{test}: at most the mean, minimum and maximum latency are known")
             }
             Self::RatesOnly { program, time } => {
-                write!(f, "{program} states rates and no counts: each test counts {time} of them")
+                write!(f, "{program} states only rates: each test is counted as a run of {time}")
             }
             Self::Imported { note } => write!(f, "{note}"),
             Self::BestOfRuns { program, runs: Some(runs) } => {
@@ -87,8 +87,8 @@ impl fmt::Display for Warning {
                 f,
                 "{test}: requests were handed to {}",
                 match workers {
-                    1 => "a thread of the kernel".to_owned(),
-                    workers => format!("{workers} threads of the kernel"),
+                    1 => "a kernel thread".to_owned(),
+                    workers => format!("{workers} kernel threads"),
                 }
             ),
             Self::NotFromDevice { test, asked_bytes, device_bytes } => write!(

@@ -113,7 +113,7 @@ impl Bucket {
 
 /// The share by which a load must exceed the refill so that the credits end.
 const FASTER_MIN: f64 = 1e-6;
-/// A later end of the credits is no end: 1,000 hours.
+/// Credits that would end later than this, 1,000 hours, count as endless.
 const SECONDS_MAX: f64 = 3.6e6;
 
 impl Credits {
@@ -152,7 +152,7 @@ mod tests {
         LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) }
     }
 
-    /// Passes amounts of `each` as fast as the limit permits, `pause` seconds after each other. Returns the instants.
+    /// Passes amounts of `each` as fast as the limit permits, at least `pause` seconds apart. Returns the instants.
     fn passed(bucket: &mut Bucket, count: usize, each: u64, pause: f64, from: f64) -> Vec<Instant> {
         let mut now = at(from);
         let pause = Duration::from_picoseconds((pause * 1e12) as u64);
@@ -230,7 +230,8 @@ mod tests {
         assert!(bucket.left().unwrap() >= 5_398);
     }
 
-    /// Empty credits let amounts pass at the refill. After `t` idle seconds, `r t` credits are there, up to all.
+    /// Empty credits let amounts pass at the refill. After `t` idle seconds, `r t` credits have accumulated, up to the
+    /// maximum.
     #[test]
     fn empty_credits_are_refilled_while_the_volume_is_idle() {
         let (rate, burst, credits) = (300, 3_000, 5_400);

@@ -1,4 +1,4 @@
-//! A disk's medium that tests drive in the same manner as a system.
+//! A disk's medium, which tests operate in the same manner as a system does.
 
 use super::arm_state::ArmWork;
 use super::tests::small_disk;

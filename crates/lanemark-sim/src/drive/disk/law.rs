@@ -94,7 +94,7 @@ impl DiskSpec {
         ArmDemand { read: read.scaled(uncached, test.span.get().max(1)), write, in_order, seek }
     }
 
-    /// Returns the zone with the maximum sectors on a track among the zones of the span.
+    /// Returns the zone with the most sectors on a track among the zones of the span.
     fn fastest_zone(&self, geometry: &Geometry, test: &Test) -> Zone {
         let (first, last) = cylinders(geometry, test);
         let mut begin = 0;

@@ -26,7 +26,7 @@ pub(super) struct ParallelCollection {
     moved_per_slot: f64,
     /// Slots that remain to be moved.
     debt: f64,
-    /// Extents that were written in order recently, first slot and end.
+    /// Extents that were recently written sequentially, first slot and end.
     extents: [(u64, u64); STREAMS],
     /// The extent that is replaced next.
     oldest: usize,

@@ -16,7 +16,7 @@ fn set_up(change: impl FnOnce(&mut PcieSetup)) -> Pcie {
     Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup)
 }
 
-/// A link with bounded data in flight, with a `round_trip`.
+/// A link with bounded data in flight and a round trip of `round_trip`.
 fn bounded(tags: Option<u32>, posted_credits: Option<Bytes>, round_trip: Duration) -> Pcie {
     set_up(|setup| {
         setup.tags = tags;

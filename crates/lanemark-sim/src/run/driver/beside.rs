@@ -142,9 +142,9 @@ impl<'t> ConcurrentTests<'t> {
 fn requests(test: &CheckedTest) -> Result<&Requests, SimError> {
     if test.rounds.is_some() {
         return Err(SimError::NotSimulated {
-            what: "rounds until steady state alongside another test",
+            what: "rounds until steady state in parallel with another test",
         });
     }
-    let what = "a test without its own requests next to another test";
+    let what = "a test without its own requests in parallel with another test";
     test.requests().ok_or(SimError::NotSimulated { what })
 }

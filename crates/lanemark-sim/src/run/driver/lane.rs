@@ -66,7 +66,8 @@ pub(super) struct Lane {
     rounds: Option<RoundsRun>,
     /// Whether only the steady part of a run that converges is counted.
     counts_steady_only: bool,
-    /// Whether a test of rounds may end early, and in this case all counted requests since the last checkpoint.
+    /// Whether a test that runs in rounds may end early, and in this case all counted requests since the last
+    /// checkpoint.
     may_settle: bool,
     beside_rounds: Option<Tally>,
     /// The outcome of the rounds of a test that ended early.
@@ -507,7 +508,8 @@ impl Lane {
         Sample { in_flight, converged: Some(converged), phases, series, steady, ..sample }
     }
 
-    /// Returns the sample of `counted` requests. The hops carried these requests' data, or `carried` if it is given.
+    /// Returns the sample of `counted` requests. The hops carried the data of these requests, or `carried` bytes if
+    /// given.
     fn sample(
         self,
         spec: &SystemSpec,

@@ -43,7 +43,7 @@ use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, 
 
 /// Number of requests that a shortened test should still have.
 const REQUESTS: f64 = 4e6;
-/// Number of rounds after which a test of rounds usually becomes steady.
+/// Number of rounds after which a test that runs in rounds usually becomes steady.
 const ROUNDS: u64 = 6;
 /// Number of requests that each round should still have, and the data that suffices if requests are large.
 const ROUND_REQUESTS: f64 = 20_000.0;
@@ -379,8 +379,8 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
     Some((rounds * spans / block) as u64)
 }
 
-/// Returns how many times as much as the span is written until the part that is written most seldom was written once;
-/// `None` if the frequencies have no minimum.
+/// Returns the number of times that the size of the span is written until the most seldom written part has been written
+/// once; `None` if the frequencies have no minimum.
 fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),

@@ -104,7 +104,7 @@ pub(super) fn run(
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
     if test.rounds.is_some() || test.volume.is_some() {
-        return Err(SimError::NotSimulated { what: "transactions until a volume or steady" });
+        return Err(SimError::NotSimulated { what: "transactions with a volume or with rounds" });
     }
     let mut run = Run::new(spec, test, transactions, key);
     if length == RunLength::Converged && may_converge(spec, test) {

@@ -67,7 +67,7 @@ impl Translation {
         if let Some(victim) = self.victim {
             return Some(victim);
         }
-        // If erased flash is short, superblocks that were lent to the cache are returned first.
+        // If erased flash is scarce, superblocks that were lent to the cache are returned first.
         let fold = fold || self.pseudo_slc_used > self.pseudo_slc_kept;
         let folded = if fold { self.pseudo_slc.pop_front() } else { None };
         let chosen = folded

@@ -424,7 +424,7 @@ impl Translation {
         self.placed(stream, slot, previous)
     }
 
-    /// Records that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
+    /// Records that `slot`, which was at `previous`, was mapped to the next place of `stream`.
     #[inline]
     fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<FullUnit> {
         let frontier = self.frontiers[stream as usize].as_mut()?;

@@ -30,8 +30,8 @@ impl Translation {
         lost
     }
 
-    /// Rewinds lost units at the end of a superblock. They count as erased, and the superblock is filled further from
-    /// that point.
+    /// Rewinds lost units at the end of a superblock. They count as erased, and the stream continues to fill the
+    /// superblock from that point.
     fn rewind(&mut self, lost: &[u32]) {
         let mut superblocks: Vec<SuperblockNumber> =
             lost.iter().map(|&unit| self.superblock_of(unit * self.slots_per_unit)).collect();

@@ -1,5 +1,5 @@
-//! The state after a power cut, computed by hand: the data that counts as lost, and the superblocks that are filled
-//! further.
+//! The state after a power cut, computed by hand: the data that counts as lost, and the superblocks that streams
+//! continue to fill.
 
 use super::tests::{Machine, drive};
 use super::*;
@@ -40,8 +40,7 @@ fn hot_data_that_was_only_moved_is_not_lost() {
     machine.places();
 }
 
-/// A full superblock of moved hot data whose last unit is lost is filled further with moved hot data, and with no other
-/// data.
+/// A full superblock of moved hot data whose last unit is lost is reopened for moved hot data, and for no other data.
 #[test]
 fn a_superblock_of_moved_hot_data_continues_its_stream() {
     let (mut machine, _, first) = hot_data_moved();
@@ -89,7 +88,7 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
     machine.places();
 }
 
-/// A full superblock whose last unit was stored is not filled further, even if an earlier unit was not stored.
+/// A full superblock whose last unit was stored is not reopened, even if an earlier unit was not stored.
 #[test]
 fn a_superblock_whose_end_is_stored_stays_closed() {
     for lost_last in [false, true] {
