@@ -22,7 +22,8 @@ demo: build      ## measure this machine, run the first study, show both (under 
 	@echo "The page with the charts: $(abspath $(DEMO))/lanemark.html"
 
 test: tools      ## every test, and the benches once and short
-	cargo test --workspace --all-features --locked
+	python3 crates/lanemark-testbed/run.py --workspace --all-features --locked
+	cargo test --workspace --all-features --locked --doc
 	cargo test --workspace --all-features --locked --bench simulator --bench agreement --bench engine --bench goals \
 	    --bench serve --bench reading
 	$(MAKE) instructions
@@ -109,8 +110,8 @@ lints:           ## the part of `check` that runs no tests
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
 	cargo check -p lanemark-cli --no-default-features --locked
 	$(MAKE) python
-	target/python/bin/ruff check python
-	target/python/bin/ruff format --check python
+	target/python/bin/ruff check python crates/lanemark-testbed/run.py
+	target/python/bin/ruff format --check python crates/lanemark-testbed/run.py
 	target/python/bin/pyright --pythonpath $(PYTHON)
 
 bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement compared with fio (ten minutes)

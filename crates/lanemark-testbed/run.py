@@ -8,10 +8,10 @@ and the second one counts. The arguments are handed to `cargo test`.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +40,7 @@ FIRST = ("readme", "disk", "book", "collection", "round_trip", "recovery", "oltp
 
 
 def programs(arguments: list[str]) -> list[Program]:
-    """Builds the test programs, and returns them with the longest first."""
+    """Build the test programs, and return them with the longest first."""
     command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics", *arguments]
     build = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if build.returncode:
@@ -57,13 +57,12 @@ def programs(arguments: list[str]) -> list[Program]:
 
 
 def settings() -> dict[str, str]:
-    """Returns the environment that cargo gives to what it runs."""
-    with (ROOT / ".cargo/config.toml").open("rb") as file:
-        return tomllib.load(file)["env"]
+    """Return the environment that cargo gives to the programs that it runs."""
+    return dict(re.findall(r'^(\w+) = "(.*)"$', (ROOT / ".cargo/config.toml").read_text(), re.MULTILINE))
 
 
 def outcome(program: Program) -> Outcome:
-    """Runs a program to its end."""
+    """Run a program to its end."""
     begin = time.monotonic()
     environment = os.environ | settings() | {"CARGO_MANIFEST_DIR": str(program.folder)}
     run = subprocess.run(
@@ -80,14 +79,14 @@ def outcome(program: Program) -> Outcome:
 
 
 def show(ended: Outcome, note: str = "") -> None:
-    """Prints an outcome whole, so that outputs do not mix."""
+    """Print an outcome whole, so that outputs do not mix."""
     verdict = "ok" if ended.code == 0 else f"FAILED with code {ended.code}"
     print(f"\n--- {ended.program.name}: {verdict} in {ended.seconds:.1f} s{note}", flush=True)
     print(ended.printed, end="", flush=True)
 
 
 def main() -> int:
-    """Runs the programs, then those that failed once more, one at a time."""
+    """Run the programs, then those that failed a second time, one at a time."""
     all_programs = programs(sys.argv[1:])
     if not all_programs:
         print("no test program was built", file=sys.stderr)

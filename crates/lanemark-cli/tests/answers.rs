@@ -317,6 +317,22 @@ fn figures_are_printed_as_json_and_read_back() {
 }
 
 #[test]
+fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // The second study has no pair of systems whose ratios could be counted.
+    for study in ["sata-vs-nvme-datasheets", "hard-disk", "sata-express"] {
+        let arguments = ["study", study, "--no-interval", "--no-save", "--html", "page.html"];
+        let printed = prints(folder.path(), &arguments);
+        let lines: Vec<&str> = printed.lines().take_while(|line| !line.is_empty()).collect();
+        let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+        let (_, rest) = page.split_once("<div class=\"answer\"><p>").expect(study);
+        let (answer, _) = rest.split_once("</p>").unwrap();
+        assert_eq!(answer, lines.join(" "), "{study}");
+        fs::remove_file(folder.path().join("page.html")).unwrap();
+    }
+}
+
+#[test]
 fn a_study_whose_claims_fail_withholds_its_written_answer() {
     let folder = folder();
     prints(folder.path(), &["samples", "copy", "sata-vs-nvme-datasheets.toml"]);

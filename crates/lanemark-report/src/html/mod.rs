@@ -38,9 +38,9 @@ pub use interactive::ChartLibrary;
 pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
 use self::interactive::Live;
+use crate::study_table::study_answer;
 use crate::{
-    answer, beside, durable, energy, faults, figure_table, run_table, summary, target,
-    transactions, trial,
+    beside, durable, energy, faults, figure_table, run_table, summary, target, transactions, trial,
 };
 
 /// All rules of a page.
@@ -130,7 +130,7 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @if !study.document.citation.is_empty() {
                     p class="soft" { "Compared with " (study.document.citation) }
                 }
-                @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
+                div class="answer" { p { (study_answer(study)) } }
             } @else {
                 @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
                 @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();

@@ -80,3 +80,31 @@ fn a_disk_converges_out_of_order_only() {
     assert!(may_converge(&disk, &long(Pattern::Uniform, true)));
     assert!(!may_converge(&disk, &long(Pattern::Sequential, true)));
 }
+
+#[test]
+fn few_long_requests_converge_where_each_group_of_them_shows_the_rate() {
+    let filled = system(Condition::default());
+    let of = |requests: u64, block: Bytes, queue_depth: u32| {
+        let test = long(Pattern::Sequential, true).with(|asked| asked.queue_depth = queue_depth);
+        Test { block, duration: None, volume: Some(block * requests), ..test }
+    };
+    // The length of a request, the number outstanding, and the minimum number of requests.
+    for (block, queue_depth, least) in [
+        (Bytes::kibi(4), 1, 128),
+        (Bytes::kibi(4), 32, 128),
+        (Bytes::kibi(512), 1, 128),
+        (Bytes::mebi(1), 1, 64),
+        (Bytes::mebi(1), 6, 96),
+        (Bytes::mebi(1), 8, 128),
+        (Bytes::mebi(1), 64, 128),
+        (Bytes::mebi(2), 1, 32),
+        (Bytes::mebi(32), 2, 32),
+        (Bytes::mebi(32), 3, 48),
+    ] {
+        for (requests, wanted) in [(least - 1, false), (least, true), (least + 1, true)] {
+            let test = of(requests, block, queue_depth);
+            let seen = may_converge(&filled, &test);
+            assert_eq!(seen, wanted, "{requests} of {block}, {queue_depth} outstanding");
+        }
+    }
+}

@@ -124,7 +124,11 @@ fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     let rate = rates.min().map_or(f64::INFINITY, |rate| rate.0 as f64);
     let volume = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64);
     let bytes = volume.min(rate * seconds);
-    bytes >= test.block_mean() * (GROUPS as u64 * batch(first_check(test))) as f64
+    // With few requests, the outstanding ones at the beginning and at the end show in the rate of a group.
+    let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
+    let shortest = GROUPS as u64 * batch(first_check(test));
+    let enough = shortest.max((GROUPS as u64 / 2 * outstanding).min(GROUPS as u64 * BATCH));
+    bytes >= test.block_mean() * enough as f64
 }
 
 /// Returns the number of requests of `test` before the first checkpoint.
