@@ -64,7 +64,7 @@ wheels:          ## the Python package as a wheel in target/wheels, installed in
 	target/wheel-try/bin/pip install -q --disable-pip-version-check target/wheels/*.whl
 	cd target/wheel-try && bin/python ../../python/tests/try_wheel.py
 
-serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, fifty power cuts (root; ten minutes)
+serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
 
 serve-verdict: tools ## the verdict on served runs against fio's figures: six drives, eight loads (five minutes, a quiet machine)

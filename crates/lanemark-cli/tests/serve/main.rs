@@ -9,6 +9,7 @@ mod measured;
 mod mounted;
 mod silent;
 mod soak;
+mod trials;
 mod verdict;
 
 use std::io::{BufRead, BufReader};
