@@ -153,6 +153,9 @@ fuzz:            ## hand each reader of foreign files what libFuzzer makes of go
 	@cp crates/lanemark-formats/tests/foreign/* target/fuzz/corpus/foreign
 	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/ui_question
 	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
+	@cp crates/lanemark-serve/tests/images/*.img target/fuzz/corpus/image
+	@cp crates/lanemark-serve/tests/files/*.journal target/fuzz/corpus/served_file
+	@cp crates/lanemark-study/tests/scenarios/*.toml target/fuzz/corpus/scenario
 	@cp crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/result
 	@for target in $(FUZZ_TARGETS); do \
 	    PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) \
