@@ -1,5 +1,5 @@
-//! A disk image: its content is recognised within its bounds, a container is refused, and every other image is served as
-//! it is, followed by zeros.
+//! A disk image: its content is recognised within its bounds, a container is refused, and every other image is served
+//! as it is, followed by zeros.
 #![no_main]
 
 use std::io::Write;

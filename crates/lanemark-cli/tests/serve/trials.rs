@@ -1,9 +1,9 @@
 //! `lanemark trial` with power cuts under SQLite on ext4, with write barriers and without.
 //!
-//! The writer prints the number of a row after SQLite has acknowledged its commit. After each cut the check compares the
-//! printed numbers with the rows. SQLite flushes its log before it acknowledges a commit. With barriers these flushes
-//! reach the drive, so each printed row must exist. Without barriers they do not, so rows must be missing: the control
-//! shows that the cuts lose data.
+//! The writer prints the number of a row after SQLite has acknowledged its commit. After each cut the check compares
+//! the printed numbers with the rows. SQLite flushes its log before it acknowledges a commit. With barriers these
+//! flushes reach the drive, so each printed row must exist. Without barriers they do not, so rows must be missing: the
+//! control shows that the cuts lose data.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
