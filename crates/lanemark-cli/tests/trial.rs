@@ -285,7 +285,8 @@ const THEN_MOUNTS: &str = "\"$@\"; code=$?; cat /proc/self/mounts >mounts; exit 
 fn a_trial_needs_no_privileges() {
     for (name, way) in unprivileged() {
         let folder = folder_for(&way);
-        let script = "for i in $(seq 8); do echo $i >>log && sync log && echo $i || exit 1; done";
+        // fuse2fs ignores an fsync of a file that is open for reading only, such as by sync(1).
+        let script = "for i in $(seq 8); do echo $i | dd of=log oflag=append conv=notrunc,fsync || exit 1; done";
         let systems = [DISK, SATA];
         let options =
             ["--turns", "1", "--size", "64MiB", "--time-scale", "1", "--html", "page.html"];
@@ -318,7 +319,8 @@ fn a_trial_needs_no_privileges() {
             let live = sample.live.as_ref().unwrap();
             let time: f64 = rows[0].split_whitespace().nth(1).unwrap().parse().unwrap();
             let saved = live.program_s().unwrap();
-            assert!((time / saved - 1.0).abs() < 0.01, "{name}: {time} s, saved {saved} s");
+            // The table has two digits or more.
+            assert!((time / saved - 1.0).abs() < 0.06, "{name}: {time} s, saved {saved} s");
             let program = live.program.as_ref().unwrap();
             assert_eq!((program.system.as_str(), program.exit_code), (*system, 0), "{name}");
             assert!(sample.writes.as_ref().unwrap().latency.count() >= 8, "{name}");
