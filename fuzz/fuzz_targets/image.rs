@@ -10,7 +10,7 @@ use lanemark_sim::spec::WriteCache;
 use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
 
-const SIZE: u64 = 1 << 20;
+const SIZE: u64 = 1 << 16;
 
 fuzz_target!(|bytes: &[u8]| {
     let length = bytes.len() as u64;
