@@ -65,7 +65,7 @@ wheels:          ## the Python package as a wheel in target/wheels, installed an
 	target/wheel-try/bin/pip install -q --disable-pip-version-check target/wheels/*.whl
 	cd target/wheel-try && bin/python ../../python/tests/try_wheel.py
 
-serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, fifty power cuts (root; ten minutes)
+serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, ninety power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
 
 serve-verdict: tools ## the verdict on served runs against fio's figures: six drives, eight loads (five minutes, a quiet machine)
@@ -154,6 +154,9 @@ fuzz:            ## run libFuzzer on each reader of foreign files, starting from
 	@cp crates/lanemark-formats/tests/foreign/* target/fuzz/corpus/foreign
 	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/ui_question
 	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
+	@cp crates/lanemark-serve/tests/images/*.img target/fuzz/corpus/image
+	@cp crates/lanemark-serve/tests/files/*.journal target/fuzz/corpus/served_file
+	@cp crates/lanemark-study/tests/scenarios/*.toml target/fuzz/corpus/scenario
 	@cp crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/result
 	@for target in $(FUZZ_TARGETS); do \
 	    PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) \

@@ -1,7 +1,9 @@
-//! The reading of a server of a measured drive, and the list of mounts: figures follow from every reading that is read.
+//! The reading of a server of a measured drive, the list of mounts, and the head of a query over HTTP: figures follow
+//! from every reading that is read, and every query has a short answer.
 #![no_main]
 
 use lanemark_files::mounts;
+use lanemark_serve::desk;
 use lanemark_serve::reading::ServedReading;
 use libfuzzer_sys::fuzz_target;
 
@@ -9,6 +11,8 @@ fuzz_target!(|bytes: &[u8]| {
     for mount in mounts::parse(bytes) {
         assert!(mounts::at(std::slice::from_ref(&mount), &mount.point).is_some());
     }
+    let answer = desk::http(&String::from_utf8_lossy(bytes), String::new);
+    assert!(answer.starts_with("HTTP/1.1 ") && answer.len() < 256);
     let Ok(reading) = serde_json::from_slice::<ServedReading>(bytes) else { return };
     if reading.is_possible() {
         let live = reading.counters.since(&reading.counters).live();

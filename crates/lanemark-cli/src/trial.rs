@@ -11,7 +11,7 @@ mod program;
 mod turn;
 
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,7 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Fault, LoadKind, Order, Test, TraceSummary, Workload};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
+use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::json;
 
 use crate::args::{FileSystem, TrialArgs};
@@ -46,6 +47,8 @@ const END: Duration = Duration::from_secs(20);
 /// The largest time scale that is tried, and the ratio of two successive ones.
 const SCALE_MAX: f64 = 64.0;
 const SCALE_STEP: f64 = 4.0;
+/// Inode number of the initial user namespace: `PROC_USER_INIT_INO` of `linux/proc_ns.h`.
+const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
 /// Maximum length of a command as the name of a test.
 const NAME_MAX: usize = 60;
 
@@ -145,10 +148,16 @@ fn arguments(args: &TrialArgs) -> Vec<String> {
     set.chain(library).collect()
 }
 
-/// Returns whether this process can make block devices of served systems and mount them.
+/// Returns whether this process can make block devices of served systems and mount them. In a user namespace the kernel
+/// mounts no block device, even for root (user_namespaces(7)).
 fn has_disks() -> bool {
+    let namespace = fs::metadata("/proc/self/ns/user").map(|namespace| namespace.ino());
     let control = || OpenOptions::new().read(true).write(true).open("/dev/loop-control").is_ok();
-    rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists() && control()
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SYS_NICE;
+    namespace.is_ok_and(|inode| inode == INITIAL_USER_NAMESPACE)
+        && capabilities(None).is_ok_and(|held| held.effective.contains(needed))
+        && Path::new("/dev/fuse").exists()
+        && control()
 }
 
 /// Checks the requirements for serving systems as files.

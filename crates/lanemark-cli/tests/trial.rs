@@ -203,40 +203,136 @@ fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive
     assert!(left(&folder).is_empty());
 }
 
+/// The programs that start another one as a user without privileges, as root of that user's namespace, and as root of a
+/// namespace of this user. Only root becomes another user.
+const AS_ANOTHER_USER: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+const IN_A_NAMESPACE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
+
+/// Returns the ways in which a trial can be started without privileges, each with its name; they need an empty folder
+/// of this or of another user.
+fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
+    let fuse = ["fuse2fs", "fusermount3"];
+    let is_missing = |program: &&str| Command::new(program).arg("--help").output().is_err();
+    if fuse.iter().any(is_missing) || !Path::new("/dev/fuse").exists() {
+        skipped("fuse2fs, fusermount3 or /dev/fuse");
+        return Vec::new();
+    }
+    if tool_or_skip("unshare", &[&IN_A_NAMESPACE[1..], &["true"]].concat()).is_none() {
+        return Vec::new();
+    }
+    let another = match rustix::process::geteuid().is_root() {
+        true => AS_ANOTHER_USER.to_vec(),
+        false => Vec::new(),
+    };
+    let in_its_namespace = [&another[..], &IN_A_NAMESPACE].concat();
+    let mut ways = vec![("another user", another), ("another user's namespace", in_its_namespace)];
+    if rustix::process::geteuid().is_root() {
+        ways.push(("a namespace of root", IN_A_NAMESPACE.to_vec()));
+    }
+    ways
+}
+
+/// Returns a folder for a trial that `way` starts.
+fn folder_for(way: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    if way.starts_with(&AS_ANOTHER_USER) {
+        std::os::unix::fs::chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
+    }
+    folder
+}
+
+/// Returns the command that runs a trial with the programs of `way` in front.
+fn in_front(way: &[&str], inner: &Command, folder: &Path) -> Command {
+    let before = way.iter().map(std::ffi::OsStr::new);
+    let mut all = before.chain([inner.get_program()]).chain(inner.get_args());
+    let mut command = Command::new(all.next().unwrap());
+    command.args(all).current_dir(folder);
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Returns the command lines of processes that name the folder.
+fn processes_in(folder: &Path) -> Vec<String> {
+    let lines = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        entry.file_name().to_str()?.parse::<u32>().ok()?;
+        Some(text(&fs::read(entry.path().join("cmdline")).ok()?).replace('\0', " "))
+    });
+    lines.filter(|line| line.contains(folder.to_str().unwrap())).collect()
+}
+
+/// Returns the results of a trial in the order of `systems`.
+fn saved(folder: &TempDir, systems: &[&str]) -> Vec<RunResult> {
+    let entries = fs::read_dir(folder.path().join("results")).unwrap();
+    let read = |path: &Path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let mut results: Vec<RunResult> = entries.map(|entry| read(&entry.unwrap().path())).collect();
+    results.sort_by_key(|result| {
+        let live = result.tests[0].samples[0].live.as_ref().unwrap();
+        systems.iter().position(|system| *system == live.program.as_ref().unwrap().system)
+    });
+    results
+}
+
+/// Runs the trial, and writes the mounts of its namespace to a file afterwards.
+const THEN_MOUNTS: &str = "\"$@\"; code=$?; cat /proc/self/mounts >mounts; exit $code";
+
 #[test]
 fn a_trial_needs_no_privileges() {
-    let has = |program: &str| Command::new(program).arg("--help").output().is_ok();
-    if !is_root() || !has("fuse2fs") || !has("fusermount3") || !Path::new("/dev/fuse").exists() {
-        return skipped("fuse2fs, fusermount3 and root, who becomes another user");
+    for (name, way) in unprivileged() {
+        let folder = folder_for(&way);
+        // fuse2fs ignores an fsync of a file that is open for reading only, such as by sync(1).
+        let script = "for i in $(seq 8); do echo $i | dd of=log oflag=append conv=notrunc,fsync || exit 1; done";
+        let systems = [DISK, SATA];
+        let options =
+            ["--turns", "1", "--size", "64MiB", "--time-scale", "1", "--html", "page.html"];
+        let words = [&systems[..], &options, &["--", "sh", "-c", script]].concat();
+        let mut trial = program(folder.path(), &words);
+        trial.env("COLUMNS", "160");
+        let way = [&way[..], &["sh", "-c", THEN_MOUNTS, "sh"]].concat();
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let output = in_front(&way, &trial, folder.path()).output().unwrap();
+        let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{name}: {printed}{errors}");
+        let results = saved(&folder, &systems);
+        assert_eq!(results.len(), systems.len(), "{name}");
+        let samples: Vec<_> = results.iter().map(|result| &result.tests[0].samples[0]).collect();
+        // The sentence ranks the systems, unless a system was served too late.
+        let is_in_time = samples.iter().all(|sample| sample.is_served_in_time());
+        let (sentence, table) = printed.split_once("\n\n").unwrap();
+        let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+        let ranked = format!("{DISK} takes ");
+        assert_eq!(is_in_time, sentence.starts_with(&ranked), "{name}: {printed}");
+        assert_eq!(!is_in_time, is_unranked(&printed), "{name}: {printed}");
+        if is_in_time {
+            assert!(sentence.contains(&format!("the time of {SATA} in one turn")), "{sentence}");
+            assert!(sentence.contains("waits for the drive"), "{sentence}");
+        }
+        let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+        for (system, sample) in systems.iter().zip(samples) {
+            let rows: Vec<&str> = table.lines().filter(|line| line.starts_with(system)).collect();
+            assert_eq!(rows.len(), 1, "{name}: {printed}");
+            let live = sample.live.as_ref().unwrap();
+            let time: f64 = rows[0].split_whitespace().nth(1).unwrap().parse().unwrap();
+            let saved = live.program_s().unwrap();
+            // The table has two digits or more.
+            assert!((time / saved - 1.0).abs() < 0.06, "{name}: {time} s, saved {saved} s");
+            let program = live.program.as_ref().unwrap();
+            assert_eq!((program.system.as_str(), program.exit_code), (*system, 0), "{name}");
+            assert!(sample.writes.as_ref().unwrap().latency.count() >= 8, "{name}");
+            assert!(sample.flushes.as_ref().unwrap().latency.count() >= 8, "{name}");
+            assert!(page.contains(system), "{name}");
+        }
+        assert!(left(&folder).is_empty(), "{name}");
+        let mounts = fs::read_to_string(folder.path().join("mounts")).unwrap();
+        let path = folder.path().to_str().unwrap();
+        assert!(mounts.contains(" / ") && !mounts.contains(path), "{name}: {mounts}");
+        assert_eq!(processes_in(folder.path()), Vec::<String>::new(), "{name}");
     }
-    let folder = tempfile::tempdir().unwrap();
-    std::os::unix::fs::chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    let inner = program(
-        folder.path(),
-        &[
-            SATA,
-            "--turns",
-            "1",
-            "--size",
-            "64MiB",
-            "--time-scale",
-            "1",
-            "--",
-            "python3",
-            "-c",
-            &commits(20),
-        ],
-    );
-    command.arg(inner.get_program()).args(inner.get_args()).current_dir(folder.path());
-    command.env("LANEMARK_RESULTS", folder.path().join("results")).env("TMPDIR", folder.path());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let output = command.output().unwrap();
-    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{printed}{errors}");
-    assert!(printed.starts_with("The command takes ") || is_unranked(&printed), "{printed}");
-    assert!(left(&folder).is_empty());
 }
 
 #[test]
@@ -291,36 +387,47 @@ fn a_failing_command_ends_the_trial_with_its_output() {
 
 #[test]
 fn an_interrupted_trial_leaves_nothing_mounted() {
-    if !is_root() {
-        return skipped("a disk, which only root can have");
+    match is_root() {
+        true => interrupted("disks of root", &[]),
+        false => skipped("a disk, which only root can have"),
     }
-    let folder = tempfile::tempdir().unwrap();
+    unprivileged().iter().for_each(|(name, way)| interrupted(name, way));
+}
+
+/// Interrupts a trial that `way` starts, and kills another one.
+fn interrupted(name: &str, way: &[&str]) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for signal in ["-INT", "-KILL"] {
-        let mark = folder.path().join(format!("started{signal}"));
+        let folder = folder_for(way);
+        let mark = folder.path().join("started");
         let script = format!("touch {}; sleep 1000", mark.display());
         let words = [SATA, "--size", "64MiB", "--", "sh", "-c", &script];
-        let mut child = program(folder.path(), &words).spawn().unwrap();
+        let trial = program(folder.path(), &words);
+        let mut child = in_front(way, &trial, folder.path()).spawn().unwrap();
         let begun = Instant::now();
         while !mark.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the command did not start");
-            assert!(child.try_wait().unwrap().is_none(), "the trial has ended");
+            assert!(begun.elapsed() < Duration::from_secs(60), "{name}: no command started");
+            assert!(child.try_wait().unwrap().is_none(), "{name}: the trial has ended");
             std::thread::sleep(Duration::from_millis(10));
         }
         let id = child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         let status = child.wait().unwrap();
         if signal == "-INT" {
-            assert_eq!(status.code(), Some(130));
+            assert_eq!(status.code(), Some(130), "{name}");
         }
         let path = folder.path().display().to_string();
         let is_clean = || {
             let mounts = fs::read_to_string("/proc/mounts").unwrap();
-            left(&folder).is_empty() && !mounts.contains(&path)
+            left(&folder).is_empty()
+                && !mounts.contains(&path)
+                && processes_in(folder.path()).is_empty()
         };
         let begun = Instant::now();
         while !is_clean() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{signal}: {:?}", left(&folder));
+            let processes = processes_in(folder.path());
+            let is_late = begun.elapsed() > Duration::from_secs(60);
+            assert!(!is_late, "{name}, {signal}: {:?}, {processes:?}", left(&folder));
             std::thread::sleep(Duration::from_millis(20));
         }
     }

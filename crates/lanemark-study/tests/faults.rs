@@ -1,8 +1,10 @@
 //! Faults in workload files: they are read completely, with every error, and run on the systems that support them.
 
 use std::fs;
+use std::path::Path;
 
 use lanemark_schema::result::Provenance;
+use lanemark_schema::workload::Fault;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
@@ -64,4 +66,19 @@ fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
         let told = error.lines().any(|one| one.contains(&place) && one.contains(part));
         assert!(told, "line {line}, {part}:\n{error}");
     }
+}
+
+#[test]
+fn the_scenarios_to_start_from_are_read_and_written_as_on_a_command_line() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let mut read = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        for fault in workload::scenario(path.to_str().unwrap(), &text).unwrap() {
+            assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
+            read += 1;
+        }
+    }
+    assert_eq!(read, 7);
 }

@@ -8,18 +8,15 @@ use std::process::{Command, Stdio};
 
 use lanemark_schema::units::Bytes;
 use lanemark_serve::data::SECTOR;
+use lanemark_serve::data::image::{ImageContent, PartitionTable, conversion};
 
 use crate::args::FileSystem;
 use crate::failure::Failure;
 
 /// Size of a system without an image.
 const SIZE: Bytes = Bytes::mebi(8 << 10);
-/// Magic numbers of file systems, with their positions.
-const MAGICS: [(FileSystem, u64, &[u8]); 3] = [
-    (FileSystem::Ext4, 0x438, &[0x53, 0xef]),
-    (FileSystem::Xfs, 0, b"XFSB"),
-    (FileSystem::Btrfs, 0x1_0040, b"_BHRfS_M"),
-];
+/// Advice about an image without a recognised file system.
+const WITHOUT_PARTITIONS: &str = "give an image of one file system, without partitions";
 
 /// The source of the contents.
 pub(super) enum Source<'p> {
@@ -122,22 +119,35 @@ pub(super) fn image(
     }
 }
 
-/// Refuses an image with another file system than the requested one.
+/// Refuses an image that is not raw, or has another content than the requested file system.
 fn matches(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
     let fail = |why: String| Failure::input(format!("--from {}: {why}", image.display()));
     let open = File::open(image).map_err(|error| fail(error.to_string()))?;
-    let found = MAGICS.into_iter().find(|(_, at, magic)| {
-        let mut bytes = vec![0; magic.len()];
-        open.read_exact_at(&mut bytes, *at).is_ok() && bytes == *magic
-    });
-    match (file_system.name(), found.and_then(|(found, ..)| found.name())) {
-        (None, _) => Ok(()),
-        (Some(name), Some(found)) if name == found => Ok(()),
-        (Some(name), Some(found)) => {
+    let length = open.metadata().map_err(|error| fail(error.to_string()))?.len();
+    let content = ImageContent::of(length, |bytes, at| open.read_at(bytes, at))
+        .map_err(|error| fail(error.to_string()))?;
+    let name = match (content, file_system.name()) {
+        (ImageContent::Container(format), _) => {
+            let why = format!("expected a raw disk image, found one in the format {format}");
+            return Err(fail(why).hint(conversion(image)));
+        }
+        (_, None) => return Ok(()),
+        (_, Some(name)) => name,
+    };
+    match content {
+        ImageContent::FileSystem(found) if found == name => Ok(()),
+        ImageContent::FileSystem(found) => {
             Err(fail(format!("expected {name}, found {found}")).hint(format!("give --fs {found}")))
         }
-        (Some(name), None) => Err(fail(format!("expected {name}, found no known file system"))
-            .hint("give an image of one file system, without partitions")),
+        ImageContent::Partitions(PartitionTable { name: table, first }) => {
+            let copied = first.map(|first| format!("copy one partition: {}", first.copy(image)));
+            let why = format!("expected {name}, found a partition table ({table})");
+            Err(fail(why).hint(copied.unwrap_or_else(|| WITHOUT_PARTITIONS.to_owned())))
+        }
+        ImageContent::Container(_) | ImageContent::Unknown => {
+            let why = format!("expected {name}, found no known file system");
+            Err(fail(why).hint(WITHOUT_PARTITIONS))
+        }
     }
 }
 
@@ -177,16 +187,42 @@ mod tests {
     fn an_image_must_have_the_requested_file_system() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
-        for (kind, at, magic) in MAGICS {
+        let write = |at: u64, bytes: &[u8]| {
             let file = File::create(&path).unwrap();
-            file.set_len(1 << 20).unwrap();
-            file.write_all_at(magic, at).unwrap();
+            file.set_len(4 << 20).unwrap();
+            file.write_all_at(bytes, at).unwrap();
+        };
+        for (kind, at, magic) in [
+            (FileSystem::Ext4, 0x438, &[0x53, 0xef][..]),
+            (FileSystem::Xfs, 0, b"XFSB"),
+            (FileSystem::Btrfs, 0x1_0040, b"_BHRfS_M"),
+        ] {
+            write(at, magic);
             let name = kind.name().unwrap();
             assert!(matches(&path, kind).is_ok() && matches(&path, FileSystem::None).is_ok());
             let other = if kind == FileSystem::Ext4 { FileSystem::Xfs } else { FileSystem::Ext4 };
             let error = text(&matches(&path, other).unwrap_err());
             assert!(error.contains(&format!("hint: give --fs {name}")), "{error}");
         }
+        // No program of the trial could read these.
+        write(0, b"QFI\xfb");
+        for kind in [FileSystem::Ext4, FileSystem::None] {
+            let error = text(&matches(&path, kind).unwrap_err());
+            assert!(
+                error.contains("format qcow2") && error.contains("qemu-img convert"),
+                "{error}"
+            );
+        }
+        // A master boot record with a partition at 1 MiB. Its disk can be served as it is.
+        let mut record = [0; 512];
+        record[450] = 0x83;
+        record[454..462].copy_from_slice(&[0, 8, 0, 0, 0, 8, 0, 0]);
+        record[510..].copy_from_slice(&[0x55, 0xaa]);
+        write(0, &record);
+        assert!(matches(&path, FileSystem::None).is_ok());
+        let error = text(&matches(&path, FileSystem::Ext4).unwrap_err());
+        assert!(error.contains("a partition table (MBR)"), "{error}");
+        assert!(error.contains("skip=1048576 count=1048576"), "{error}");
         File::create(&path).unwrap();
         let error = text(&matches(&path, FileSystem::Ext4).unwrap_err());
         assert!(error.contains("found no known file system"), "{error}");

@@ -9,6 +9,7 @@ mod measured;
 mod mounted;
 mod silent;
 mod soak;
+mod trials;
 mod verdict;
 
 use std::io::{BufRead, BufReader};
@@ -80,7 +81,11 @@ impl Server {
 
     /// Starts a server, or returns the message of a server that did not start.
     fn try_start(folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
-        let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
+        Self::try_start_of(SATA, folder, arguments)
+    }
+
+    fn try_start_of(system: &str, folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
+        let mut words = vec!["serve", system, "--socket", "nbd", "--control", "control"];
         if !arguments.contains(&"--no-latency") {
             words.extend(["--out", "result.json", "--no-self-test"]);
         }

@@ -165,9 +165,42 @@ fn faults_are_listed_cleared_and_changed_by_their_numbers() {
 
 #[test]
 fn a_volume_has_no_silent_faults_while_it_is_served() {
-    let volume = "mirror:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
-    let words = ["serve", volume, "--port", "0", "--memory", "--fault", "lost-write share=1%"];
-    let output = command(folder().path(), &words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("can't damage the data of a volume"), "{}", stderr(&output));
+    let mirror = "mirror:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
+    let stripe = "stripe:samsung-850-pro-1tb@workstation-z170:sata+sata-2";
+    let silent =
+        ["lost-write share=1%", "misdirected-write share=1%", "bit-flips share=1%", "lying-flush"];
+    let refused = |output: &std::process::Output| {
+        let errors = stderr(output);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("can't damage the data of a volume"), "{errors}");
+    };
+    // Each command that serves a volume refuses the faults before it does anything else.
+    for (volume, fault, words) in [
+        (mirror, silent[0], &["serve", "--port", "0", "--memory"][..]),
+        (stripe, silent[3], &["serve", "--port", "0", "--memory"]),
+        (stripe, silent[1], &["trial", "--size", "64MiB"]),
+        (mirror, silent[2], &["exact"]),
+    ] {
+        let mut all = vec![words[0], volume, "--fault", fault];
+        all.extend(&words[1..]);
+        all.extend((words[0] != "serve").then_some(["--", "true"]).into_iter().flatten());
+        let folder = folder();
+        let output = command(folder.path(), &all).env("TMPDIR", folder.path()).output().unwrap();
+        refused(&output);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{words:?}");
+    }
+    for volume in [mirror, stripe] {
+        let arguments = ["--memory", "--size", "64MiB"];
+        let server = Server::try_start_of(volume, folder(), &arguments);
+        let server = server.unwrap_or_else(|output| panic!("{}", stderr(&output)));
+        for fault in silent {
+            let words: Vec<&str> = ["fault"].into_iter().chain(fault.split(' ')).collect();
+            refused(&server.control(&words));
+        }
+        assert_eq!(listed(&server), "there are no faults\n");
+        // Faults with errors are possible.
+        let said = server.control(&["fault", "media-error", "share=1%", "drive=1"]);
+        assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+        assert!(listed(&server).contains("1 active"), "{}", listed(&server));
+    }
 }

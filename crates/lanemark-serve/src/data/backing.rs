@@ -69,10 +69,15 @@ impl Backing {
         Ok(Self { own: file, size, is_kept: false, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// Uses the file `file`, and sets its length to `size`.
-    pub(crate) fn file(file: File, size: u64) -> io::Result<Self> {
-        file.set_len(size)?;
-        Ok(Self { own: file, size, is_kept: true, is_cut: AtomicBool::new(false), over: None })
+    /// Uses a file, whose length [`Self::sized`] sets.
+    pub(crate) fn file(file: File, size: u64) -> Self {
+        Self { own: file, size, is_kept: true, is_cut: AtomicBool::new(false), over: None }
+    }
+
+    /// Sets the length of the file.
+    pub(crate) fn sized(self) -> io::Result<Self> {
+        self.own.set_len(self.size)?;
+        Ok(self)
     }
 
     /// Places this export's data over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without
@@ -382,7 +387,7 @@ mod tests {
         let mut model = vec![0; SIZE as usize];
         holds_as_a_model_does(&Backing::memory(SIZE).unwrap(), &mut model, 1);
         let mut model = vec![0; SIZE as usize];
-        let file = Backing::file(tempfile::tempfile().unwrap(), SIZE).unwrap();
+        let file = Backing::file(tempfile::tempfile().unwrap(), SIZE).sized().unwrap();
         holds_as_a_model_does(&file, &mut model, 2);
     }
 
@@ -402,7 +407,7 @@ mod tests {
         let (image, mut model) = image();
         let (own, kept) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
         let open = || {
-            let backing = Backing::file(own.try_clone().unwrap(), SIZE).unwrap();
+            let backing = Backing::file(own.try_clone().unwrap(), SIZE).sized().unwrap();
             backing.over(image.try_clone().unwrap(), kept.try_clone().ok()).unwrap()
         };
         holds_as_a_model_does(&open(), &mut model, 4);
@@ -414,7 +419,7 @@ mod tests {
     #[test]
     fn a_file_that_was_cut_takes_no_writes_any_more() {
         let file = tempfile::tempfile().unwrap();
-        let backing = Backing::file(file.try_clone().unwrap(), SIZE).unwrap();
+        let backing = Backing::file(file.try_clone().unwrap(), SIZE).sized().unwrap();
         backing.write(SIZE - 512, &[7; 512]).unwrap();
         file.set_len(4096).unwrap();
         assert!(backing.read(8192, &mut [0; 512]).is_err());
@@ -432,7 +437,7 @@ mod tests {
         let (image, _) = image();
         let kept = tempfile::tempfile().unwrap();
         let over = |size, kept: &File| {
-            let backing = Backing::file(tempfile::tempfile().unwrap(), size).unwrap();
+            let backing = Backing::file(tempfile::tempfile().unwrap(), size).sized().unwrap();
             backing.over(image.try_clone().unwrap(), kept.try_clone().ok())
         };
         assert!(over(SIZE, &kept).is_ok() && over(SIZE, &kept).is_ok());

@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::error::DataError;
+use super::image::{self, ImageContent};
 use super::journal::{Extent, Image};
 
 /// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
@@ -144,36 +145,6 @@ pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(),
     }
 }
 
-/// Formats of disk images that do not contain the disk's data in its original order, each with its magic number at the
-/// start of the file.
-const CONTAINERS: [(&str, &[u8]); 5] = [
-    ("qcow2", b"QFI\xfb"),
-    ("VMDK", b"KDMV"),
-    ("VMDK", b"COWD"),
-    ("VHDX", b"vhdxfile"),
-    ("VDI", b"<<< "),
-];
-/// The magic number of a VHD footer, in the last 512 bytes of the file.
-const VHD: &[u8] = b"conectix";
-
-/// Returns the format of an image that is not raw.
-fn container_of(file: &File, length: u64) -> io::Result<Option<&'static str>> {
-    let mut start = [0; 8];
-    let read = file.read_at(&mut start, 0)?;
-    let starts = |magic: &[u8]| start.get(..read).is_some_and(|bytes| bytes.starts_with(magic));
-    if let Some((name, _)) = CONTAINERS.iter().find(|(_, magic)| starts(magic)) {
-        return Ok(Some(name));
-    }
-    let mut footer = [0; 8];
-    if let Some(at) = length.checked_sub(512) {
-        let read = file.read_at(&mut footer, at)?;
-        if footer.get(..read) == Some(VHD) {
-            return Ok(Some("VHD"));
-        }
-    }
-    Ok(None)
-}
-
 /// An image that is open.
 pub(super) struct OpenImage {
     pub(super) file: File,
@@ -201,15 +172,14 @@ impl OpenImage {
         }
         check_medium(path, &file)?;
         lock(&file, FlockOperation::NonBlockingLockShared, path)?;
-        if let Some(format) = container_of(&file, there.len()).map_err(fail)? {
-            let path = path.to_owned();
-            let raw = path.with_extension("raw");
+        let content = ImageContent::of(there.len(), |bytes, at| file.read_at(bytes, at));
+        if let ImageContent::Container(format) = content.map_err(fail)? {
             return Err(DataError::Refused {
-                hint: format!("qemu-img convert -O raw {} {}", path.display(), raw.display()),
+                hint: image::conversion(path),
                 why: format!(
                     "is a disk image in the format {format}, and only raw images can be served"
                 ),
-                path,
+                path: path.to_owned(),
             });
         }
         Ok(Self { file, there, path: path.to_owned() })
@@ -251,13 +221,14 @@ mod tests {
                 Ok(_) => None,
             }
         };
-        for (name, magic) in CONTAINERS {
-            let (why, hint) = refused(0, magic, 65_536).unwrap();
-            assert!(why.contains(name) && hint.starts_with("qemu-img convert -O raw "), "{hint}");
-            // The same bytes at another position are data.
-            assert_eq!(refused(4_096, magic, 65_536), None);
-        }
-        assert!(refused(65_536 - 512, VHD, 65_536).unwrap().0.contains("VHD"));
+        let (why, hint) = refused(0, b"QFI\xfb", 65_536).unwrap();
+        assert!(why.contains("qcow2") && hint.starts_with("qemu-img convert -O raw "), "{hint}");
+        // The same bytes at another position are data.
+        assert_eq!(refused(4_096, b"QFI\xfb", 65_536), None);
+        assert!(refused(65_536 - 512, b"conectix", 65_536).unwrap().0.contains("VHD"));
+        // A file system and a partition table are data.
+        assert_eq!(refused(0x438, &[0x53, 0xef], 65_536), None);
+        assert_eq!(refused(512, b"EFI PART", 65_536), None);
         // Images that are shorter than any magic number, and empty ones, are raw.
         for length in [0, 3, 511] {
             assert_eq!(refused(0, b"", length), None);

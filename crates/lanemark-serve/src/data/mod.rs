@@ -8,6 +8,7 @@
 mod backing;
 mod error;
 mod files;
+pub mod image;
 mod journal;
 mod opened;
 mod volatile;

@@ -112,13 +112,15 @@ impl DataPlan {
             self.check_former(path, content, over.as_ref())?;
             notes = left_by(content);
         }
-        let mut backing = Backing::file(file, self.size).map_err(fail("made as long"))?;
+        let mut backing = Backing::file(file, self.size);
         if let Some(image) = image {
             let path = companion::path(path, ".map");
             let map = self.map(&path, content.is_some(), &mut made)?;
             let fail = |source| DataError::System { path: path.clone(), action: "used", source };
             backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
+        // A refusal above leaves the file as it is.
+        let backing = backing.sized().map_err(fail("made as long"))?;
         let data = Extent { length: self.size, inode };
         let journal = Journal::begin(journal, data, over.as_ref());
         let journal = journal.map_err(|source| DataError::System {

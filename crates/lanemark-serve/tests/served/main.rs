@@ -1,7 +1,8 @@
-//! Served systems and their clients: data, timing, faults, hostile clients, and third-party programs.
+//! Served systems and their clients: data, timing, faults, hostile clients and files, and third-party programs.
 
 mod data;
 mod faults;
+mod files;
 mod hostile;
 mod timing;
 mod tools;

@@ -2,9 +2,10 @@
 
 use crate::fault::Status;
 use crate::simulator::Completion;
-use crate::spec::{PageTimes, SystemSpec, WriteCache};
+use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCache};
 use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
 use crate::tests::runs::{nvme, run, sas, sata, simulate, small_drive, test, times};
+use crate::tests::volume::apart;
 use lanemark_schema::result::{ErrorKind, FaultUse, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -170,35 +171,43 @@ fn slow_media(cache: WriteCache) -> SystemSpec {
 }
 
 /// Writes blocks and flushes, then cuts the power. Returns the flush and the outcomes of the faults.
-fn cut_after_flush(count: u64, faults: &[&str]) -> (Completion, Vec<FaultUse>) {
-    let base = slow_media(WriteCache::Volatile);
-    let mut all: Vec<(Instant, Access)> =
-        (0..count).map(|index| (at(index * 20), block(Operation::Write, index))).collect();
-    all.push((at(count * 20 + 100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)));
-    let (done, _) = submitted(&with(&base, faults), &all);
+fn cut_after_flush(
+    base: &SystemSpec,
+    blocks: impl Iterator<Item = u64>,
+    faults: &[&str],
+) -> (Completion, Vec<FaultUse>) {
+    let mut all: Vec<(Instant, Access)> = (0..)
+        .zip(blocks)
+        .map(|(index, one)| (at(index * 20), block(Operation::Write, one)))
+        .collect();
+    let count = all.len();
+    let flush = access(Operation::Flush, Bytes::ZERO, Bytes::ZERO);
+    all.push((at(count as u64 * 20 + 100), flush));
+    let (done, _) = submitted(&with(base, faults), &all);
     let end = done.iter().map(|done| done.completed).max().unwrap();
     let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
-    let (done, uses) = submitted(&with(&base, &[faults, &[&cut]].concat()), &all);
+    let (done, uses) = submitted(&with(base, &[faults, &[&cut]].concat()), &all);
     assert!(done.iter().all(|done| done.status == Status::Good));
-    (done[count as usize], uses)
+    (done[count], uses)
 }
 
 #[test]
 fn a_lying_flush_returns_at_once_and_a_power_cut_then_loses_what_it_acknowledged() {
+    let base = slow_media(WriteCache::Volatile);
     for count in [1, 7, 32] {
-        let (honest, uses) = cut_after_flush(count, &[]);
+        let (honest, uses) = cut_after_flush(&base, 0..count, &[]);
         assert_eq!(uses[0].lost, Bytes::ZERO);
         assert!(latency(&honest) > us(50_000) - us(count * 20 + 200), "{}", latency(&honest));
-        let (lie, uses) = cut_after_flush(count, &["lying-flush"]);
+        let (lie, uses) = cut_after_flush(&base, 0..count, &["lying-flush"]);
         assert!(latency(&lie) < us(20), "{}", latency(&lie));
         assert_eq!((uses[0].silent, uses[0].failed), (1, 0));
         assert_eq!(uses[1].lost, BLOCK * count);
         // The lie is over before the flush.
-        let (over, uses) = cut_after_flush(count, &["lying-flush at=0s for=1us"]);
+        let (over, uses) = cut_after_flush(&base, 0..count, &["lying-flush at=0s for=1us"]);
         assert_eq!((latency(&over), uses[0].silent), (latency(&honest), 0));
     }
     // A flush that another fault delays is not stored either.
-    let (lie, uses) = cut_after_flush(7, &["lying-flush", "latency extra=2ms"]);
+    let (lie, uses) = cut_after_flush(&base, 0..7, &["lying-flush", "latency extra=2ms"]);
     assert_eq!(uses[0].silent, 1);
     assert!(latency(&lie) > us(2_000) && latency(&lie) < us(2_020), "{}", latency(&lie));
 }
@@ -268,4 +277,53 @@ fn a_request_that_fails_is_not_counted_as_silent() {
     assert!(sample.faults[0].silent.abs_diff(sample.operations()) <= 8);
     assert_eq!(failed(&sample, ErrorKind::DeviceGone), 8);
     assert_eq!(sample.faults[0].recovery.map(|time| time > Duration::ZERO), Some(true));
+}
+
+#[test]
+fn on_a_volume_silent_faults_are_drawn_for_the_part_of_each_drive() {
+    let stripe = apart(&small_drive(), 2, VolumeSpec::Stripe { chunk: Bytes::kibi(64) });
+    let mirror = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    let row = Bytes::kibi(128);
+    // The last numbers are the parts of a request on the faulty drives, and the probability of each.
+    for (system, block, read, fault, parts, probability) in [
+        (&stripe, BLOCK, true, "bit-flips share=2%", 1, 0.02),
+        (&stripe, BLOCK, false, "lost-write share=2%", 1, 0.02),
+        (&stripe, row, false, "misdirected-write share=2%", 2, 0.02),
+        (&stripe, BLOCK, false, "lost-write share=100% drive=1", 1, 0.5),
+        (&stripe, row, false, "lost-write share=100% drive=1", 1, 1.0),
+        (&mirror, BLOCK, true, "bit-flips share=2%", 1, 0.02),
+        (&mirror, BLOCK, false, "lost-write share=2%", 2, 0.02),
+        (&mirror, BLOCK, false, "misdirected-write share=2% drive=0", 1, 0.02),
+        (&mirror, BLOCK, false, "lost-write share=100% drive=1", 1, 1.0),
+    ] {
+        let requests = if block == row { 2_000 } else { 8_000 };
+        let all = Test { volume: Some(block * requests), ..test(block, Pattern::Uniform, read, 4) };
+        let sound = run(&with(system, &["pause at=1000s for=1s"]), &all);
+        let seen = run(&with(system, &[fault]), &all);
+        assert!(without_faults(&seen) == without_faults(&sound), "{fault}");
+        assert_eq!(seen.operations(), requests, "{fault}");
+        is_share(seen.faults[0].silent, requests * parts, probability);
+    }
+}
+
+#[test]
+fn of_a_volume_one_drive_lies_about_its_own_data_only() {
+    let drive = slow_media(WriteCache::Volatile).attachments[0].drive.clone();
+    // Each chunk is a block, so even blocks are on the first drive and odd blocks on the second.
+    let stripe = apart(&drive, 2, VolumeSpec::Stripe { chunk: BLOCK });
+    let mirror = apart(&drive, 2, VolumeSpec::Mirror);
+    let lie = ["lying-flush drive=1"];
+    for count in [1, 5] {
+        let (odd, even) =
+            ((0..count).map(|index| 2 * index + 1), (0..count).map(|index| 2 * index));
+        let (flush, uses) = cut_after_flush(&stripe, odd, &lie);
+        assert!(latency(&flush) < us(100), "{}", latency(&flush));
+        assert_eq!((uses[0].silent, uses[1].lost), (1, BLOCK * count));
+        // The other drives store their data in their time.
+        for (system, lost) in [(&stripe, Bytes::ZERO), (&mirror, BLOCK * count)] {
+            let (flush, uses) = cut_after_flush(system, even.clone(), &lie);
+            assert!(latency(&flush) > us(50_000) - us(count * 20 + 200), "{}", latency(&flush));
+            assert_eq!((uses[0].silent, uses[1].lost), (1, lost));
+        }
+    }
 }

@@ -1,0 +1,122 @@
+//! `lanemark trial` with power cuts under SQLite on ext4, with write barriers and without.
+//!
+//! The writer prints the number of a row after SQLite has acknowledged its commit. After each cut the check compares
+//! the printed numbers with the rows. SQLite flushes its log before it acknowledges a commit. With barriers these
+//! flushes reach the drive, so each printed row must exist. Without barriers they do not, so rows must be missing: the
+//! control shows that the cuts lose data.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::PoisonError;
+
+use lanemark_testbed::{skipped, tool_or_skip};
+use serde_json::Value;
+
+use super::mounted::DISKS;
+use super::{SATA, command, count, folder, stderr};
+
+const NVME: &str = "samsung-980-pro-1tb@workstation-x570:m2";
+const WRITER: &str = r"
+import sqlite3, sys
+rows = sqlite3.connect('rows.db', isolation_level=None)
+rows.execute('pragma journal_mode = wal')
+rows.execute('pragma synchronous = full')
+rows.execute('create table rows (number integer primary key, text text)')
+for number in range(int(sys.argv[1])):
+    rows.execute('insert into rows values (?, ?)', (number, str(number) * 100))
+    print(number, flush=True)
+";
+/// Appends the number of acknowledged and of lost rows to a file. A damaged database has lost all rows.
+const CHECK: &str = r"
+import os, sqlite3, sys
+with open(os.environ['LANEMARK_OUTPUT']) as output:
+    acknowledged = {int(line) for line in output if line.endswith('\n')}
+rows = set()
+try:
+    table = sqlite3.connect('rows.db').execute('select number, text from rows')
+    rows = {number for number, text in table if text == str(number) * 100}
+except sqlite3.DatabaseError as error:
+    print(error, file=sys.stderr)
+lost = len(acknowledged - rows)
+with open(sys.argv[1], 'a') as counts:
+    print(len(acknowledged), lost, file=counts)
+sys.exit(lost > 0)
+";
+
+/// The sums over all power cuts of a trial.
+#[derive(Debug, Default)]
+struct CutSum {
+    exit_code: Option<i32>,
+    cuts: u64,
+    /// Number of cuts in which the drive lost writes that no flush had stored.
+    lost_writes: u64,
+    /// Number of cuts in which the check reported a loss.
+    failed: u64,
+    /// Number of rows that were acknowledged before the cuts, and of those that the cuts lost.
+    acknowledged: u64,
+    lost: u64,
+}
+
+/// Runs a trial of the writer of `rows` rows with `cuts` power cuts of each system.
+fn trial(folder: &Path, systems: &[&str], cuts: u64, rows: u64, options: &[&str]) -> CutSum {
+    fs::write(folder.join("writer.py"), WRITER).unwrap();
+    fs::write(folder.join("check.py"), CHECK).unwrap();
+    let script = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (writer, counts) = (script("writer.py"), script("counts"));
+    let check = format!("python3 {} {counts}", script("check.py"));
+    let (cuts, rows) = (cuts.to_string(), rows.to_string());
+    let fixed =
+        ["--check", &check, "--turns", "1", "--size", "256MiB", "--time-scale", "1", "--json"];
+    let program = ["--", "python3", &writer, &rows];
+    let words = [&["trial"][..], systems, &["--cuts", &cuts], &fixed, options, &program].concat();
+    let mut trial = command(folder, &words);
+    trial.env("LANEMARK_RESULTS", folder.join("results")).env("TMPDIR", folder);
+    let output = trial.output().unwrap();
+    let outcome: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    let mut sum = CutSum { exit_code: output.status.code(), ..CutSum::default() };
+    let of = outcome["cuts"].as_array().unwrap();
+    assert_eq!(of.len(), systems.len(), "{outcome}");
+    for (system, name) in of.iter().zip(systems) {
+        assert_eq!(system["system"].as_str(), Some(*name));
+        sum.cuts += system["cuts"].as_u64().unwrap();
+        sum.lost_writes += system["lost_writes"].as_u64().unwrap();
+        sum.failed += system["failed"].as_array().unwrap().len() as u64;
+    }
+    for line in fs::read_to_string(&counts).unwrap().lines() {
+        let (acknowledged, lost) = line.split_once(' ').unwrap();
+        sum.acknowledged += acknowledged.parse::<u64>().unwrap();
+        sum.lost += lost.parse::<u64>().unwrap();
+    }
+    fs::remove_file(counts).unwrap();
+    sum
+}
+
+#[test]
+fn sqlite_loses_acknowledged_rows_in_power_cuts_only_without_barriers() {
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return skipped("a disk, which only root can have");
+    }
+    if tool_or_skip("python3", &["-c", "import sqlite3"]).is_none() {
+        return;
+    }
+    let cuts = count(2, 10);
+    let is_long = cuts == 10;
+    let systems: &[&str] = if is_long { &[SATA, NVME] } else { &[SATA] };
+    let all = cuts * systems.len() as u64;
+    let (folder, rows) = (folder(), count(200, 1_000));
+    let sound = trial(folder.path(), systems, cuts, rows, &[]);
+    println!("with barriers: {sound:?}");
+    assert_eq!((sound.exit_code, sound.cuts, sound.failed), (Some(0), all, 0), "{sound:?}");
+    assert!(sound.acknowledged > 0 && sound.lost == 0, "{sound:?}");
+    assert!(!is_long || sound.lost_writes > 0, "no cut reached the drive's cache: {sound:?}");
+    // Without flushes a commit takes a small part of the time, and the writer must not end with its start.
+    let options = ["--mount-options", "barrier=0"];
+    let control = trial(folder.path(), systems, cuts, 10 * rows, &options);
+    println!("without barriers: {control:?}");
+    assert_eq!(control.cuts, all, "{control:?}");
+    assert!(control.failed > 0 && control.lost > 0, "{control:?}");
+    assert_eq!(control.exit_code, Some(1), "{control:?}");
+}
