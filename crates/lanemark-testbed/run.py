@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs all test programs of the workspace, as many at a time as there are processors.
 
-`cargo test` runs one program after another, and many of ours wait for databases, servers and browsers. Some tests
-measure time, so a program that fails runs a second time, with no other program in parallel. Both outcomes are printed,
-and the second one counts. The arguments are handed to `cargo test`.
+`cargo test` runs one program after another, and many of ours wait for databases, servers and browsers. The programs
+that compare measured times run last, one at a time. Any other program that fails runs a second time, with no other
+program in parallel. Both outcomes are printed, and the second one counts. The arguments are handed to `cargo test`.
 """
 
 import json
@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 
 class Program(NamedTuple):
-    """A test program, with the folder of its package."""
+    """A test program with its package, the path of its file, and the folder of the package."""
 
+    package: str
     name: str
     path: str
     folder: Path
@@ -36,7 +37,9 @@ class Outcome(NamedTuple):
 
 ROOT = Path(__file__).parents[2]
 # The slowest programs, which begin first so that the last ones end together.
-FIRST = ("readme", "disk", "book", "collection", "round_trip", "recovery", "oltp_throttled", "oltp_live", "postgres")
+FIRST = ("readme", "disk", "book", "collection", "round_trip", "recovery", "lanemark_sim", "postgres", "golden")
+# The programs that compare measured times, which other programs would disturb.
+TIMED = ("served", "serve", "trial", "verdicts", "oltp_live", "oltp_throttled", "measuring", "beside_fio")
 
 
 def programs(arguments: list[str]) -> list[Program]:
@@ -51,9 +54,8 @@ def programs(arguments: list[str]) -> list[Program]:
         is_test = message.get("profile", {}).get("test") and message.get("executable")
         if message["reason"] == "compiler-artifact" and is_test:
             folder = Path(message["manifest_path"]).parent
-            name = f"{folder.name}: {message['target']['name']}"
-            found.append(Program(name, message["executable"], folder))
-    return sorted(found, key=lambda program: program.name.split(": ")[1] not in FIRST)
+            found.append(Program(folder.name, message["target"]["name"], message["executable"], folder))
+    return sorted(found, key=lambda program: program.name not in FIRST)
 
 
 def settings() -> dict[str, str]:
@@ -81,28 +83,32 @@ def outcome(program: Program) -> Outcome:
 def show(ended: Outcome, note: str = "") -> None:
     """Print an outcome whole, so that outputs do not mix."""
     verdict = "ok" if ended.code == 0 else f"FAILED with code {ended.code}"
-    print(f"\n--- {ended.program.name}: {verdict} in {ended.seconds:.1f} s{note}", flush=True)
+    print(f"\n--- {ended.program.package}: {ended.program.name}: {verdict} in {ended.seconds:.1f} s{note}", flush=True)
     print(ended.printed, end="", flush=True)
 
 
 def main() -> int:
-    """Run the programs, then those that failed a second time, one at a time."""
+    """Run the programs in parallel, then the timed and the failed ones one at a time."""
     all_programs = programs(sys.argv[1:])
     if not all_programs:
         print("no test program was built", file=sys.stderr)
         return 1
-    failed = []
+    timed = [program for program in all_programs if program.name in TIMED]
+    again = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in as_completed([pool.submit(outcome, program) for program in all_programs]):
+        others = [pool.submit(outcome, program) for program in all_programs if program not in timed]
+        for done in as_completed(others):
             ended = done.result()
             show(ended)
             if ended.code:
-                failed.append(ended.program)
-    again = [outcome(program) for program in failed]
-    for ended in again:
-        show(ended, ", a second time, with no other program in parallel")
-    still = [ended.program.name for ended in again if ended.code]
-    print(f"\n{len(all_programs)} programs, {len(failed)} failed at first, {len(still)} failed a second time: {still}")
+                again.append(ended.program)
+    still = []
+    for program in timed + again:
+        ended = outcome(program)
+        show(ended, ", with no other program in parallel")
+        if ended.code:
+            still.append(program.name)
+    print(f"\n{len(all_programs)} programs, {len(again)} of them a second time; failed: {still}", flush=True)
     return 1 if still else 0
 
 

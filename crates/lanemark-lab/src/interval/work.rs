@@ -22,7 +22,7 @@ pub(super) const PROBES: usize = 2;
 pub(super) struct Rates {
     /// The short test with the values of the files.
     pub(super) middle: Option<NominalTest>,
-    /// Requests a second with the values of the files, in a test as long as those of the draws.
+    /// Requests a second with the values of the files, in a test as long as the tests of the draws.
     pub(super) base: Option<f64>,
     /// Requests a second of each draw, `None` for a draw that does not give a valid system.
     pub(super) drawn: Vec<Option<f64>>,

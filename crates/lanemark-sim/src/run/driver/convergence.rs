@@ -53,8 +53,8 @@ const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
 const RULE_OF_THREE: f64 = 3.0;
 /// Minimum number of requests of a whole test beyond a percentile for it to be reportable.
 const BEYOND_MIN: f64 = 10.0;
-/// Requests before the first checkpoint, and the minimum of a steady part. Long requests are so many equal commands
-/// that fewer are enough: as many as move [`FIRST_DATA`], and at least one for each of the [`GROUPS`].
+/// Requests before the first checkpoint, and the minimum of a steady part. A long request consists of many equal
+/// commands, so fewer are enough: as many as move [`FIRST_DATA`], and at least one for each of the [`GROUPS`].
 const FIRST_CHECK: u64 = 4096;
 const FIRST_DATA: f64 = 64.0 * 1048576.0;
 /// Number of batches for the statistical tests, and the number of finer batches at which neighbours are merged.
