@@ -211,7 +211,7 @@ mod tests {
             ("", "no values"),
             ("1,,2", "no values"),
             ("4,4", "twice"),
-            ("8..4", "more to less"),
+            ("8..4", "below its start"),
             ("0..4*2", "above zero"),
             ("1..4*1", "above 1"),
             ("1..4+0", "above zero"),

@@ -243,7 +243,7 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
             }
             FaultKind::Retrain { link, to }
         }
-        _ => {
+        "stuck" => {
             let usual = StuckCommands::default();
             let commands = keys.integer("commands", 1, STUCK_MAX).unwrap_or(usual.commands);
             let timeout = keys.time("timeout").unwrap_or(usual.timeout);
@@ -255,6 +255,10 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
             });
             let again = again.unwrap_or(usual.again);
             FaultKind::Stuck(StuckCommands { commands, timeout, abort, reset, again })
+        }
+        _ => {
+            keys.fail("kind", format!("the keys of `{kind}` are not read"));
+            return None;
         }
     })
 }
