@@ -31,7 +31,7 @@ impl MediumLaw for CloudSpec {
     }
 
     fn double_media(&mut self) {
-        // All values are named, so that the compiler reports this function if a value is added.
+        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
         let Self {
             operations,
             bytes,

@@ -28,7 +28,7 @@ impl MediumLaw for FlashSpec {
     }
 
     fn double_media(&mut self) {
-        // All values are named, so that the compiler reports this function if a value is added.
+        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
         let Self {
             technology: _,
             channels: _,
@@ -69,8 +69,16 @@ impl MediumLaw for FlashSpec {
         } = translation;
         (*read, *program) = (read.halved(), program.halved());
         *erase = *erase / 2;
-        if let Some(cache) = pseudo_slc {
-            (cache.read, cache.program) = (cache.read / 2, cache.program / 2);
+        if let Some(PseudoSlcSpec {
+            capacity: _,
+            growth: _,
+            read,
+            program,
+            fold_when_full: _,
+            emptied_when_idle: _,
+        }) = pseudo_slc
+        {
+            (*read, *program) = (*read / 2, *program / 2);
         }
         if let Some(SuspendSpec { enter, resume }) = suspend {
             (*enter, *resume) = (*enter / 2, *resume / 2);
