@@ -217,7 +217,7 @@ mod tests {
             ("1..4+0", "above zero"),
             ("a..b", "number"),
             ("1..4*x", "step"),
-            ("1 KiB..4 us*2", "one quantity"),
+            ("1 KiB..4 us*2", "same quantity"),
             ("1..9999999", "more than"),
             ("1..4*2KiB", "no unit"),
         ] {
