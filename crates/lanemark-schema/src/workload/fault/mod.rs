@@ -47,8 +47,8 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect: in `sim/fault/mod.rs` for a
-/// fault of the media, otherwise in `sim/simulator/faults.rs`.
+/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect: in `sim/fault/mod.rs` for
+/// a fault of the media, otherwise in `sim/simulator/faults.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
