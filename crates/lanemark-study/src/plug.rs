@@ -132,7 +132,11 @@ fn train(
             let law = Pcie::with_setup(generation, lanes, port.latency, &setup);
             Ok((Plug::Pcie(generation, lanes), LinkLaw::Pcie(law)))
         }
-        (own, other) => Err(misfit(drive, platform, port, named_at, own, other)),
+        (own @ Plug::Sata(_), other @ Plug::Pcie(..))
+        | (own @ Plug::Pcie(..), other @ (Plug::Sata(_) | Plug::Sas(..)))
+        | (own @ Plug::Sas(..), other @ (Plug::Sata(_) | Plug::Pcie(..))) => {
+            Err(misfit(drive, platform, port, named_at, own, other))
+        }
     }
 }
 

@@ -64,7 +64,8 @@ fn the_page_about_the_library_has_every_rating() {
     let (own, _) = page.split_once("## Rated drives").unwrap();
     let rows = own.lines().filter(|line| line.starts_with("| ")).count();
     let drives = rated(&library);
-    assert_eq!(rows, 1 + drives.iter().map(|drive| drive.ratings.len()).sum::<usize>());
+    let expected = 1 + drives.iter().map(|drive| drive.ratings.len()).sum::<usize>();
+    assert_eq!(rows, expected, "run `make library`");
     for drive in drives {
         assert!(
             page.contains(&format!("`{}`", drive.parts)),

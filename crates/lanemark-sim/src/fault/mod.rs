@@ -342,7 +342,25 @@ impl Faults {
             Some((number, FaultKind::MediaError { range, heals: true, .. })) => {
                 own.healing.insert(number, BadRanges::new(range.unwrap_or(ByteRange::WHOLE)));
             }
-            _ => {}
+            // All kinds are named, so that the compiler reports this function if a kind is added.
+            None
+            | Some((
+                _,
+                FaultKind::ReadRetries(_)
+                | FaultKind::MediaError { .. }
+                | FaultKind::WriteError { .. }
+                | FaultKind::BitFlips { .. }
+                | FaultKind::LostWrite { .. }
+                | FaultKind::MisdirectedWrite { .. }
+                | FaultKind::LyingFlush
+                | FaultKind::Latency { .. }
+                | FaultKind::Pause
+                | FaultKind::LinkErrors { .. }
+                | FaultKind::Retrain { .. }
+                | FaultKind::PortLoss { .. }
+                | FaultKind::ReadOnly { .. }
+                | FaultKind::PowerCut { .. },
+            )) => {}
         }
     }
 

@@ -13,8 +13,8 @@ use crate::host::protocol::COMPLETION;
 use crate::link::law::LinkLoad;
 use crate::link::{LinkLaw, LinkSpec};
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, DriveSpec, FrontEndSpec, Multipath, OverloadCost, ProtocolKind,
-    ProtocolSpec, SLOT, SystemSpec,
+    AdapterSpec, AttachmentSpec, CpuSpec, DriveSpec, FrontEndSpec, Multipath, OverloadCost,
+    ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
@@ -113,31 +113,52 @@ fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
 }
 
 fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
-    let request = spec.cpu.request_submit + spec.cpu.request_complete;
+    // All values are named, so that the compiler reports this function if a value is added.
+    let CpuSpec {
+        cores: all,
+        request_submit,
+        write_submit,
+        request_complete,
+        wake: _,
+        idle_after: _,
+        thread_growth: _,
+    } = spec.cpu;
+    let request = request_submit + request_complete;
     let protocol = &one.protocol;
     let count = commands(one, test);
     let demand = Demand {
         read: request + protocol.read_time * count,
-        write: request + spec.cpu.write_submit + protocol.write_time * count,
+        write: request + write_submit + protocol.write_time * count,
     };
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
-    let cores = u64::from(threads.min(spec.cpu.cores));
+    let cores = u64::from(threads.min(all));
     let law = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
         _ if demand.read == demand.write => {
-            format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores)
+            format!("{} a request on {cores} of {all} cores", demand.read)
         }
-        _ => format!(
-            "{} a read, {} a write on {cores} of {} cores",
-            demand.read, demand.write, spec.cpu.cores
-        ),
+        _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
     };
     let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
     Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }
 }
 
 fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
-    let ProtocolSpec { kind, queues, queue_depth, transfer_max, adapter, .. } = &one.protocol;
+    let ProtocolSpec {
+        kind,
+        queues,
+        queue_depth,
+        // `processor` counts these two.
+        read_time: _,
+        write_time: _,
+        submit_share: _,
+        transfer_max,
+        memory_read: _,
+        interrupt_time: _,
+        arbitration: _,
+        coalescing: _,
+        adapter,
+    } = &one.protocol;
     let mut law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
     let mut rate = None;
     if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {

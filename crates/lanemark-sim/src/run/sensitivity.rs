@@ -28,7 +28,7 @@ use crate::link::LinkSpec;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, CheckedSystem, DriveSpec, OverloadCost, PortPathSpec,
+    AdapterSpec, AttachmentSpec, CheckedSystem, CpuSpec, DriveSpec, OverloadCost, PortPathSpec,
     ProtocolSpec, SystemSpec,
 };
 use lanemark_schema::result::sensitivity::beyond_noise;
@@ -217,14 +217,35 @@ fn fetch(protocol: &mut ProtocolSpec) {
 }
 
 fn processor(spec: &mut SystemSpec) {
-    let cpu = &mut spec.cpu;
-    for time in
-        [&mut cpu.request_submit, &mut cpu.write_submit, &mut cpu.request_complete, &mut cpu.wake]
-    {
+    // All values are named, so that the compiler reports this function if a value is added.
+    let CpuSpec {
+        cores: _,
+        request_submit,
+        write_submit,
+        request_complete,
+        wake,
+        idle_after: _,
+        thread_growth: _,
+    } = &mut spec.cpu;
+    for time in [request_submit, write_submit, request_complete, wake] {
         *time = *time / 2;
     }
     each_protocol(spec, |protocol| {
-        let ProtocolSpec { read_time, write_time, interrupt_time, .. } = protocol;
+        let ProtocolSpec {
+            kind: _,
+            queues: _,
+            queue_depth: _,
+            read_time,
+            write_time,
+            submit_share: _,
+            transfer_max: _,
+            // `fetch` halves these two.
+            memory_read: _,
+            adapter: _,
+            interrupt_time,
+            arbitration: _,
+            coalescing: _,
+        } = protocol;
         for time in [read_time, write_time, interrupt_time] {
             *time = *time / 2;
         }
@@ -267,7 +288,19 @@ fn front_end(drive: &mut DriveSpec) {
 }
 
 fn data_path(drive: &mut DriveSpec) {
-    for rate in [&mut drive.data_path_read, &mut drive.data_path_write].into_iter().flatten() {
+    // All values are named, so that the compiler reports this function if a value is added.
+    let DriveSpec {
+        capacity: _,
+        front_end: _,
+        buffer: _,
+        write_cache: _,
+        read_ahead: _,
+        data_path_read,
+        data_path_write,
+        media: _,
+        power: _,
+    } = drive;
+    for rate in [data_path_read, data_path_write].into_iter().flatten() {
         rate.0 = rate.0.saturating_mul(2);
     }
 }

@@ -150,7 +150,16 @@ impl Simulator {
                     self.look_at_retries(drive);
                 }
             }
-            _ => {
+            FaultKind::MediaError { .. }
+            | FaultKind::WriteError { .. }
+            | FaultKind::BitFlips { .. }
+            | FaultKind::LostWrite { .. }
+            | FaultKind::MisdirectedWrite { .. }
+            | FaultKind::LyingFlush
+            | FaultKind::Latency { .. }
+            | FaultKind::Pause
+            | FaultKind::Stuck(_)
+            | FaultKind::ReadOnly { .. } => {
                 for drive in drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0)) {
                     if over {
                         faults.end_stuck(drive, number);

@@ -61,7 +61,16 @@ impl SystemSpec {
                     (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.law.trainings()))
                 }
             },
-            _ => None,
+            FaultKind::MediaError { .. }
+            | FaultKind::WriteError { .. }
+            | FaultKind::BitFlips { .. }
+            | FaultKind::LostWrite { .. }
+            | FaultKind::MisdirectedWrite { .. }
+            | FaultKind::Latency { .. }
+            | FaultKind::Pause
+            | FaultKind::Stuck(_)
+            | FaultKind::ReadOnly { .. }
+            | FaultKind::PowerCut { .. } => None,
         }
     }
 

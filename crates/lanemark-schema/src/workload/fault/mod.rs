@@ -47,8 +47,8 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect in `sim/simulator`:
-/// `faults.rs`, or `at_media.rs` with `sim/fault/mod.rs` for a fault of the media.
+/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect: in `sim/fault/mod.rs` for
+/// a fault of the media, otherwise in `sim/simulator/faults.rs`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultKind {
     /// Flash reads have to be repeated with other thresholds.
@@ -224,13 +224,23 @@ impl FaultKind {
 
     /// Returns whether requests succeed although the fault makes their data wrong.
     pub fn is_silent(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::BitFlips { .. }
-                | Self::LostWrite { .. }
-                | Self::MisdirectedWrite { .. }
-                | Self::LyingFlush
-        )
+            | Self::LostWrite { .. }
+            | Self::MisdirectedWrite { .. }
+            | Self::LyingFlush => true,
+            Self::ReadRetries(_)
+            | Self::MediaError { .. }
+            | Self::WriteError { .. }
+            | Self::Latency { .. }
+            | Self::Pause
+            | Self::Stuck(_)
+            | Self::LinkErrors { .. }
+            | Self::Retrain { .. }
+            | Self::PortLoss { .. }
+            | Self::ReadOnly { .. }
+            | Self::PowerCut { .. } => false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::drive::law::{MediaDemand, MediumLaw};
 use crate::engine::station::Demand;
-use crate::spec::{CloudSpec, LatencySpec, LimitSpec};
+use crate::spec::{BurstSpec, CloudSpec, LatencySpec, LimitSpec};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
@@ -31,13 +31,24 @@ impl MediumLaw for CloudSpec {
     }
 
     fn double_media(&mut self) {
-        for limit in [&mut self.operations, &mut self.bytes].into_iter().flatten() {
-            limit.rate *= 2;
-            if let Some(burst) = &mut limit.burst {
-                burst.rate *= 2;
+        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
+        let Self {
+            operations,
+            bytes,
+            unit: _,
+            merges: _,
+            whole_units: _,
+            credits_at_start: _,
+            read_latency,
+            write_latency,
+        } = self;
+        for LimitSpec { rate, burst } in [operations, bytes].into_iter().flatten() {
+            *rate *= 2;
+            if let Some(BurstSpec { rate, credits: _ }) = burst {
+                *rate *= 2;
             }
         }
-        for LatencySpec { median, tail } in [&mut self.read_latency, &mut self.write_latency] {
+        for LatencySpec { median, tail } in [read_latency, write_latency] {
             (*median, *tail) = (*median / 2, *tail / 2);
         }
     }

@@ -4,7 +4,7 @@ use super::geometry::Geometry;
 use super::seek::SeekCurve;
 use crate::drive::law::{MediaDemand, MediumLaw};
 use crate::engine::station::Demand;
-use crate::spec::{DiskSpec, Zone};
+use crate::spec::{DiskSpec, SeekSpec, Zone};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::{Pattern, SECTOR, Test};
@@ -47,18 +47,32 @@ impl MediumLaw for DiskSpec {
     }
 
     fn double_media(&mut self) {
-        self.rpm *= 2;
-        for seek in [&mut self.read_seek, &mut self.write_seek] {
-            for time in [&mut seek.track_to_track, &mut seek.average, &mut seek.full_stroke] {
+        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
+        let Self {
+            rpm,
+            heads: _,
+            zones: _,
+            read_seek,
+            write_seek,
+            head_switch,
+            track_skew,
+            cylinder_skew,
+            command_overhead,
+            segments: _,
+            segment: _,
+            read_ahead: _,
+            write_cache: _,
+            destage_window: _,
+            age_max: _,
+            reorder_margin: _,
+        } = self;
+        *rpm *= 2;
+        for SeekSpec { track_to_track, average, full_stroke } in [read_seek, write_seek] {
+            for time in [track_to_track, average, full_stroke] {
                 *time = *time / 2;
             }
         }
-        for time in [
-            &mut self.head_switch,
-            &mut self.track_skew,
-            &mut self.cylinder_skew,
-            &mut self.command_overhead,
-        ] {
+        for time in [head_switch, track_skew, cylinder_skew, command_overhead] {
             *time = *time / 2;
         }
     }

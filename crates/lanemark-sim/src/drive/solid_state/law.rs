@@ -2,7 +2,9 @@
 
 use crate::drive::law::{MediaDemand, MediumLaw};
 use crate::engine::station::Demand;
-use crate::spec::{Condition, FlashSpec, PseudoSlcSpec, SLOT};
+use crate::spec::{
+    Condition, DieSpec, FlashSpec, PseudoSlcSpec, SLOT, SuspendSpec, TranslationSpec,
+};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
@@ -26,13 +28,60 @@ impl MediumLaw for FlashSpec {
     }
 
     fn double_media(&mut self) {
-        (self.read, self.program) = (self.read.halved(), self.program.halved());
-        self.erase = self.erase / 2;
-        if let Some(cache) = &mut self.translation.pseudo_slc {
-            (cache.read, cache.program) = (cache.read / 2, cache.program / 2);
+        // All values are named, so that the compiler reports this file if a value is added. `demands` counts its times.
+        let Self {
+            technology: _,
+            channels: _,
+            dies_per_channel: _,
+            planes: _,
+            page: _,
+            pages_per_block: _,
+            blocks_per_plane: _,
+            read,
+            program,
+            erase,
+            channel_rate: _,
+            command_time: _,
+            die,
+            translation,
+            condition: _,
+            filled: _,
+            cycles: _,
+        } = self;
+        let DieSpec {
+            independent_planes: _,
+            cache_read: _,
+            cache_program: _,
+            reads_first: _,
+            suspend,
+        } = die;
+        let TranslationSpec {
+            policy: _,
+            erased_min: _,
+            erased_idle: _,
+            idle_after: _,
+            hot_stream: _,
+            wear_gap: _,
+            map: _,
+            pseudo_slc,
+            compression: _,
+            beside_collection: _,
+        } = translation;
+        (*read, *program) = (read.halved(), program.halved());
+        *erase = *erase / 2;
+        if let Some(PseudoSlcSpec {
+            capacity: _,
+            growth: _,
+            read,
+            program,
+            fold_when_full: _,
+            emptied_when_idle: _,
+        }) = pseudo_slc
+        {
+            (*read, *program) = (*read / 2, *program / 2);
         }
-        if let Some(suspend) = &mut self.die.suspend {
-            (suspend.enter, suspend.resume) = (suspend.enter / 2, suspend.resume / 2);
+        if let Some(SuspendSpec { enter, resume }) = suspend {
+            (*enter, *resume) = (*enter / 2, *resume / 2);
         }
     }
 }
