@@ -2,7 +2,7 @@
 //!
 //! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian consists of
 //! differences over a tenth, to the side on which a value has less effect. Beyond a limit that another value hides, a
-//! value has no effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
+//! value does not have an effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
 //! ratio, with Student's factor).
 //!
 //! A value is left open if its deviation is so large that its 95% interval spans a factor of four, if it has an effect

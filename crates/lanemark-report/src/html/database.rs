@@ -1,7 +1,7 @@
 //! Transactions of real and simulated databases compared: a panel of bars for each figure, and a table of all figures.
 //!
 //! A run keeps its colour in all panels. Each panel has its own scale from zero. A figure that is unknown in all runs
-//! of a group has no panel.
+//! of a group does not get a panel.
 
 use lanemark_schema::result::{RunResult, Target, TestResult};
 use maud::{Markup, html};
