@@ -2,8 +2,8 @@
 //!
 //! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian consists of
 //! differences over a tenth, to the side on which a value has less effect. Beyond a limit that another value hides, a
-//! value does not have an effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
-//! ratio, with Student's factor).
+//! value does not have an effect. The covariance is widened if the residuals scatter more than their weights state
+//! (Birge's ratio, with Student's factor).
 //!
 //! A value is left open if its deviation is so large that its 95% interval spans a factor of four, if it has an effect
 //! on one side only, or if it correlates with another value. An open value is fixed at the template's value, and the
