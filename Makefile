@@ -21,14 +21,15 @@ demo: build      ## measure this machine, run the first study, show both (under 
 	@echo
 	@echo "The page with the charts: $(abspath $(DEMO))/lanemark.html"
 
+# The environment of Python is downloaded while the first crates compile. Instructions are counted while the tests in
+# Python run, because the count does not depend on other programs.
 test: tools      ## every test, and the benches once and short
-	python3 crates/lanemark-testbed/run.py --workspace --all-features --locked
+	@$(MAKE) --no-print-directory python-env & \
+	    python3 crates/lanemark-testbed/run.py --workspace --all-features --locked && wait
 	cargo test --workspace --all-features --locked --doc
 	cargo test --workspace --all-features --locked --bench simulator --bench agreement --bench engine --bench goals \
 	    --bench serve --bench reading
-	$(MAKE) instructions
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 $(MAKE) fuzz FUZZ_SECONDS=1
-	$(MAKE) python-test
+	$(MAKE) -j2 --output-sync=target instructions python-test
 
 # The tests use the package in the tree, with the extension that cargo builds together with the command.
 PYTHON := target/python/bin/python
@@ -136,28 +137,11 @@ ladders:         ## make parts of the library's drives faster step by step, a fe
 # Each target starts from files in the tree and keeps its findings in target/fuzz/; `FUZZ_TARGETS=trace` runs one target.
 FUZZ_SECONDS := 60
 FUZZ_TARGETS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
-SAMPLES      := crates/lanemark-formats/tests crates/lanemark-trace/tests/samples
 fuzz:            ## run libFuzzer on each reader of foreign files, starting from valid files (a minute each)
 	@[ -x target/tools/bin/cargo-fuzz ] || \
 	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-fuzz@0.13.2
 	@mkdir -p $(FUZZ_TARGETS:%=target/fuzz/corpus/%)
-	@cp library/drives/*.toml target/fuzz/corpus/drive
-	@cp library/platforms/*.toml target/fuzz/corpus/platform
-	@cp library/workloads/*.toml target/fuzz/corpus/workload
-	@cp library/hosts/*.toml target/fuzz/corpus/host
-	@cp library/priors/*.toml target/fuzz/corpus/priors
-	@cp crates/lanemark-trace/tests/samples/* target/fuzz/corpus/trace
-	@cp crates/lanemark-inspect/tests/samples/* target/fuzz/corpus/capture
-	@cp crates/lanemark-formats/tests/jobs/*.fio target/fuzz/corpus/fio_job
-	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json
-	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer
-	@cp crates/lanemark-formats/tests/foreign/* target/fuzz/corpus/foreign
-	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/ui_question
-	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
-	@cp crates/lanemark-serve/tests/images/*.img target/fuzz/corpus/image
-	@cp crates/lanemark-serve/tests/files/*.journal target/fuzz/corpus/served_file
-	@cp crates/lanemark-study/tests/scenarios/*.toml target/fuzz/corpus/scenario
-	@cp crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/result
+	LANEMARK_FUZZ_SEEDS=$(abspath target/fuzz/corpus) cargo test --locked --workspace --all-features --test readers seeds
 	@for target in $(FUZZ_TARGETS); do \
 	    PATH="$(abspath target/tools/bin):$$PATH" CARGO_TARGET_DIR=$(abspath target/fuzz) \
 	        cargo fuzz run -s none $$target $(abspath target/fuzz/corpus)/$$target -- -max_total_time=$(FUZZ_SECONDS) \

@@ -1,18 +1,4 @@
 //! A capture of a machine, or an lspci text, with arbitrary bytes.
 #![no_main]
 
-use std::path::Path;
-
-use lanemark_inspect::{Sysfs, inspect};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    let named = Path::new("capture.tar");
-    let trees = [
-        Sysfs::of_capture(bytes, named).ok(),
-        std::str::from_utf8(bytes).ok().and_then(|text| Sysfs::of_lspci(text, named).ok()),
-    ];
-    for tree in trees.into_iter().flatten() {
-        let _ = inspect(&tree, None);
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("capture", bytes));

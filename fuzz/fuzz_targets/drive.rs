@@ -1,22 +1,4 @@
 //! A drive file is read or refused, and each drive that fits a port makes a system that passes its check.
 #![no_main]
 
-use lanemark_fuzz::with_file;
-use lanemark_study::library::Library;
-use lanemark_study::system::{NameLocations, System, SystemName};
-use lanemark_study::Location;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    with_file(text, |path| {
-        let library = Library::built_in();
-        let at = Location::file("SYSTEM");
-        for port in ["pcie-slot", "sata"] {
-            let name = format!("{}@workstation-z170:{port}", path.display());
-            let parts = SystemName::parse(&name).unwrap();
-            if let Ok(system) = System::assemble(&library, &parts, &NameLocations::all(&at), &name, &[]) {
-                system.spec.check().unwrap();
-            }
-        }
-    });
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("drive", bytes));

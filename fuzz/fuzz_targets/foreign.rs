@@ -1,17 +1,4 @@
 //! Results of other programs and lists of drives: a result that is read passes the check of results.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    if let Ok(runs) = lanemark_formats::foreign::read(text, "it.txt") {
-        let imported = lanemark_formats::foreign::results(runs, &Default::default());
-        imported.into_iter().flatten().for_each(|one| one.result.check().unwrap());
-    }
-    if lanemark_formats::drives::is_ours(text) {
-        let _ = lanemark_formats::drives::read(text, "it.txt");
-    }
-    if let Ok(words) = lanemark_formats::fio::words(text, "fio") {
-        let _ = lanemark_formats::fio::command(&words, "fio");
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("foreign", bytes));

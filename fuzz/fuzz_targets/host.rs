@@ -1,22 +1,4 @@
 //! A host file is read or refused, and a valid host on a platform makes a system that passes its check.
 #![no_main]
 
-use lanemark_fuzz::with_file;
-use lanemark_study::library::Library;
-use lanemark_study::system::{NameLocations, System, SystemName};
-use lanemark_study::Location;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    with_file(text, |path| {
-        let library = Library::built_in();
-        let at = Location::file("SYSTEM");
-        for (drive, port) in [("samsung-950-pro-512gb", "pcie-slot"), ("samsung-850-pro-1tb", "sata")] {
-            let name = format!("{drive}@workstation-z170,{}:{port}", path.display());
-            let parts = SystemName::parse(&name).unwrap();
-            if let Ok(system) = System::assemble(&library, &parts, &NameLocations::all(&at), &name, &[]) {
-                system.spec.check().unwrap();
-            }
-        }
-    });
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("host", bytes));

@@ -2,42 +2,4 @@
 //! as it is, followed by zeros.
 #![no_main]
 
-use std::io::Write;
-
-use lanemark_serve::data::image::ImageContent;
-use lanemark_serve::data::{Cache, DataError, DataLocation, DataPlan};
-use lanemark_sim::spec::WriteCache;
-use libfuzzer_sys::fuzz_target;
-use tempfile::NamedTempFile;
-
-const SIZE: u64 = 1 << 16;
-
-fuzz_target!(|bytes: &[u8]| {
-    let length = bytes.len() as u64;
-    let content = ImageContent::of(length, |part, at| {
-        assert!(at + part.len() as u64 <= length, "no byte after the end is read");
-        part.copy_from_slice(&bytes[at as usize..at as usize + part.len()]);
-        Ok(part.len())
-    });
-    let content = content.unwrap();
-    if let ImageContent::Partitions(table) = content
-        && let Some(first) = table.first
-    {
-        assert!(first.start > 0 && first.length > 0 && first.start + first.length <= length);
-    }
-    let mut image = NamedTempFile::new_in("/dev/shm").unwrap();
-    image.write_all(bytes).unwrap();
-    let over = Some(image.path().to_owned());
-    let plan = DataPlan { location: DataLocation::Memory, over, size: SIZE, overwrite: None };
-    match plan.open(Cache { kind: WriteCache::Off, size: 0 }, 1) {
-        Ok(opened) => {
-            assert!(!matches!(content, ImageContent::Container(_)) && length <= SIZE);
-            let mut served = vec![1; SIZE as usize];
-            opened.data.read(0, &mut served).unwrap();
-            let (inside, after) = served.split_at(bytes.len());
-            assert!(inside == bytes && after.iter().all(|byte| *byte == 0));
-        }
-        Err(DataError::Refused { .. }) => assert!(matches!(content, ImageContent::Container(_))),
-        Err(error) => assert!(length > SIZE, "{error}"),
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("image", bytes));

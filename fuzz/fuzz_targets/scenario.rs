@@ -2,33 +2,4 @@
 //! server builds with them is valid or refused.
 #![no_main]
 
-use std::sync::LazyLock;
-
-use lanemark_schema::workload::Fault;
-use lanemark_study::Location;
-use lanemark_study::library::Library;
-use lanemark_study::system::{NameLocations, System, SystemName};
-use lanemark_study::workload::scenario;
-use libfuzzer_sys::fuzz_target;
-
-static SYSTEMS: LazyLock<Vec<System>> = LazyLock::new(|| {
-    let (library, at) = (Library::built_in(), Location::file("SYSTEM"));
-    let drive = "samsung-850-pro-1tb@workstation-z170:sata";
-    let names = [drive.to_owned(), format!("mirror:{drive}+sata-2")];
-    let assemble = |name: &String| {
-        let parts = SystemName::parse(name).unwrap();
-        System::assemble(&library, &parts, &NameLocations::all(&at), name, &[]).unwrap()
-    };
-    names.iter().map(assemble).collect()
-});
-
-fuzz_target!(|text: &str| {
-    let Ok(faults) = scenario("scenario.toml", text) else { return };
-    assert!(!faults.is_empty());
-    for fault in &faults {
-        assert_eq!(fault.to_string().parse::<Fault>().unwrap(), *fault);
-    }
-    for system in &*SYSTEMS {
-        let _ = system.with_faults(&faults, &Location::file("scenario.toml"));
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("scenario", bytes));

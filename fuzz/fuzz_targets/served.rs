@@ -2,21 +2,4 @@
 //! from every reading that is read, and every query has a short answer.
 #![no_main]
 
-use lanemark_files::mounts;
-use lanemark_serve::desk;
-use lanemark_serve::reading::ServedReading;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    for mount in mounts::parse(bytes) {
-        assert!(mounts::at(std::slice::from_ref(&mount), &mount.point).is_some());
-    }
-    let answer = desk::http(&String::from_utf8_lossy(bytes), String::new);
-    assert!(answer.starts_with("HTTP/1.1 ") && answer.len() < 256);
-    let Ok(reading) = serde_json::from_slice::<ServedReading>(bytes) else { return };
-    if reading.is_possible() {
-        let live = reading.counters.since(&reading.counters).live();
-        assert!(live.reads.is_none() && live.writes.is_none());
-        reading.counters.live().verdict();
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("served", bytes));

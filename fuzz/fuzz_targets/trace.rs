@@ -1,19 +1,4 @@
 //! A recorded trace, packed or not, with arbitrary bytes.
 #![no_main]
 
-use std::io::BufReader;
-
-use lanemark_trace::{Options, Reader, Unpacked};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|bytes: &[u8]| {
-    let Ok(text) = Unpacked::new(bytes) else { return };
-    let Ok(reader) = Reader::new("trace", BufReader::new(text), &Options::default()) else {
-        return;
-    };
-    for request in reader {
-        if request.is_err() {
-            return;
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("trace", bytes));

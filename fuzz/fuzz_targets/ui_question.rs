@@ -2,35 +2,4 @@
 //! is shown in numbers, or refused.
 #![no_main]
 
-use lanemark_study::Study;
-use lanemark_study::library::Library;
-use lanemark_ui::request::{End, SystemRequest, TestRequest, ending};
-use lanemark_ui::{result_file, saved};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|question: &[u8]| {
-    if let Ok(system) = serde_json::from_slice::<SystemRequest>(question)
-        && let Ok(assembled) = system.assemble(&Library::built_in())
-    {
-        assembled.system.spec.check().unwrap();
-        let test: TestRequest = serde_json::from_str(include_str!(
-            "../../crates/lanemark-ui/tests/questions/test.json"
-        ))
-        .unwrap();
-        let text =
-            saved::study(&Library::built_in(), &[system], &test, &test.read().unwrap()).unwrap();
-        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
-        std::fs::write(&file, text).unwrap();
-        Study::open(&Library::built_in(), file.path()).unwrap();
-    }
-    if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
-        && let Ok(test) = test.read()
-    {
-        let _ = ending(&test, End::Requests(1));
-    }
-    if let Ok(summary) = result_file::read(question.to_vec()) {
-        // The page would receive a value that is not finite as `null`.
-        let summary = serde_json::to_string(&summary).unwrap();
-        assert!(!summary.contains("\"value\":null"), "{summary}");
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("ui_question", bytes));

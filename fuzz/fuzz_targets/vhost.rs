@@ -1,37 +1,4 @@
 //! Messages of a guest's machine. Every accepted message is bounded, and every request is within the device.
 #![no_main]
 
-use lanemark_serve::exact::calendar;
-use lanemark_serve::vhost::block::{self, BlockRequest};
-use lanemark_serve::vhost::message::{CONFIG_MAX, HEADER, Header, Message, REGIONS_MAX};
-use libfuzzer_sys::fuzz_target;
-
-const SIZE: u64 = 1 << 30;
-
-fuzz_target!(|bytes: &[u8]| {
-    if let Some(first) = bytes.first_chunk() {
-        let _ = calendar::read(*first);
-    }
-    if let Ok((request, (offset, length))) = block::read(bytes, 16, 4096, SIZE) {
-        assert!(
-            matches!(request, BlockRequest::Flush | BlockRequest::Identity)
-                || offset + length <= SIZE
-        );
-    }
-    let mut rest = bytes;
-    while let Some((header, after)) = rest.split_first_chunk::<HEADER>() {
-        let Ok(header) = Header::read(*header) else { return };
-        let Some((payload, after)) = after.split_at_checked(header.size as usize) else { return };
-        match header.message(payload, (header.flags >> 3) as usize & 1) {
-            Ok(Message::SetMemory(regions)) => {
-                assert!(regions.len() <= REGIONS_MAX);
-                for region in regions {
-                    assert!(region.guest.checked_add(region.size).is_some());
-                }
-            }
-            Ok(Message::GetConfig { offset, size, .. }) => assert!(offset + size <= CONFIG_MAX),
-            _ => {}
-        }
-        rest = after;
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lanemark_fuzz::run("vhost", bytes));

@@ -1,0 +1,16 @@
+//! A capture of a machine, or an lspci text, with arbitrary bytes.
+
+use std::path::Path;
+
+use lanemark_inspect::{Sysfs, inspect};
+
+pub(crate) fn read(bytes: &[u8]) {
+    let named = Path::new("capture.tar");
+    let trees = [
+        Sysfs::of_capture(bytes, named).ok(),
+        std::str::from_utf8(bytes).ok().and_then(|text| Sysfs::of_lspci(text, named).ok()),
+    ];
+    for tree in trees.into_iter().flatten() {
+        let _ = inspect(&tree, None);
+    }
+}

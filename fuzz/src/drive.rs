@@ -1,0 +1,23 @@
+//! A drive file is read or refused, and each drive that fits a port makes a system that passes its check.
+
+use super::with_file;
+use lanemark_study::Location;
+use lanemark_study::library::Library;
+use lanemark_study::system::{NameLocations, System, SystemName};
+
+pub(crate) fn read(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    with_file(text, |path| {
+        let library = Library::built_in();
+        let at = Location::file("SYSTEM");
+        for port in ["pcie-slot", "sata"] {
+            let name = format!("{}@workstation-z170:{port}", path.display());
+            let parts = SystemName::parse(&name).unwrap();
+            if let Ok(system) =
+                System::assemble(&library, &parts, &NameLocations::all(&at), &name, &[])
+            {
+                system.spec.check().unwrap();
+            }
+        }
+    });
+}

@@ -1,0 +1,10 @@
+//! The value of `--fault`: a valid fault, once written, is read as the same fault.
+
+use lanemark_schema::workload::Fault;
+
+pub(crate) fn read(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(fault) = text.parse::<Fault>() {
+        assert_eq!(fault.to_string().parse::<Fault>().unwrap(), fault);
+    }
+}

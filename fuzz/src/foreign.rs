@@ -1,0 +1,15 @@
+//! Results of other programs and lists of drives: a result that is read passes the check of results.
+
+pub(crate) fn read(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(runs) = lanemark_formats::foreign::read(text, "it.txt") {
+        let imported = lanemark_formats::foreign::results(runs, &Default::default());
+        imported.into_iter().flatten().for_each(|one| one.result.check().unwrap());
+    }
+    if lanemark_formats::drives::is_ours(text) {
+        let _ = lanemark_formats::drives::read(text, "it.txt");
+    }
+    if let Ok(words) = lanemark_formats::fio::words(text, "fio") {
+        let _ = lanemark_formats::fio::command(&words, "fio");
+    }
+}

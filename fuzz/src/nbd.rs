@@ -1,0 +1,59 @@
+//! A client's bytes, from its flags to its last request. Every reply is bounded, and every accepted command is within
+//! the export.
+
+use lanemark_serve::nbd::negotiation::{HEADER, Negotiation, OPTION_MAX, OptionHeader, Step};
+use lanemark_serve::nbd::transmission::{Command, Header, Writer};
+use lanemark_serve::nbd::{Export, NegotiatedExport, PAYLOAD_MAX};
+
+const SIZE: u64 = 1 << 30;
+
+pub(crate) fn read(bytes: &[u8]) {
+    let name = "lanemark".to_owned();
+    let export = Export { description: name.clone(), name, size: SIZE, is_rotational: false };
+    let Some((flags, mut rest)) = bytes.split_first_chunk::<4>() else { return };
+    let Some(mut negotiation) = Negotiation::new(&export, u32::from_be_bytes(*flags)) else {
+        return;
+    };
+    let mut answer = Vec::new();
+    let agreed: NegotiatedExport = loop {
+        let Some((header, after)) = rest.split_first_chunk::<HEADER>() else { return };
+        let Some(OptionHeader { option, length }) = OptionHeader::read(header) else { return };
+        if length > OPTION_MAX {
+            return;
+        }
+        let Some((data, after)) = after.split_at_checked(length as usize) else { return };
+        rest = after;
+        answer.clear();
+        let step = negotiation.answer(option, data, &mut answer);
+        assert!(answer.len() < 4096, "every reply is short");
+        match step {
+            Step::Next => {}
+            Step::Transmit(agreed) => break agreed,
+            Step::End => return,
+        }
+    };
+    let (length, writer) = (Header::length_of(agreed.replies), Writer::new(agreed.replies));
+    while let Some((header, after)) = rest.split_at_checked(length) {
+        let Some(header) = Header::read(header, agreed.replies) else { return };
+        answer.clear();
+        match header.command(&agreed, SIZE) {
+            Ok(Command::Disconnect) => return,
+            Ok(command) => {
+                let end = header.offset.checked_add(header.length).unwrap();
+                assert!(end <= SIZE);
+                if let Command::Read | Command::Write { .. } = command {
+                    assert!(header.length <= PAYLOAD_MAX);
+                }
+                writer.before_data(&header, &mut answer);
+                writer.done(&header, &mut answer);
+            }
+            Err(error) => writer.failed(&header, error, &mut answer),
+        }
+        assert!(answer.len() < 256);
+        let Some(after) = usize::try_from(header.payload()).ok().and_then(|has| after.get(has..))
+        else {
+            return;
+        };
+        rest = after;
+    }
+}

@@ -1,0 +1,20 @@
+//! The reading of a server of a measured drive, the list of mounts, and the head of a query over HTTP: figures follow
+//! from every reading that is read, and every query has a short answer.
+
+use lanemark_files::mounts;
+use lanemark_serve::desk;
+use lanemark_serve::reading::ServedReading;
+
+pub(crate) fn read(bytes: &[u8]) {
+    for mount in mounts::parse(bytes) {
+        assert!(mounts::at(std::slice::from_ref(&mount), &mount.point).is_some());
+    }
+    let answer = desk::http(&String::from_utf8_lossy(bytes), String::new);
+    assert!(answer.starts_with("HTTP/1.1 ") && answer.len() < 256);
+    let Ok(reading) = serde_json::from_slice::<ServedReading>(bytes) else { return };
+    if reading.is_possible() {
+        let live = reading.counters.since(&reading.counters).live();
+        assert!(live.reads.is_none() && live.writes.is_none());
+        reading.counters.live().verdict();
+    }
+}

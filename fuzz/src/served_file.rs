@@ -1,0 +1,60 @@
+//! The files of an earlier server next to its data: the journal and, after a zero byte, the map of the blocks over an
+//! image. A refusal changes no file; files that are used give data of the full length, which is read as it is written.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use lanemark_serve::data::{Cache, DataLocation, DataPlan, Opened};
+use lanemark_sim::spec::WriteCache;
+use tempfile::TempDir;
+
+const SIZE: u64 = 1 << 16;
+const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 16 };
+/// The data and the image; a journal names the image as its server did, so all paths are relative to one folder.
+const FILES: [&str; 4] = ["disk", "disk.lanemark", "disk.map", "image"];
+static FOLDER: LazyLock<TempDir> = LazyLock::new(|| {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    std::env::set_current_dir(folder.path()).unwrap();
+    folder
+});
+
+fn contents() -> [Option<Vec<u8>>; 4] {
+    FILES.map(|name| fs::read(name).ok())
+}
+
+pub(crate) fn read(bytes: &[u8]) {
+    LazyLock::force(&FOLDER);
+    let [disk, journal, map, image] = FILES;
+    let mut parts = bytes.splitn(2, |byte| *byte == 0);
+    // The user has cut every other file.
+    let length = if bytes.len() % 2 == 0 { SIZE } else { SIZE / 2 };
+    fs::write(disk, vec![7; length as usize]).unwrap();
+    fs::write(journal, parts.next().unwrap_or_default()).unwrap();
+    fs::write(image, vec![3; 9_000]).unwrap();
+    let _ = fs::remove_file(map);
+    let over = parts.next().map(|mapped| {
+        fs::write(map, mapped).unwrap();
+        PathBuf::from(image)
+    });
+    for overwrite in [None, Some(PathBuf::from(disk))] {
+        let before = contents();
+        let location = DataLocation::File(disk.into());
+        let plan = DataPlan { location, over: over.clone(), size: SIZE, overwrite };
+        let Ok(Opened { data, notes }) = plan.open(CACHE, 1) else {
+            assert!(contents() == before, "a refusal changes nothing");
+            continue;
+        };
+        assert!(notes.iter().all(|note| note.len() <= bytes.len() + 256));
+        let mut read = vec![0; SIZE as usize];
+        data.read(0, &mut read).unwrap();
+        assert!(read.iter().all(|byte| [0, 3, 7].contains(byte)));
+        data.write(5_000, &[9; 600]).unwrap();
+        data.close().unwrap();
+        drop(data);
+        let again = DataPlan { overwrite: None, ..plan }.open(CACHE, 1).unwrap();
+        again.data.read(5_000, &mut read[..600]).unwrap();
+        assert!(again.notes.is_empty() && read[..600] == [9; 600]);
+        return;
+    }
+}

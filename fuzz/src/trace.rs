@@ -1,0 +1,17 @@
+//! A recorded trace, packed or not, with arbitrary bytes.
+
+use std::io::BufReader;
+
+use lanemark_trace::{Options, Reader, Unpacked};
+
+pub(crate) fn read(bytes: &[u8]) {
+    let Ok(text) = Unpacked::new(bytes) else { return };
+    let Ok(reader) = Reader::new("trace", BufReader::new(text), &Options::default()) else {
+        return;
+    };
+    for request in reader {
+        if request.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A question of a page is refused, or has a valid system and test. A saved page is a valid study file. A result file
+//! is shown in numbers, or refused.
+
+use lanemark_study::Study;
+use lanemark_study::library::Library;
+use lanemark_ui::request::{End, SystemRequest, TestRequest, ending};
+use lanemark_ui::{result_file, saved};
+
+pub(crate) fn read(question: &[u8]) {
+    if let Ok(system) = serde_json::from_slice::<SystemRequest>(question)
+        && let Ok(assembled) = system.assemble(&Library::built_in())
+    {
+        assembled.system.spec.check().unwrap();
+        let test: TestRequest = serde_json::from_str(include_str!(
+            "../../crates/lanemark-ui/tests/questions/test.json"
+        ))
+        .unwrap();
+        let text =
+            saved::study(&Library::built_in(), &[system], &test, &test.read().unwrap()).unwrap();
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+        std::fs::write(&file, text).unwrap();
+        Study::open(&Library::built_in(), file.path()).unwrap();
+    }
+    if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
+        && let Ok(test) = test.read()
+    {
+        let _ = ending(&test, End::Requests(1));
+    }
+    if let Ok(summary) = result_file::read(question.to_vec()) {
+        // The page would receive a value that is not finite as `null`.
+        let summary = serde_json::to_string(&summary).unwrap();
+        assert!(!summary.contains("\"value\":null"), "{summary}");
+    }
+}
