@@ -21,6 +21,8 @@ pub(crate) struct FigureRow<'a> {
     pub(crate) test: &'a str,
     pub(crate) system: &'a str,
     pub(crate) simulated: Option<Statistic>,
+    /// The ends of the 80% interval of the simulated value.
+    pub(crate) interval: Option<(f64, f64)>,
     pub(crate) check: Option<&'a FigureCheck>,
 }
 
@@ -82,14 +84,22 @@ pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>>
                     .systems
                     .iter()
                     .find(|column| column.name == system)
-                    .and_then(|column| column.run.test(test))
-                    .map(|result| metric.of(result));
-                if simulated.is_some() {
-                    rows.push(FigureRow { test, system, simulated, check: None });
-                }
+                    .and_then(|column| column.run.test(test));
+                rows.extend(simulated.map(|result| FigureRow {
+                    test,
+                    system,
+                    simulated: Some(metric.of(result)),
+                    interval: metric.interval(result),
+                    check: None,
+                }));
             }
-            rows.extend(checks.filter(|check| check.figure.metric == metric).map(|check| {
-                FigureRow { test, system, simulated: Some(check.simulated), check: Some(check) }
+            let of_metric = checks.filter(|check| check.figure.metric == metric);
+            rows.extend(of_metric.map(|check| FigureRow {
+                test,
+                system,
+                simulated: Some(check.simulated),
+                interval: outcome.interval(&check.figure),
+                check: Some(check),
             }));
         }
     }
@@ -143,7 +153,9 @@ impl FigureRow<'_> {
             _ => Ink::Plain,
         };
         let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
-        let interval = self.interval(outcome);
+        let interval = self
+            .interval
+            .map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, significant));
         // Repeats of a simulation differ only in their offsets, which adds little to the interval.
         let spread = match (&self.simulated, interval == ABSENT) {
             (Some(value), true) => spread(value),
@@ -158,12 +170,6 @@ impl FigureRow<'_> {
             self.error(),
             Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),
         ]
-    }
-
-    /// Returns the 80% interval of the figure's simulated value.
-    fn interval(&self, outcome: &StudyOutcome) -> String {
-        let interval = self.check.and_then(|check| outcome.interval(&check.figure));
-        interval.map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, significant))
     }
 
     fn error(&self) -> Cell {

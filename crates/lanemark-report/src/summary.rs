@@ -1,53 +1,16 @@
 //! Summary of runs in one sentence: the first line of their page.
 
-use lanemark_schema::result::{RunResult, Statistic, TestResult};
+use lanemark_schema::result::{RunResult, Statistic};
 
-use crate::number::{grouped, known, significant};
+use crate::lead;
+use crate::number::known;
 
 /// Returns one sentence about these runs; `None` if no test has ended.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     match runs {
         [] => None,
-        [(_, run)] => alone(run),
+        [(_, run)] => (!run.tests.is_empty()).then(|| lead::run(run)),
         several => compared(several),
-    }
-}
-
-fn alone(run: &RunResult) -> Option<String> {
-    if let Some((test, rate)) =
-        run.tests.iter().find_map(|test| Some((test, test.transactions_per_minute()?)))
-    {
-        let rate = grouped(&significant(rate.value));
-        return Some(format!("{}: {rate} transactions a minute.", test.test.name));
-    }
-    let rate = |test: &&TestResult| test.megabytes_per_second();
-    let known = run.tests.iter().filter(|test| rate(test).is_finite() && rate(test) > 0.0);
-    let fastest = known.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
-    let mut text = format!(
-        "{} moves the most data, {} MB/s",
-        fastest.test.name,
-        grouped(&significant(rate(&fastest)))
-    );
-    let median = |test: &TestResult| test.latency().percentile_ns(50.0);
-    let prompt =
-        run.tests.iter().filter_map(|test| Some((median(test)?, test))).min_by_key(|one| one.0);
-    if let Some((median, test)) = prompt {
-        text += &format!(
-            "; {} answers fastest: half of its requests within {}",
-            test.test.name,
-            time(median)
-        );
-        if let Some(tail) = test.latency().percentile_ns(99.0) {
-            text += &format!(", 99% within {}", time(tail));
-        }
-    }
-    Some(text + ".")
-}
-
-fn time(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{} µs", significant(ns as f64 / 1e3)),
-        _ => format!("{} ms", grouped(&significant(ns as f64 / 1e6))),
     }
 }
 

@@ -169,7 +169,7 @@ pub(super) fn warnings(
     })
 }
 
-fn capitalised(word: &str) -> String {
+pub(crate) fn capitalised(word: &str) -> String {
     let mut characters = word.chars();
     characters
         .next()

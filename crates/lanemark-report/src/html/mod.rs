@@ -11,7 +11,7 @@ mod chart;
 #[cfg(test)]
 mod colour_tests;
 mod database;
-mod evidence;
+pub(crate) mod evidence;
 mod family;
 mod family_chart;
 pub(crate) mod grid;

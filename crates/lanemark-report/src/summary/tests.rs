@@ -1,6 +1,5 @@
 //! The summary of a run.
 
-use lanemark_schema::result::{Sample, TransactionsUse};
 use lanemark_schema::workload::Average;
 
 use super::*;
@@ -28,26 +27,10 @@ fn a_lead_within_the_repeats_is_none() {
 }
 
 #[test]
-fn one_run_is_told_with_its_fastest_and_its_promptest_test() {
-    let slow = test("slow", vec![reads(10, 4, &[80; 100])]);
-    let mut tail = vec![1_500_000; 2];
-    tail.extend([200; 98]);
-    let fast = test("fast", vec![reads(5, 64, &tail)]);
-    let told = |tests| summary(&[("a", &run(tests))]);
-    // 100 requests of 64 KiB in 5 ms are 1310.72 MB/s.
-    let first = "fast moves the most data, 1,311 MB/s; ";
-    let prompt = "slow answers fastest: half of its requests within 80.0 µs, 99% within 80.0 µs.";
-    assert_eq!(told(vec![slow.clone(), fast.clone()]).unwrap(), format!("{first}{prompt}"));
-    let text = told(vec![fast]).unwrap();
-    assert!(text.contains("fast answers fastest: half of its requests within 200 µs"), "{text}");
-    assert!(text.ends_with(", 99% within 1,500 ms."), "{text}");
-    assert_eq!(told(Vec::new()), None);
-    assert_eq!(told(vec![test("none", vec![Sample::empty()])]), None);
-    let transactions = TransactionsUse { per_minute: 12_345.0, ..TransactionsUse::default() };
-    let users = Sample { transactions: Some(transactions), ..reads(10, 4, &[80]) };
-    let text = told(vec![slow, test("users", vec![users])]);
-    assert_eq!(text.as_deref(), Some("users: 12,345 transactions a minute."));
-    assert_eq!([999_999, 1_000_000].map(time), ["1,000 µs", "1.00 ms"]);
+fn one_run_has_the_answer_of_the_command() {
+    let one = run(vec![test("slow", vec![reads(10, 4, &[80; 100])])]);
+    assert_eq!(summary(&[("a", &one)]), Some(lead::run(&one)));
+    assert_eq!(summary(&[("a", &run(Vec::new()))]), None);
 }
 
 /// Returns a run whose tests a, b, … move the data of this many requests.

@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use super::curve::{Curve, CurvePoint, Curves, Knee, Panel};
 use super::{counted, curve_sentence, curves, errors, sentences, table, title};
 use crate::html::axis::step;
+use crate::html::evidence::capitalised;
 use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
 use crate::html::provenance::provenances;
 use crate::html::svg::{fitted, image, num, part_title, split, text_width};
@@ -166,7 +167,11 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
 
 /// Writes the knees, or the best points if there are no knees.
 fn answer(curves: &Curves) -> Markup {
-    let sentences = sentences(curves, |curve| curve_sentence(curves, curve));
+    let mut sentences = sentences(curves, |curve| curve_sentence(curves, curve));
+    // A sentence without the name of its curve begins the box.
+    if curves.by.is_none() && curves.panels.iter().all(|panel| panel.name.is_empty()) {
+        sentences = sentences.iter().map(|sentence| capitalised(sentence)).collect();
+    }
     html! {
         @if sentences.len() <= 8 {
             div class="answer" { @for sentence in &sentences { p { (sentence) } } }

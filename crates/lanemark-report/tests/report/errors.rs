@@ -70,3 +70,24 @@ fn an_interval_that_predicts_little_is_marked() {
         assert!(predicted_line(&outcome).contains("median width"), "{text}");
     }
 }
+
+#[test]
+fn simulated_values_without_published_figures_have_their_interval() {
+    let mut outcome = fixture::study();
+    for test in outcome.systems.iter_mut().flat_map(|system| &mut system.run.tests) {
+        test.interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 2.0, widest: None });
+    }
+    outcome.figures.truncate(1);
+    let rows: usize = outcome.systems.iter().map(|system| system.run.tests.len()).sum();
+    let text = study_table(&outcome, None, true, &STYLE);
+    let ranges = text.lines().filter(|line| line.split("  ").any(is_range)).count();
+    assert_eq!(ranges, rows, "{text}");
+}
+
+/// Whether a cell has the two ends of an interval, such as `267–1,068`.
+fn is_range(cell: &str) -> bool {
+    let number = |text: &str| {
+        !text.is_empty() && text.chars().all(|sign| sign.is_ascii_digit() || ",.".contains(sign))
+    };
+    cell.trim().split_once('–').is_some_and(|(low, high)| number(low) && number(high))
+}

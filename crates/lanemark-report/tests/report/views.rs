@@ -1,6 +1,8 @@
 //! Properties of every view for any result, including unusual ones.
 
-use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+use lanemark_report::{
+    Style, compare_table, html, results_answer, run_table, study_table, test_detail,
+};
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::steady::Reason;
 use lanemark_schema::result::{
@@ -177,10 +179,10 @@ fn a_page_asks_for_nothing_outside_itself() {
 
 #[test]
 fn a_page_begins_with_one_sentence_of_its_runs() {
-    let page = html(None, &[&fixture::simulated()]);
-    let (summary, table) =
-        (page.find("Seq read moves the most data, 534 MB/s"), page.find("<section"));
-    assert!(summary.is_some_and(|at| at < table.unwrap()), "no summary above the sections");
+    let run = fixture::simulated();
+    let (page, answer) = (html(None, &[&run]), results_answer(None, &[&run]).unwrap());
+    let (answer, section) = (page.find(&answer), page.find("<section"));
+    assert!(answer.is_some_and(|at| at < section.unwrap()), "no answer above the sections");
     let page = html(None, &[&fixture::simulated(), &fixture::measured()]);
     assert!(page.contains("that both runs have") && !page.contains("No run leads"));
     // A result that is compared with itself is not ahead in any test.
