@@ -1,4 +1,4 @@
-//! The places that can be changed, and how.
+//! The locations that can be changed, and their changes.
 //!
 //! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
 //! value at once, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
@@ -13,7 +13,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, UnOp};
 
-/// A place in the source with a change.
+/// A location in the source with a change.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// The file, from the root of the tree.
@@ -70,7 +70,7 @@ impl Site {
     }
 }
 
-/// Returns all places of the tree below `root`, by file and position.
+/// Returns all locations of the tree below `root`, by file and position.
 pub fn all(root: &Path) -> Result<Vec<Site>, String> {
     let mut files = Vec::new();
     let crates = fs::read_dir(root.join("crates")).map_err(|error| format!("crates: {error}"))?;

@@ -17,8 +17,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 const SLOW_LIMIT: Duration = Duration::from_secs(90);
 /// Test programs that are skipped: they compare the source with its rules, or take too long.
 const LEFT_OUT: [&str; 2] = ["tidy", "ladders"];
-/// The test program that compares whole studies with their digits. It is tried last, and changes that no other test
-/// notices are counted separately, because a changed digit does not show which value is correct.
+/// The test program that compares whole studies with their digits. This program runs last, and changes that no other
+/// test detects are counted separately, because a changed digit does not show which value is correct.
 const GOLDEN: &str = "golden";
 
 /// A program of tests.

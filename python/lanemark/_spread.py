@@ -1,6 +1,6 @@
 """Sweeps on Dask Distributed, whose scheduler handles only small tasks and no results.
 
-A task consists of the space, the points of a chunk and the name of its part. It returns a number of seconds. If a
+A task consists of the space, the points of a chunk and the name of its part. The task returns a number of seconds. If a
 worker is lost, its task runs again on another worker and writes a part with the same name and content. A worker that
 was wrongly considered lost therefore does no harm.
 """

@@ -9,9 +9,9 @@
 //!   `\copy … (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All use the same number of connections and
 //!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
 //!   printed for the rows only and for the whole process.
-//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the difference in
-//!   time between a long run and a short run, divided by the difference in transactions, so it excludes start-up. The
-//!   loops are closed, with the same number of users and warehouses, prepared statements and no think times.
+//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. This time is the
+//!   difference between a long run and a short run, divided by the difference in transactions, so it excludes start-up.
+//!   The loops are closed, with the same number of users and warehouses, prepared statements and no think times.
 //!   `LANEMARK_GO_TPC` contains go-tpc's path.
 //! - *A thousand users*: the driver's maximum resident memory, on a hundred small warehouses.
 //!

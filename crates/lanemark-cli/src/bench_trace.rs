@@ -85,7 +85,7 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// Reads the requests again. They end early if the file has changed since the first pass.
+    /// Reads the requests again. The requests end early if the file has changed since the first pass.
     pub(crate) fn arrivals(
         &self,
         path: &Path,

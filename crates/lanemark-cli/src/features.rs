@@ -1,5 +1,5 @@
-//! The commands of features that a build may lack. The help of such a build omits the command, and the error of the
-//! command names the feature.
+//! The commands of optional features, which a build may not contain. The help of such a build omits the command, and
+//! the error of the command names the feature.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,8 @@ const OPTIONAL: [Optional; 7] = [
     Optional { words: &["ui"], feature: "ui", is_built: cfg!(feature = "ui") },
 ];
 
-/// Returns the failure of a command line whose command this build lacks. `words` begin with the program's name.
+/// Returns the failure of a command line whose command this build does not contain. `words` begin with the program's
+/// name.
 pub(crate) fn lacking(words: &[OsString]) -> Option<Failure> {
     let typed = words.get(1..)?;
     let starts = |wanted: &[&str]| {

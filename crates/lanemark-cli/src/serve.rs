@@ -238,7 +238,7 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
-/// Lists the server for measurements on its file and disk. They do not find a server that cannot be listed.
+/// Lists the server for measurements on its file and disk. Measurements do not find a server that cannot be listed.
 fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
     if paths.is_empty() || session.reading().is_none() {

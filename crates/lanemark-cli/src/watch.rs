@@ -120,7 +120,7 @@ impl Drop for Watch {
     }
 }
 
-/// Restores the screen if a view uses it. It is called when the program ends without dropping the view.
+/// Restores the screen if a view uses it. This function is called when the program ends without dropping the view.
 pub(crate) fn give_back() {
     if SHOWN.swap(false, Ordering::SeqCst) {
         let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");

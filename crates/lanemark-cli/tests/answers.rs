@@ -319,7 +319,7 @@ fn figures_are_printed_as_json_and_read_back() {
 #[test]
 fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // The second study lacks a pair of systems whose ratios could be counted.
+    // The second study has no pair of systems whose ratios could be counted.
     for study in ["sata-vs-nvme-datasheets", "hard-disk", "sata-express"] {
         let arguments = ["study", study, "--no-interval", "--no-save", "--html", "page.html"];
         let printed = prints(folder.path(), &arguments);

@@ -208,8 +208,8 @@ fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive
 const AS_ANOTHER_USER: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 const IN_A_NAMESPACE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
 
-/// Returns the ways in which a trial can be started without privileges, each with its name; they need an empty folder
-/// of this or of another user.
+/// Returns the methods by which a trial can be started without privileges, each with its name. A method needs an empty
+/// folder of this user or of another user.
 fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
     let fuse = ["fuse2fs", "fusermount3"];
     let is_missing = |program: &&str| Command::new(program).arg("--help").output().is_err();

@@ -36,7 +36,7 @@ const UNREAD_MAX: usize = 4096;
 /// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
-    /// Path of the tree as given, for messages.
+    /// Path of the tree as the user wrote it, for messages.
     named: PathBuf,
     /// Path of the tree without links.
     root: PathBuf,
@@ -107,7 +107,7 @@ impl Sysfs {
     /// Functions whose capabilities lspci could not read are recorded as unread.
     ///
     /// # Errors
-    /// Returns [`InspectError::Lspci`] if the text is neither of the two, or lacks a storage controller.
+    /// Returns [`InspectError::Lspci`] if the text is neither of the two, or contains no storage controller.
     pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
         let failed = |source| InspectError::Root { root: named.to_owned(), source };
         let tree = lspci::tree(text).map_err(failed)?;

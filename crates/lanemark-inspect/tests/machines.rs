@@ -385,7 +385,7 @@ fn without_known_links_no_limits_are_reported() {
     let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
     let text = tree.drawn();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
-    // Each gap is reported, alongside a drive with known limits.
+    // Each gap is reported, also if the limits of another drive are known.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");

@@ -3,8 +3,8 @@
 //! Every uncertain value of a system is drawn from its range many times. Draws are independent, except that the times
 //! of a processor are drawn together, since a slow processor is slow in all its work. A short version of each test is
 //! simulated with each draw, and once with the values of the files. The ratio of the two is the spread of the
-//! prediction. A factor for unmodelled effects widens the interval. It was measured on drives that the library does not
-//! contain (`docs/model/intervals.md`).
+//! prediction. A factor for unmodelled effects widens the interval. The factor was measured on drives that the library
+//! does not contain (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{Calibration, PredictionInterval, RunResult, TestResult};
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -223,7 +223,7 @@ pub struct DrawnSystem<'s> {
 }
 
 impl DrawnSystem<'_> {
-    /// Returns the system with the values of its files. A range of a value that the system lacks is an error.
+    /// Returns the system with the values of its files. A range of a value that the system does not have is an error.
     fn system(&self) -> Result<System, LabError> {
         if !self.ranges.is_empty() {
             let mut all = self.settings.to_vec();
@@ -356,14 +356,14 @@ impl Draws {
     }
 }
 
-/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, minus six. Its tails end at
-/// six.
+/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, minus six. The tails of
+/// this distribution end at six.
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// The factor for a drive or link that is the limit on both systems. It covers 80% of 42 published pairs, which are
-/// drives of one model at their limit in two machines (`docs/model/what-if.md`).
+/// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs, which
+/// are drives of one model at their limit in two machines (`docs/model/what-if.md`).
 const FULL_LEFT_OUT: f64 = 1.034;
 /// The deviations of a normal distribution that contain 80% on both sides.
 pub(crate) const SIDES: f64 = 1.2816;

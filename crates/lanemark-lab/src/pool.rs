@@ -33,7 +33,7 @@ impl Pool {
 
     /// Runs the pieces 0 to `count` - 1. Each thread begins with `start`. `work` sends any messages about its piece,
     /// and each send returns whether the receiver still listens. `seen` receives each message with the number of its
-    /// piece. It ends all work by returning false, and later messages are dropped.
+    /// piece. `seen` ends all work by returning false, and later messages are dropped.
     pub fn each<S, M: Send>(
         &self,
         count: usize,

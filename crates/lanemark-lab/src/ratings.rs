@@ -155,7 +155,7 @@ impl Lab {
     }
 }
 
-/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it lacks a cache.
+/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it has no cache.
 fn cache(spec: &CheckedSystem) -> Bytes {
     let drive = &spec.first().drive;
     let cache = match &drive.media {

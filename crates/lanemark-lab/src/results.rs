@@ -243,7 +243,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
     }
 }
 
-/// Reads the kind of `text` from its first level. It is `None` for JSON that is not a saved object.
+/// Reads the kind of `text` from its first level. Returns `None` for JSON that is not a saved object.
 fn head(name: &str, text: &str) -> Result<Option<FileHead>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),

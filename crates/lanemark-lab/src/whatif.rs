@@ -75,8 +75,8 @@ impl Side {
     }
 }
 
-/// Returns the values of `fit` that are known within a range. If the model lacks a limit, and the measurements exclude
-/// only its low values, the limit is drawn below the far end of its range.
+/// Returns the values of `fit` that are known within a range. If the model has no such limit, and the measurements
+/// exclude only its low values, the limit is drawn below the far end of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<UncertainValue> {
     let ranged = fit.parameters.iter().filter_map(|one| {

@@ -87,7 +87,7 @@ type End = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 
 /// The gate at which threads wait until all are ready.
 struct StartGate {
-    /// Whether the threads start, once that is decided.
+    /// Whether the threads start; unset until that is decided.
     go: OnceLock<bool>,
     /// Time at which the first thread started.
     started_ns: OnceLock<u64>,

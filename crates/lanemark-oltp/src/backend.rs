@@ -129,12 +129,12 @@ pub(crate) trait Backend: Send + Sync {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
 
-    /// Returns the error for a feature that this type of database lacks.
+    /// Returns the error for a feature that this type of database does not support.
     fn lacks(&self, what: &str, why: &str) -> OltpError {
         OltpError::Lacks { what: what.to_owned(), reason: format!("{} {why}", self.kind()) }
     }
 
-    /// Returns the settings by name, without settings that lack a value.
+    /// Returns the settings by name, without settings that have no value.
     fn settings_read(&self) -> Result<Vec<(String, String)>, OltpError> {
         let rows = self.open(false)?.rows(self.settings())?;
         let pairs = rows.iter().map(|row| (row[0].text().to_owned(), row[1].text().to_owned()));

@@ -93,7 +93,7 @@ impl Database {
         self.0.loaded()
     }
 
-    /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL lacks such
+    /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL does not have such
     /// transactions, so the tables of an interrupted load count as foreign there.
     pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
         let mut sql = format!("BEGIN;\n{}", self.0.tables());

@@ -8,10 +8,10 @@
 //! write the pages whose writing delays a session; background processes write the others. Both values require a run
 //! that sampled the waits of sessions; without samples, waits for locks are part of the remainder.
 //!
-//! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. It then
-//! includes waits above the block device: a commit that waits for the flush of an earlier commit, and a request that a
-//! throttle delays before the device receives it. Without samples, storage time is the device's own time for the
-//! requests.
+//! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. Storage
+//! time then includes waits above the block device: a commit that waits for the flush of an earlier commit, and a
+//! request that a throttle delays before the device receives it. Without samples, storage time is the device's own time
+//! for the requests.
 //!
 //! The counters cover the whole device, so they include requests of other programs. A request may span several pages.
 

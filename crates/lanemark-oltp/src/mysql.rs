@@ -2,9 +2,9 @@
 //! inserts rows in batches.
 //!
 //! All tables are in one database, which is created if it does not exist. Transactions use the level read committed,
-//! which is PostgreSQL's default. MySQL lacks RETURNING and MariaDB lacks it for UPDATE, so such a statement becomes
-//! two: the change, and a query for the changed row. The row is locked, so the query sees only its own change. There is
-//! no TLS.
+//! which is PostgreSQL's default. MySQL does not support RETURNING, and MariaDB does not support it for UPDATE, so such
+//! a statement becomes two: the change, and a query for the changed row. The row is locked, so the query sees only its
+//! own change. There is no TLS.
 
 mod database;
 

@@ -27,8 +27,8 @@ pub(crate) struct EndedTransaction {
     pub(crate) latency: Duration,
 }
 
-/// The ended transactions of one user. They are added to the shared histograms when the list is full and when this is
-/// dropped.
+/// The ended transactions of one user. The transactions are added to the shared histograms when the list is full and
+/// when this value is dropped.
 pub(crate) struct TransactionLog<'a> {
     all: &'a AllNotes,
     ended: Vec<EndedTransaction>,

@@ -7,8 +7,8 @@
 //! Every table is built once, as columns with one unit each, and drawn twice, for a terminal and for a page, so that
 //! both views agree.
 //!
-//! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. It
-//! does not fit or smooth figures, and does not omit figures that look odd.
+//! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. The
+//! crate does not fit or smooth figures, and does not omit figures that look odd.
 
 mod answer;
 mod beside;

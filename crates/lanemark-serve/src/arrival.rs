@@ -82,8 +82,8 @@ impl Arrivals {
     }
 }
 
-/// The calls by which the kernel passes requests of a mounted file, one at a time. It does not report how long they
-/// waited; a thread that is called again at once was probably awaited, and counts as working in between.
+/// The calls by which the kernel passes requests of a mounted file, one at a time. FUSE does not report how long
+/// requests waited. A thread that is called again immediately was probably awaited, and counts as working in between.
 pub(crate) struct Calls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,

@@ -3,7 +3,7 @@
 //! One thread reads requests. With a model it passes each request to the engine and continues; the request's time
 //! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
 //! thread sends replies if a slow client leaves no room for them, and writes long data. Without latency, the reading
-//! thread does everything, and sends the replies to requests that arrived together in one call.
+//! thread does all work, and sends the replies to requests that arrived together in one call.
 //!
 //! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
 //! any other error is sent as a reply.
@@ -447,7 +447,8 @@ impl Shared {
         piece: &mut Vec<u8>,
     ) -> io::Result<()> {
         let end = header.offset + header.length;
-        // The head of the reply is sent with the first piece; sending it separately would wake the client for nothing.
+        // The head of the reply is sent with the first piece; sending it separately would wake the client
+        // unnecessarily.
         let before = out.len();
         writer.before_data(header, out);
         let start = out.len();

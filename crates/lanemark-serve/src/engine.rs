@@ -35,7 +35,7 @@ const BURST: usize = 64;
 
 /// An outstanding request, owned by the code that submitted it.
 pub trait Work: Send {
-    /// Receives the outcome of the request. This is called when the request's modelled instant is reached.
+    /// Receives the outcome of the request. The function is called when the request's modelled instant is reached.
     fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step;
 }
 

@@ -6,8 +6,8 @@
 //! `benches/instructions.csv`: a count more than 3% above its recorded value is a failure, and a count more than 3%
 //! below is reported. `-- --write "reason"` records the new counts with the reason for the change.
 //!
-//! Misses come from callgrind's model of this machine's caches, so they differ between machines. They are recorded but
-//! not compared.
+//! Misses come from callgrind's model of this machine's caches, so they differ between machines. Misses are recorded
+//! but not compared.
 //!
 //! As part of the tests (without `--bench`) each load runs once, briefly and without valgrind, so that this code is
 //! exercised.

@@ -125,7 +125,7 @@ impl std::fmt::Display for FileValue {
     }
 }
 
-/// Completes a drive file from its ratings. Returns `None` if the file lacks `[rated]`.
+/// Completes a drive file from its ratings. Returns `None` if the file does not contain `[rated]`.
 ///
 /// # Errors
 /// Returns all contradictions of the ratings.

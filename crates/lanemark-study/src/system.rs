@@ -373,8 +373,8 @@ impl System {
         }
     }
 
-    /// Returns the result with `samples` of each test of `workload` that ran to its end. It is complete if all tests
-    /// did.
+    /// Returns the result with `samples` of each test of `workload` that ran to its end. The result is complete if all
+    /// tests ran to their end.
     pub fn result(
         &self,
         workload: &Workload,

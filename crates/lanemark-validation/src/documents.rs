@@ -143,8 +143,8 @@ impl Block {
 /// Writes all tables, and returns the documents that changed.
 ///
 /// # Errors
-/// Returns an error if the saved figures cannot be read, or a document lacks a table's markers. Then no document is
-/// written.
+/// Returns an error if the saved figures cannot be read, or if the markers of a table are missing in a document. Then
+/// no document is written.
 pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
     let sources = Sources::open(root)?;
     let mut documents: BTreeMap<&'static str, (String, String)> = BTreeMap::new();

@@ -1,8 +1,8 @@
 //! The saved figures of both experiments: CSV files of `reference/validation/`, from which the documents' tables are
 //! written.
 //!
-//! A figure is saved with the digits of the tables. An empty cell is an unknown figure: a row that was copied from a
-//! document lacks the figures that the document omits.
+//! A figure is saved with the digits of the tables. An empty cell is an unknown figure. A row that was copied from a
+//! document contains only the figures of that document.
 
 use std::collections::BTreeMap;
 use std::path::Path;

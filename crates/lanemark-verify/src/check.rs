@@ -32,7 +32,7 @@ use lanemark_measure::parts::{
 /// A target to be checked against a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
-    /// The written target. It is opened for reading only.
+    /// The written target. The target is opened for reading only.
     pub path: &'a Path,
     /// Path of the journal.
     pub journal: &'a Path,
@@ -131,7 +131,7 @@ impl Check<'_> {
     /// Returns the number of whole written units before the end of the target.
     fn held(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
-        // A target that cannot be opened, or lacks an end, is reported when it is opened for reading.
+        // A target that cannot be opened, or has no end, is reported when it is opened for reading.
         let size = || {
             let kind = std::fs::metadata(self.path).ok()?.file_type();
             (kind.is_file() || kind.is_block_device()).then_some(())?;

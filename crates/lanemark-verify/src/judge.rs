@@ -24,7 +24,7 @@ use super::unit::{SECTOR, Stamp};
 /// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The unit contains allowed data: of the change with this number, or of several changes by sectors.
+    /// The unit contains allowed data: all of the change with this number, or sectors of several changes.
     Intact(Option<u32>),
     /// No content is required of the unit, and its content is unknown.
     Unjudged,
@@ -124,12 +124,12 @@ impl<'a> Unit<'a> {
         history.at(self.number).map(|number| (number, history.change(number)))
     }
 
-    /// Returns the minimum data that is required if no change was lost.
+    /// Returns the newest change whose data must be present if no change was lost.
     fn acknowledged(&self) -> Bar<'a> {
         Bar { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
     }
 
-    /// Returns the minimum data that is required in every case.
+    /// Returns the newest change whose data must be present in every case.
     fn firm(&self) -> Bar<'a> {
         match self.judge.volatile {
             false => self.acknowledged(),

@@ -17,8 +17,8 @@ use lanemark_measure::MeasureError;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::{Engine, Transfer};
 
-/// Maximum number of requests that one append records. They share one system call, and the drive meanwhile has other
-/// requests in flight.
+/// Maximum number of requests that one append records. The records share one system call, and the drive has other
+/// requests in flight during the call.
 const BATCH: usize = 32;
 
 /// The state that all threads of a run share.

@@ -255,7 +255,7 @@ pub(super) struct Cost {
     /// Time of the database for a transaction, in microseconds: its server, its users, and all other work except the
     /// disk's server. On an otherwise idle machine, the other work is the kernel's work for the database.
     pub(super) database_us: f64,
-    /// Time of the disk's server for a transaction, in microseconds. It represents the processors of the drives.
+    /// Time of the disk's server for a transaction, in microseconds. This time represents the processors of the drives.
     pub(super) disk_us: f64,
     /// The database's share of the processors that the disk's server leaves.
     pub(super) busy: f64,

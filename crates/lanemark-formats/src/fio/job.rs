@@ -182,7 +182,7 @@ impl Job {
         self.parsed(name, found, |text| number::time(text, unit))
     }
 
-    /// Returns the value of a switch, which is on if it lacks a value.
+    /// Returns the value of a switch; a switch without a value is on.
     pub(crate) fn flag(&self, name: &str, found: &mut Findings) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {

@@ -303,8 +303,8 @@ impl Entry {
 }
 
 impl Side {
-    /// Returns the bytes and the number of requests. They come from the issued requests if these agree with the rounded
-    /// size, or else from the rounded size and the requests a second.
+    /// Returns the bytes and the number of requests. Both come from the issued requests if these agree with the rounded
+    /// size, and otherwise from the rounded size and the requests a second.
     fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
         let by_rate = self.iops * self.elapsed.as_seconds();
         let near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);

@@ -165,7 +165,7 @@ impl Function {
         self.driver = (plain && !driver.is_empty()).then(|| driver.to_owned());
     }
 
-    /// Adds the values that another text about the same function contains and this text lacks.
+    /// Adds the values that only another text about the same function contains.
     pub(super) fn complete(&mut self, other: Self) {
         if self.name.is_empty() {
             self.name = other.name;

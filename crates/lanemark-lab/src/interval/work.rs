@@ -14,7 +14,7 @@ use crate::cancel::Cancel;
 /// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
 /// end.
 pub const DRAWS: usize = 32;
-/// Draws with which a short test is compared with a brief one. They are mirrored.
+/// Draws with which a short test is compared with a brief one. The draws are mirrored.
 pub(super) const PROBES: usize = 2;
 
 /// The rates of a short test.

@@ -3,11 +3,11 @@
 //! Three parts are measured, each of them several times, so that every value has a range:
 //!
 //! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
-//!   memory. It becomes the host's `request_submit` and `request_complete`.
+//!   memory. This cost becomes the host's `request_submit` and `request_complete`.
 //! - *Target*: random reads of a block device, or of a file on a file system, without the page cache. Their additional
-//!   processor time is the cost of the file system, the block layer and the driver. It becomes the `driver_time` of the
-//!   target's protocol. A block device is opened for reading only.
-//! - *Wake*: the time from a timer interrupt until the sleeping thread runs. It becomes `wake`.
+//!   processor time is the cost of the file system, the block layer and the driver. This cost becomes the `driver_time`
+//!   of the target's protocol. A block device is opened for reading only.
+//! - *Wake*: the time from a timer interrupt until the sleeping thread runs. This time becomes `wake`.
 //!
 //! Concurrent threads show the growth of the processor time. Processor time is read from each thread's clock
 //! (`CLOCK_THREAD_CPUTIME_ID`), so that the device's time is not included.

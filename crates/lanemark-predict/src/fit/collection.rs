@@ -2,7 +2,7 @@
 //! processor.
 //!
 //! A used drive collects while it writes at random, and its dies then limit writes that the processor of a fresh drive
-//! would limit. Both bound small writes in the same way. Request lengths distinguish them, since collection limits
+//! would limit. Both limit small writes to the same rate. Request lengths distinguish them, since collection limits
 //! bytes and the processor limits commands. Depths distinguish them too, since a buffer accepts a single write
 //! immediately. If neither was measured, a processor or program time above [`PLAUSIBLE`] times the template's is
 //! rejected.

@@ -55,7 +55,7 @@ impl Engine {
             those.map(Trial::throughput).fold(1e7, f64::max) / 1e6
         };
         let prior = |parameter: &Parameter| {
-            // If the template lacks a limit, the limit's prior is a value at which it does not limit any test.
+            // If the template does not state a limit, the prior of the limit is a value that does not limit any test.
             let none = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };

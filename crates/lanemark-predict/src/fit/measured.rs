@@ -319,8 +319,8 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
     Ok(())
 }
 
-/// Checks for small random requests, of one direction or both, which every fit needs. Other missing tests leave values
-/// open, and the table of values names the tests that would determine them.
+/// Checks for small random requests, of one direction or both, which every fit needs. If other tests are missing, some
+/// values are not determined, and the table of values names the tests that would determine them.
 fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     match groups.iter().any(|(test, _)| is_small_random(test)) {
         true => Ok(()),

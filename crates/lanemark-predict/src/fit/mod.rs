@@ -1,10 +1,10 @@
 //! A drive's model from the results of a workload on it.
 //!
-//! The method is weighted least squares over the logarithms of a model's values. It minimises the sum of squares of the
-//! logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly of Applied
-//! Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values. Reads are
-//! fitted first, since writing does not affect them. The number of dies follows, then writes, then all together, and
-//! then the precision of each value.
+//! The method is weighted least squares over the logarithms of a model's values. The fit minimises the sum of squares
+//! of residuals: the logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly
+//! of Applied Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values.
+//! Reads are fitted first, since writing does not affect them. The number of dies follows, then writes, then all
+//! together, and then the precision of each value.
 //!
 //! Not modelled: the correlation between the figures of one run on a real drive (caused by heat or by other programs).
 //! In a fit to several runs, the spread includes it.

@@ -39,8 +39,8 @@ pub(super) struct SearchResult {
     pub(super) cost: f64,
 }
 
-/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. It takes up to `patience` steps
-/// for each parameter, plus `patience` more.
+/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. The search takes up to
+/// `patience` steps for each parameter, plus `patience` more.
 pub(super) fn search(
     engine: &Engine,
     logs: &[f64],

@@ -36,7 +36,8 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     }
 }
 
-/// Replaces plain signs with typographic ones that terminals may lack; for the crate's own text, not for names.
+/// Replaces plain signs with typographic signs that a terminal may not display. Only this crate's text is changed, not
+/// names.
 pub(crate) fn typeset(text: &str) -> String {
     text.replace("10^6", "10⁶")
 }

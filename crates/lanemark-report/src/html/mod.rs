@@ -1,9 +1,9 @@
-//! The HTML report: one self-contained file without fonts, images or outside links. It contains scripts only if the
-//! caller requests interactive charts (`interactive.rs`).
+//! The HTML report: one self-contained file without fonts, images or outside links. The file contains scripts only if
+//! the caller requests interactive charts (`interactive.rs`).
 //!
-//! The page begins with the answer and continues with its evidence. It follows the reader's light or dark preference,
-//! the width of a phone, and paper. maud escapes all names from results; only this crate's own style sheet is written
-//! into the page unescaped.
+//! The page begins with the answer and continues with its evidence. The page follows the reader's light or dark
+//! preference, the width of a phone, and paper. maud escapes all names from results; only this crate's own style sheet
+//! is written into the page unescaped.
 
 pub(crate) mod axis;
 mod budget;

@@ -59,7 +59,7 @@ struct Size {
 }
 
 impl Size {
-    /// More steps than a page has pixels would add nothing.
+    /// More steps than a page has pixels would not be visible.
     const WHOLE: Self = Self {
         width: 900.0,
         rate: 210.0,

@@ -17,7 +17,7 @@ use super::{is_whole, named};
 /// A missing piece of information, with the program that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
-    /// No link of the device reports anything.
+    /// No link of the device reports its rate.
     AllLinks {
         /// Whether there is a function on PCI whose links lspci can show.
         on_pci: bool,

@@ -22,7 +22,7 @@ fn a_lead_within_the_repeats_is_none() {
     // A lead is a lead over every other run.
     assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
     assert!(!is_ahead(&[&one, &more, &more], 1));
-    // Ranges of repeats that touch show no lead, and a run without repeats needs a lead of one per cent.
+    // If the ranges of repeats touch, neither run leads. A run without repeats needs a lead of one per cent.
     assert!(!is_ahead(&[&of(&[101.0, 102.0]), &of(&[102.0, 103.0])], 1));
     assert!(!is_ahead(&[&of(&[100.0, 101.0]), &of(&[101.0])], 1));
 }

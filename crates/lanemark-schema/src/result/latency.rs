@@ -103,8 +103,8 @@ impl LatencyHistogram {
         Self { detail: Detail::Count, ..histogram }
     }
 
-    /// Returns the same histogram with percentiles as its source states them, in per cent and ns, ascending. They take
-    /// precedence over the buckets, whose middles may differ by the width of a bucket.
+    /// Returns the same histogram with percentiles as its source states them, in per cent and ns, ascending. The stated
+    /// percentiles take precedence over the buckets, whose midpoints may differ by the width of a bucket.
     #[must_use]
     pub fn with_stated(self, stated: Vec<(f64, u64)>) -> Self {
         Self { stated, ..self }
@@ -535,7 +535,7 @@ mod tests {
         );
         let text = serde_json::to_string(&histogram).unwrap();
         assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
-        // A sum has a mean if both parts have one, but lacks a minimum or maximum that one of them lacks.
+        // A sum has a mean if both parts have a mean, and a minimum or maximum only if both parts have one.
         let mut sum = ramp(2_000);
         sum.merge(&histogram);
         assert_eq!(

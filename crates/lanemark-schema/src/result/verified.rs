@@ -178,7 +178,7 @@ impl DamageKind {
     }
 }
 
-/// A range of adjacent units that are wrong in the same way.
+/// A range of adjacent units with the same kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Kind of the damage.

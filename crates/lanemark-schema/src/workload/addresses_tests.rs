@@ -98,7 +98,7 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
 
 #[test]
 fn zones_are_taken_in_proportion_for_any_sum() {
-    // Shares 1:3:4 and spans 1:2:2 of ten places, which sum to 0.8 and 0.5.
+    // Shares 1:3:4 and spans 1:2:2 of ten positions, which sum to 0.8 and 0.5.
     let zones = vec![zone(0.1, 0.1), zone(0.3, 0.2), zone(0.4, 0.2)];
     let found = shares(Pattern::Zones { zones }, 10);
     let wanted = [1.0, 1.0, 1.5, 1.5, 1.5, 1.5, 2.0, 2.0, 2.0, 2.0].map(|share| share / 16.0);

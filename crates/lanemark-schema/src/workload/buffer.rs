@@ -358,8 +358,8 @@ mod tests {
         near(1.0 - reads / 4.0, law.hit_ratio.unwrap(), 0.01);
     }
 
-    /// The model treats neighbours as independent of each other. This is an approximation: a write leaves a run of
-    /// unchanged pages.
+    /// The model treats neighbours as independent of each other. This independence is an approximation: a write leaves
+    /// a run of unchanged pages.
     #[test]
     fn neighbours_go_with_a_dropped_page_as_the_law_says() {
         for (buffer, shares) in

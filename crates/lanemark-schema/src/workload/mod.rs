@@ -120,7 +120,7 @@ impl Workload {
     }
 }
 
-/// The order in which the tests of a workload are measured. It does not affect a simulation, whose runs are
+/// The order in which the tests of a workload are measured. The order does not affect a simulation, whose runs are
 /// independent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -283,7 +283,7 @@ impl Test {
         self.requests().map_or(Duration::ZERO, |requests| requests.think)
     }
 
-    /// Returns whether every offset of the span is equally likely. This includes the pages of a database.
+    /// Returns whether every offset of the span is equally likely. The pages of a database are included.
     pub fn is_uniform(&self) -> bool {
         match &self.asks {
             LoadKind::Requests(requests) => requests.pattern == Pattern::Uniform,

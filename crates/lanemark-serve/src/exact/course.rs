@@ -3,7 +3,8 @@
 //! The guest either works or waits, and the loop reads only the guest's messages while it works. While the guest waits,
 //! the simulator advances from event to event. If an event puts a reply into the queue, the guest is notified at that
 //! instant, rounded up to a nanosecond, and requests to run at that time. Otherwise the guest runs at the time that it
-//! had requested. It need not send a request before the simulator's next event, which a disk request may bring nearer.
+//! had requested. The guest need not send a request before the simulator's next event, which a disk request may bring
+//! forward.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};

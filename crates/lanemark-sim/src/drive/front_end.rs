@@ -10,8 +10,8 @@
 //!
 //! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
 //! visible before it is decoded, and the engine's last command is decoded by then, unless the latencies after the
-//! engines differ by more than a service time. All arrivals are known by then, in order, so the choice is the same. If
-//! a read occupies an engine for longer than its decoding takes, all choices are events.
+//! engines differ by more than a service time. All arrivals are known by then, in their order, so the arbiter makes the
+//! same choice. If a read occupies an engine for longer than its decoding takes, all choices are events.
 
 use crate::engine::number::{DriveNumber, QueueNumber};
 use std::collections::VecDeque;
@@ -76,7 +76,7 @@ pub(crate) trait Candidate: Linked<Kind = Commands> {
 impl FrontEnd {
     /// Creates the idle command engines of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
-        // All values are named, so that the compiler reports this place if a value is added: a value that lets commands
+        // All values are named, so that the compiler reports this line if a value is added: a value that lets commands
         // overtake each other must end `in_order`.
         let FrontEndSpec {
             engines,
@@ -217,8 +217,8 @@ impl FrontEnd {
         }
     }
 
-    /// Makes the arbiter's choices up to `now`. It must be called when a command is decoded, and before the work of the
-    /// engines is read.
+    /// Makes the arbiter's choices up to `now`. This function must be called when a command is decoded, and before the
+    /// work of the engines is read.
     #[inline]
     pub(crate) fn catch_up<C: Candidate>(
         &mut self,

@@ -131,8 +131,8 @@ pub(super) enum FaultEffect {
 }
 
 impl Faults {
-    /// Returns the faults of `system` before any has begun. Returns nothing if the system is free of faults, except for
-    /// reads that are repeated from the start on, which are a property of the drive.
+    /// Returns the faults of `system` before any has begun. Returns `None` if the system has no faults, except reads
+    /// that are repeated from the start on, which are a property of the drive.
     pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());

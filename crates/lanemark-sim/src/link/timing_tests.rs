@@ -248,7 +248,8 @@ fn a_link_that_trains_again_continues_to_spoil_bits() {
     let expected = rate * (narrow.write_bytes(BLOCK) * 8 * count) as f64;
     assert!((seen - libm::round(seen)).abs() < 1e-6, "{seen} whole replays of the new link");
     assert!((seen - expected).abs() < 4.0 * libm::sqrt(expected), "{seen} for {expected}");
-    // A link records once that the command must repeat its data. A link that replays packets itself records nothing.
+    // A link records once that the command must repeat its data. A link that replays packets itself does not record
+    // wrong bits.
     for (law, notes) in
         [(sata(SataRate::Gen3), true), (sas(SasRate::Gen3, 1), true), (pcie(4), false)]
     {

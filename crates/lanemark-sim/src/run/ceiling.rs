@@ -80,7 +80,7 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
             if of_host(hop.id) || of_trunk(hop.id, other.way.trunk) {
                 continue;
             }
-            // A drive of another kind that lacks the hop counts as much as the first drive's hop.
+            // A drive of another kind without the hop counts as much as the first drive's hop.
             let more = own.iter().find(|own| own.id == hop.id).map_or(*first, |own| own.rate);
             hop.rate =
                 hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
@@ -223,8 +223,8 @@ pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSec
 }
 
 fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
-    // All values are named, so that the compiler reports this place if a value is added: a value that occupies an
-    // engine limits the rate.
+    // All values are named, so that the compiler reports this line if a value is added: a value that occupies an engine
+    // limits the rate.
     let FrontEndSpec {
         engines,
         read_time,

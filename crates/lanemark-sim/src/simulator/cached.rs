@@ -46,7 +46,7 @@ impl Simulator {
     }
 
     /// Returns the amounts that are left of all reserves that a load can use up: room in the adapter's cache and the
-    /// reserves of each drive. Their number, kinds and order never change.
+    /// reserves of each drive. The number, the kinds and the order of the reserves never change.
     pub(crate) fn reserves(&self) -> Vec<(Reserve, u64)> {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
         let free = cache.map(|cache| (Reserve::AdapterCache, cache.free().get()));

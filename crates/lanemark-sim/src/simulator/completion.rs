@@ -156,7 +156,7 @@ impl Simulator {
         if let Some(faults) = &mut self.faults {
             faults.answered(request, pending.status);
         }
-        // A flush that never reaches the drive shows nothing about the drive.
+        // A flush that never reaches the drive is no evidence about the drive.
         let is_of_host = operation == Operation::Flush
             && self.attachments[usize::from(drive)].takes_no_flush
             && pending.status == Status::Good;

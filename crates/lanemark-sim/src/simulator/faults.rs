@@ -493,7 +493,7 @@ fn loses_port(kind: &FaultKind, port: u8) -> bool {
 /// A link of a system: the port to which it belongs, unless drives share it, and its number on the path.
 type LinkOf = (Option<(DriveNumber, u8)>, usize);
 
-/// Returns the link of a drive at `place`, or `None` if the drive lacks such a port.
+/// Returns the link of a drive at `place`, or `None` if the drive has no such port.
 fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkPlace) -> Option<LinkOf> {
     let way = system.attachments[usize::from(drive)].ways().nth(place.port.into())?;
     let number = number_of(way, place);

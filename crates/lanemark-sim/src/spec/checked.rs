@@ -7,8 +7,8 @@ use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Fault;
 
-/// A system whose values are all within the bounds on which the simulator relies. It dereferences to the [`SystemSpec`]
-/// from which it was made; a modified specification must be checked again.
+/// A system whose values are all within the bounds on which the simulator relies. A checked system dereferences to the
+/// [`SystemSpec`] from which it was made; a modified specification must be checked again.
 ///
 /// ```
 /// use lanemark_sim::SystemSpec;

@@ -20,7 +20,7 @@ pub struct DiskSpec {
     /// Time to switch from one head to another in the same cylinder, for reads. A write settles as it does after a
     /// seek.
     pub head_switch: Duration,
-    /// Time by which the next track of a cylinder begins later than the track before it.
+    /// Delay of the beginning of a track after the beginning of the previous track of its cylinder.
     pub track_skew: Duration,
     /// Time by which the first track of the next cylinder begins later than the track before it.
     pub cylinder_skew: Duration,

@@ -260,7 +260,7 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
 }
 
-/// Reads of one command at a time. A frame error costs the command one transmission and its recovery.
+/// One read command at a time. A frame error costs the command one transmission and its recovery.
 #[test]
 fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
     let count = 40_000;

@@ -256,8 +256,8 @@ fn a_disk_that_stands_still_starts_to_turn_for_the_next_read() {
 
 /// The arithmetic of AnandTech 7843, page 3: a laptop of 50 Wh whose drive takes 1 W in light use and 3 W in heavy use,
 /// and a drive that completes the same work 20% and 40% faster and then idles at 0.05 W. The page states 80% light use.
-/// It computes 9.6 W and 5.2 hours with the first drive. The second drive takes 1.1 W, 0.3 W less, and lasts 10 minutes
-/// longer.
+/// The page computes 9.6 W and 5.2 hours with the first drive. The second drive takes 1.1 W, 0.3 W less, and lasts 10
+/// minutes longer.
 #[test]
 fn a_faster_drive_rests_the_time_that_it_saves() {
     let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };

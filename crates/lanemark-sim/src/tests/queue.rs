@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A read of 4 KiB. Reads of neighbouring places use different dies.
+/// A read of 4 KiB. Reads of neighbouring positions use different dies.
 fn read(place: u64) -> Access {
     let offset = small_drive().flash().unit() * (place % 1024);
     Access { operation: Operation::Read, offset, length: Bytes::kibi(4) }

@@ -172,10 +172,10 @@ fn harms(gain: &Gain) -> bool {
 /// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: up to half of
 /// the neighbouring tests, with 4 KiB or one request more or less, also lose. Servers that process requests in the
 /// order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Requests
-/// settle into a better or worse order at the dies, and keep it. This applies to sequential reads, as in the test above
-/// with its loss of 8.2%. It also applies to mixes in which reads precede writes and a request has exactly as many
-/// pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and 0% with 4
-/// KiB more or less, or if dies keep the order of arrival.
+/// settle into a better or worse order at the dies, and keep it. This rule applies to sequential reads, as in the test
+/// above with its loss of 8.2%. The rule also applies to mixes in which reads precede writes and a request has exactly
+/// as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and 0%
+/// with 4 KiB more or less, or if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
     gain: &Gain,

@@ -221,8 +221,8 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }
 
-/// The collection share of a steady drive is the setting of a fresh drive. Both then write at the same rate and move
-/// the same amount of data.
+/// The collection share of a steady drive is the setting of a fresh drive. Both drives then write at the same rate and
+/// move the same amount of data.
 #[test]
 fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
     for filled in [0.7, 1.0] {

@@ -1,7 +1,7 @@
 //! The whole trajectory of a fixed run as one number: it covers every completion with its tag, time and budget.
 //!
-//! Means and counts of events can stay equal if two changes cancel each other; this number cannot. It shows only that
-//! some behaviour changed; the tests of each part show which.
+//! Means and counts of events can stay equal if two changes cancel each other; this number cannot. The number shows
+//! only that some behaviour changed; the tests of each part show which.
 
 use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::priors::Prior;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// The values that a drive file lacks.
+/// The values that are missing in a drive file.
 #[derive(Debug, Default)]
 pub(super) struct Completion(Vec<Given>);
 

@@ -24,9 +24,9 @@ const WRITE_SAS: f64 = 0.3e-6;
 /// The margin of flash over the rating. Flash that is exactly as fast as its rating does not reach the rating, because
 /// some dies happen to be busy.
 const MARGIN: f64 = 1.25;
-/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. It is between
-/// flash made for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets, which apply to
-/// whole pages.
+/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. The time is
+/// between flash made for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets, which
+/// apply to whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read in addition to its command if the data was read ahead, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
@@ -105,7 +105,7 @@ const UNIT_ROOM: f64 = 0.9;
 /// The number of 4 KiB units in the commands of rated sequential reads.
 const RATED_UNITS: f64 = 32.0;
 
-/// Sets the time of a read for each 4 KiB after the first. It is a share of the first's time, and short enough that
+/// Sets the time of a read for each 4 KiB after the first. The time is a share of the first time, and short enough that
 /// sequential reads still reach their rate.
 fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     let first = 1.0 / rated.random_read.unwrap_or(controller.random_read.value);
@@ -472,7 +472,7 @@ fn wanted_pseudo_slc<'c>(
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
-    // A rating of zero states that the drive lacks a cache.
+    // A rating of zero states that the drive has no cache.
     (wanted > 0.0).then_some((wanted, share))
 }
 

@@ -105,8 +105,8 @@ const SERVER_CAPACITIES: [u64; 21] = [
     100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
     12_800, 15_360, 25_600, 30_720, 61_440,
 ];
-/// The maximum capacity of a solid-state drive, in bytes. It leaves room for spare flash below the 16 TiB that the
-/// simulator can number.
+/// The maximum capacity of a solid-state drive, in bytes. This bound leaves room for spare flash below the 16 TiB that
+/// the simulator can number.
 const CAPACITY_MOST: f64 = 16e12;
 
 /// The rated random writes over random reads, below which a drive is assumed to be rated in steady state: for a drive
@@ -119,8 +119,8 @@ const STEADY_SHARE_ANY: f64 = 0.25;
 /// The year from which the last bound applies, because controllers no longer limited random writes by then.
 const STEADY_SHARE_FROM: u64 = 2014;
 
-/// Returns the market of a drive whose file does not state it. It follows from the connector and capacity, and for
-/// solid-state drives from their rated random `reads` and `writes`.
+/// Returns the market of a drive whose file does not state it. The market follows from the connector and capacity, and
+/// for solid-state drives from their rated random `reads` and `writes`.
 fn usual_market(
     is_disk: bool,
     capacity: Bytes,

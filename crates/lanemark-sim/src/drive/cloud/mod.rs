@@ -4,10 +4,10 @@
 //!  request ─► account (operations, bytes) ─► both limits, in the order of arrival ─► latency ─► data, or completion
 //! ```
 //!
-//! A request waits until both limits permit it (`bucket`), is never refused, and delays the requests after it. It then
-//! takes its own latency, so later requests may overtake it there. The latency is lognormal: `m exp(s z)` with the
-//! median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers everything beyond the links of the host:
-//! the network, the provider's servers and their media.
+//! A request waits until both limits permit it (`bucket`), is never refused, and delays the requests after it. A
+//! permitted request then takes a separate latency, during which later requests may overtake it. The latency is
+//! lognormal: `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers
+//! everything beyond the links of the host: the network, the provider's servers and their media.
 //!
 //! A write is complete once it is stored, so a flush ends at once. `docs/model/cloud-volumes.md` has the sources.
 

@@ -178,7 +178,7 @@ mod tests {
                 assert!((more - wanted).abs() < 1e-11, "{share} of {block}: {more} for {wanted}");
                 assert_eq!(with.read, without.read);
             }
-            // Sequential data leaves nothing to move.
+            // Sequential data leaves no valid data to move.
             let ordered = writes(Pattern::Sequential, unit);
             let times = |share| (of(share, &ordered).read, of(share, &ordered).write);
             assert_eq!(times(Some(share)), times(None));

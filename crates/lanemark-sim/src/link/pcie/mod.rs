@@ -23,16 +23,16 @@
 //!
 //! *Data in flight.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
 //! tags (2.2.6.2). A fetch of write data therefore has up to tags · MRRS in flight for a round trip. Posted writes need
-//! credits of the receiver (2.6.1), which return a round trip later. Both limit the rate: a burst occupies its
-//! direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup states
-//! the limits if they are known; by default the link is not limited. The round trip is by default twice the link's
-//! latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup must state
-//! the round trip for a device downstream of a switch or chipset.
+//! credits of the receiver (2.6.1), which return a round trip later. Tags and credits limit the rate: a burst occupies
+//! its direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup
+//! states the limits if they are known; by default the link is not limited. The round trip is by default twice the
+//! link's latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup
+//! must state the round trip for a device downstream of a switch or chipset.
 //!
 //! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
-//! (USB4 Specification 2.0, 11). Their remaining throughput is smaller than the link's model predicts and is stated as
-//! `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of this rate,
-//! as on the wire.
+//! (USB4 Specification 2.0, 11). The throughput that remains in a tunnel is smaller than the link's model predicts and
+//! is stated as `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of
+//! this rate, as on the wire.
 //!
 //! While a limit delays a burst, the direction counts as occupied, for small packets as well. Doorbells, completion
 //! entries, MSI-X and the fetching of commands cost only their time on the wire.

@@ -3,7 +3,7 @@
 //! Model. Each command occupies the bridge's processor for `command_time`; data passes at `rate` in each direction.
 //! Written data and commands take turns, like all traffic from the host. The time through the bridge, including frames
 //! that it stores until they are checked, is the latency of its link: a read pays this latency twice, and a write three
-//! times (command, data, status). Both figures are properties of the chip, from published data.
+//! times (command, data, status). Time and rate are properties of the chip, from published data.
 //!
 //! Not modelled: data that the bridge reads ahead or keeps, several processors, sectors of another length than the
 //! drive's, the drive's queue downstream of an NVMe bridge (its time is part of `command_time`).

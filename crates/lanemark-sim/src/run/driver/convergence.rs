@@ -18,10 +18,10 @@
 //! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part
 //! must have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
-//! These never converge: open loops, trims, rounds, requested series, faults except reads that are repeated at
-//! a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged drive (whose
-//! data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and all others
-//! completely.
+//! The following tests never converge: open loops, trims, rounds, requested series, faults except reads that are
+//! repeated at a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged
+//! drive (whose data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and
+//! all others completely.
 
 mod phases;
 mod precision;

@@ -192,7 +192,7 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     // The factor divides the pages, leaves enough of them, and keeps the buffer a small part of the span.
     let Shortening { factor, drive } = shortening(&spec, &day).unwrap();
     assert_eq!((factor, drive), (4, A_QUARTER_OF_THE_PAGES), "superblocks cannot become fewer");
-    // Blocks with few pages become fewer. Their number leaves the same share of spare flash.
+    // Blocks with few pages become fewer. The number of blocks leaves the same share of spare flash.
     let mut fine = spec.clone();
     let flash = fine.first_mut().drive.flash_mut();
     (flash.pages_per_block, flash.blocks_per_plane) = (PAGES_MIN, 1280);

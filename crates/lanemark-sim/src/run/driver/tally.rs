@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn rounds_continue_at_the_steady_rate() {
-        // A round and a half of a steady test. The half had 60 writes.
+        // A round and a half of a steady test. The half round had 60 writes.
         let run = after(&[100]);
         let half = Point { writes: 60, ..Point::default() };
         let outcome = run.outcome(&half, &part(100), at(0), at(3)).unwrap();

@@ -57,7 +57,7 @@ impl Overrides {
         Self { entries, skipped, lines, used: 0, shift: 32 - lines.trailing_zeros() }
     }
 
-    /// Returns whether nothing was changed.
+    /// Returns whether the map is unchanged.
     pub(crate) fn is_empty(&self) -> bool {
         self.used == 0
     }

@@ -6,9 +6,9 @@
 //! superblock that the run fills records the logical slot of each place.
 //!
 //! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
-//! and return the units to program; the drive programs them, and reports this with [`Translation::stored`]. Until then
-//! the superblock of the former content is *pinned*: it is not erased, so that a power cut ([`Translation::power_cut`])
-//! finds either the new content or the old.
+//! and return the units to program; the drive programs them, and reports this with [`Translation::stored`]. Until the
+//! new content is stored, the superblock of the former content is *pinned*: it is not erased, so that a power cut
+//! ([`Translation::power_cut`]) finds either the new content or the old.
 //!
 //! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
 //! superblocks.

@@ -138,8 +138,8 @@ impl Superblocks {
         self.erased.len()
     }
 
-    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`. It has the fewest cycles, or
-    /// the most cycles for data that will not be overwritten soon.
+    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`. The superblock with the
+    /// fewest cycles is opened, or the one with the most cycles for data that will not be overwritten soon.
     pub(crate) fn open(
         &mut self,
         purpose: Purpose,
