@@ -2,7 +2,7 @@
 //! the export.
 #![no_main]
 
-use lanemark_serve::nbd::negotiation::{HEADER, Negotiation, OPTION_MAX, OptionHeader, Step};
+use lanemark_serve::nbd::negotiation::{HEADER, Negotiation, OPTION_MAX, OptionHeader, NegotiationStep};
 use lanemark_serve::nbd::transmission::{Command, Header, Writer};
 use lanemark_serve::nbd::{NegotiatedExport, Export, PAYLOAD_MAX};
 use libfuzzer_sys::fuzz_target;
@@ -29,9 +29,9 @@ fuzz_target!(|bytes: &[u8]| {
         let step = negotiation.answer(option, data, &mut answer);
         assert!(answer.len() < 4096, "every reply is short");
         match step {
-            Step::Next => {}
-            Step::Transmit(agreed) => break agreed,
-            Step::End => return,
+            NegotiationStep::Next => {}
+            NegotiationStep::Transmit(agreed) => break agreed,
+            NegotiationStep::End => return,
         }
     };
     let (length, writer) = (Header::length_of(agreed.replies), Writer::new(agreed.replies));

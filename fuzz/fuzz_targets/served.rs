@@ -3,7 +3,7 @@
 #![no_main]
 
 use lanemark_files::mounts;
-use lanemark_serve::desk;
+use lanemark_serve::query_server;
 use lanemark_serve::reading::ServedReading;
 use libfuzzer_sys::fuzz_target;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use lanemark_serve::data::{Cache, DataLocation, DataPlan, Opened};
+use lanemark_serve::data::{Cache, DataLocation, DataPlan, OpenedData};
 use lanemark_sim::spec::WriteCache;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
@@ -43,7 +43,7 @@ fuzz_target!(|bytes: &[u8]| {
         let before = contents();
         let location = DataLocation::File(disk.into());
         let plan = DataPlan { location, over: over.clone(), size: SIZE, overwrite };
-        let Ok(Opened { data, notes }) = plan.open(CACHE, 1) else {
+        let Ok(OpenedData { data, notes }) = plan.open(CACHE, 1) else {
             assert!(contents() == before, "a refusal changes nothing");
             continue;
         };

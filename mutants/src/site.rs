@@ -26,12 +26,12 @@ pub struct Site {
     pub before: String,
     /// The replacement text.
     pub after: String,
-    pub kind: Kind,
+    pub kind: ChangeKind,
 }
 
 /// The kind of source text that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChangeKind {
     /// An expression becomes another one.
     Expression,
     /// A function returns a value at its opening brace.
@@ -48,9 +48,9 @@ impl Site {
             words.join(" ").chars().take(100).collect()
         };
         match self.kind {
-            Kind::Expression => format!("{} -> {}", short(&self.before), short(&self.after)),
-            Kind::Body => short(&self.after),
-            Kind::Arm => format!("without the arm {}", short(&self.after)),
+            ChangeKind::Expression => format!("{} -> {}", short(&self.before), short(&self.after)),
+            ChangeKind::Body => short(&self.after),
+            ChangeKind::Arm => format!("without the arm {}", short(&self.after)),
         }
     }
 
@@ -58,14 +58,14 @@ impl Site {
     pub fn switched(&self, number: usize) -> String {
         let (before, after) = (&self.before, &self.after);
         match self.kind {
-            Kind::Expression => {
+            ChangeKind::Expression => {
                 format!("(if crate::switch::is_on({number}) {{ {after} }} else {{ {before} }})")
             }
-            Kind::Body => {
+            ChangeKind::Body => {
                 let value = after.rsplit_once(" returns ").map_or("", |(_, value)| value);
                 format!("{{ if crate::switch::is_on({number}) {{ return {value}; }}")
             }
-            Kind::Arm => format!(" if !crate::switch::is_on({number}) "),
+            ChangeKind::Arm => format!(" if !crate::switch::is_on({number}) "),
         }
     }
 }
@@ -146,10 +146,10 @@ impl Finder<'_> {
 
     fn add(&mut self, node: &impl Spanned, after: String) {
         let span = node.span();
-        self.push(span.byte_range(), span.start().line, after, Kind::Expression);
+        self.push(span.byte_range(), span.start().line, after, ChangeKind::Expression);
     }
 
-    fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: Kind) {
+    fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: ChangeKind) {
         let (file, before) = (self.file.clone(), self.text[range.clone()].to_owned());
         self.sites.push(Site { file, line, range, before, after, kind });
     }
@@ -169,7 +169,7 @@ impl Finder<'_> {
         let brace = block.brace_token.span.open();
         for value in values {
             let after = format!("{} returns {value}", signature.ident);
-            self.push(brace.byte_range(), brace.start().line, after, Kind::Body);
+            self.push(brace.byte_range(), brace.start().line, after, ChangeKind::Body);
         }
     }
 }
@@ -326,7 +326,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                     let arrow = arm.fat_arrow_token.span();
                     let at = arrow.byte_range().start;
                     let after = self.of(&arm.pat);
-                    self.push(at..at, arrow.start().line, after, Kind::Arm);
+                    self.push(at..at, arrow.start().line, after, ChangeKind::Arm);
                 }
                 _ => {}
             }

@@ -25,7 +25,7 @@ use crate::replay::nothing;
 const OUTSTANDING_USUAL: u32 = 128;
 
 /// A trace after the first pass.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedTrace {
     pub(crate) workload: Workload,
     /// Speed as a multiple of the recorded speed; `None` for as fast as possible.
     pub(crate) speed: Option<f64>,
@@ -46,7 +46,7 @@ struct TraceOverview {
     bytes: u64,
 }
 
-impl Recorded {
+impl RecordedTrace {
     /// Reads a trace for the first time.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
         let trace = &args.trace_args;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
-use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Lab, LabError};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
@@ -28,13 +28,13 @@ use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
-use crate::saving::{Destination, Saving};
+use crate::saving::{Destination, ResultSaver};
 use crate::warden::Warden;
 use crate::{library, output, provenance, served_disk, stop};
 use setting::{Setting, TurnValues, cores};
 use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
-use turn::{Bench, Cost, Turn, TurnOutcome, TurnTimes, processor_us};
+use turn::{TurnEnvironment, ProcessorCost, Turn, TurnOutcome, TurnTimes, processor_us};
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
@@ -42,13 +42,13 @@ const END: Duration = Duration::from_secs(20);
 const USERS_A_WAREHOUSE: u32 = 10;
 
 /// Times and sizes, as requested or by default.
-struct Sizes {
+struct LiveSizes {
     turns: u32,
     times: TurnTimes,
     scale: Scale,
 }
 
-impl Sizes {
+impl LiveSizes {
     fn of(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
         let time = |given: Option<units::Duration>, long: u64, short: u64| {
             let usual = Duration::from_secs(if args.short { short } else { long });
@@ -83,17 +83,17 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
     let parts = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
-    let sizes = Sizes::of(args, parts.users)?;
+    let sizes = LiveSizes::of(args, parts.users)?;
     machine()?;
     let saving = |side: usize| {
         let what = format!("oltp-live-{}", parts.sides[side].name);
-        Saving::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+        ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
     };
     // The delivery that made the folder is dropped last, and removes the folder if it is empty.
     let second = saving(1)?;
     let first = saving(0)?;
     let outlets =
-        LiveOutlets { table: Outlet::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
+        LiveOutputs { table: OutputFile::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     // A forced end drops no values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
-    let bench = Bench {
+    let bench = TurnEnvironment {
         outside,
         folder: folder.path().to_owned(),
         stop: signal,
@@ -153,11 +153,11 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
 }
 
 /// The files to which the outcome is written.
-struct LiveOutlets {
+struct LiveOutputs {
     /// The table as CSV.
-    table: Option<Outlet>,
+    table: Option<OutputFile>,
     /// The result of each system.
-    runs: [Saving; 2],
+    runs: [ResultSaver; 2],
 }
 
 /// The outcome of a run.
@@ -222,7 +222,7 @@ fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
 /// before both systems had a turn.
 fn turns(
     setting: &Setting<'_>,
-    sizes: &Sizes,
+    sizes: &LiveSizes,
     progress: &mut Progress,
 ) -> Result<Option<LiveOutcome>, Failure> {
     let (parts, bench) = (setting.parts, setting.bench);
@@ -259,11 +259,11 @@ fn turns(
 fn deliver(
     found: &LiveOutcome,
     parts: &StudyParts,
-    sizes: &Sizes,
+    sizes: &LiveSizes,
     args: &OltpLiveArgs,
     simulated: &StudyOutcome,
     mut provenance: Provenance,
-    outlets: &LiveOutlets,
+    outlets: &LiveOutputs,
 ) -> Result<(), Failure> {
     provenance.finished_at = results::now();
     let measured = [0, 1].map(|side| {
@@ -273,7 +273,7 @@ fn deliver(
             simulated.systems.iter().find(is_named).map_or(&name, |system| &system.label).clone();
         let turn = &found.sides[side];
         let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
-        let busy = turn.iter().filter_map(|turn| Cost::of(turn, found.cores)).map(|cost| cost.busy);
+        let busy = turn.iter().filter_map(|turn| ProcessorCost::of(turn, found.cores)).map(|cost| cost.busy);
         let busy = busy.collect();
         let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
@@ -319,9 +319,9 @@ fn deliver(
 
 /// Reports the files that were written.
 fn end(
-    saved: Vec<(&Saving, Result<(), LabError>)>,
+    saved: Vec<(&ResultSaver, Result<(), LabError>)>,
     drawn: Result<(), LabError>,
-    csv: Option<&Outlet>,
+    csv: Option<&OutputFile>,
 ) -> Result<(), Failure> {
     for (saving, saved) in saved {
         saving.report(saved)?;
@@ -341,7 +341,7 @@ fn remarks(found: &LiveOutcome) -> String {
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|turn| processor_us(&turn.sample));
-    let cost = |of: &dyn Fn(Cost) -> f64| both(&|turn| Cost::of(turn, found.cores).map(of));
+    let cost = |of: &dyn Fn(ProcessorCost) -> f64| both(&|turn| ProcessorCost::of(turn, found.cores).map(of));
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
     let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
     let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
@@ -382,7 +382,7 @@ fn result(
     found: &LiveOutcome,
     side: usize,
     parts: &StudyParts,
-    sizes: &Sizes,
+    sizes: &LiveSizes,
     provenance: &Provenance,
 ) -> Option<RunResult> {
     let first = found.sides[side].first()?;

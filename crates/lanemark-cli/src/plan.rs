@@ -35,9 +35,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
 
 /// Inputs that were not given, so that they have the values of the document's example.
 #[derive(Default)]
-struct Examples(Vec<String>);
+struct ExampleInputs(Vec<String>);
 
-impl Examples {
+impl ExampleInputs {
     /// Returns the given value, or the example's value, which is then recorded as assumed.
     fn or<T>(&mut self, option: &str, given: Option<T>, value_text: &str, example: T) -> T {
         given.unwrap_or_else(|| {
@@ -53,7 +53,7 @@ impl Examples {
 }
 
 fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     let system = args.system.map(lanemark_schema::units::Watts::as_watts);
     let system_watts = examples.or("--system", system, "9.6 W", 9.6);
     let hours = args.lasts.map(|lasts| lasts.as_seconds() / 3600.0);
@@ -140,7 +140,7 @@ fn same_rate(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failu
 }
 
 fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     let size = examples.or("--video", args.video.clone(), "3840x2160", "3840x2160".to_owned());
     let (width, height) = size
         .split_once('x')
@@ -157,7 +157,7 @@ fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
 }
 
 fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     let present =
         examples.or("--present", args.present.clone(), "SATA=1.37e6", "SATA=1.37e6".to_owned());
     let other = examples.or("--other", args.other.clone(), "SAS=1.71e6", "SAS=1.71e6".to_owned());

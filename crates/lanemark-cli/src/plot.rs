@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lanemark_lab::results::Outlet;
+use lanemark_lab::results::OutputFile;
 use lanemark_report::{Chart, Plot, PlotStyle};
 
 use crate::args::PlotArgs;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
     let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let answer = match extension.to_lowercase().as_str() {
         "svg" => {
-            let outlet = Outlet::open(out, &PLOT)?;
+            let outlet = OutputFile::open(out, &PLOT)?;
             let (plot, answer) = drawn(args)?;
             outlet.write(&plot.svg)?;
             answer
@@ -62,7 +62,7 @@ fn png(args: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
     use crate::png_file;
 
     png_file::refuse_other(out)?;
-    let reserved = lanemark_lab::reserved::Reserved::with_folders(out)?;
+    let reserved = lanemark_lab::reserved::ReservedName::with_folders(out)?;
     let (plot, answer) = drawn(args)?;
     reserved.write(&png_file::bytes(&plot, args.scale)?)?;
     Ok(answer)

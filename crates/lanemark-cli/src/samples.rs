@@ -225,7 +225,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use lanemark_lab::results;
-    use lanemark_lab::results::Saved;
+    use lanemark_lab::results::SavedResult;
 
     use super::*;
 
@@ -243,7 +243,7 @@ mod tests {
         for sample in results {
             let text = std::str::from_utf8(sample.bytes).unwrap();
             let saved = results::read_text(&sample.name, text).unwrap();
-            assert!(matches!(saved, Saved::Run(run) if run.complete), "{}", sample.name);
+            assert!(matches!(saved, SavedResult::Run(run) if run.complete), "{}", sample.name);
         }
     }
 }

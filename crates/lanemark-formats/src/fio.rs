@@ -34,7 +34,7 @@ mod order;
 mod pace;
 mod range;
 mod settings;
-mod surroundings;
+mod job_environment;
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub use option::{Support, options};
 pub(crate) use order::normal_for;
 use range::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
-pub use surroundings::JobEnvironment;
+pub use job_environment::JobEnvironment;
 
 /// Maximum number of tests of a job file.
 const TESTS_MAX: usize = 4096;

@@ -18,7 +18,7 @@ mod documents;
 mod draft;
 mod layout;
 mod options;
-mod own;
+mod lanemark_keys;
 mod read;
 mod results;
 pub(crate) mod sampled;

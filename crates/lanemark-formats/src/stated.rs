@@ -136,7 +136,7 @@ impl StatedRun {
         let size = supplied.span.unwrap_or(Bytes(moved.max(1 << 20)));
         let mut unplaced = Vec::new();
         let mut tests: Vec<TestResult> = Vec::new();
-        let mut names = Names::default();
+        let mut names = TestNames::default();
         for one in self.tests {
             let name = names.free(&one.name);
             if one.span.is_none() {
@@ -355,13 +355,13 @@ fn is_device(path: &str) -> bool {
 
 /// The names of the tests, each listed once.
 #[derive(Default)]
-struct Names {
+struct TestNames {
     taken: HashSet<String>,
     /// The next number for a name that is taken.
     next: HashMap<String, u32>,
 }
 
-impl Names {
+impl TestNames {
     /// Returns `name`, with a number after it if it is taken.
     fn free(&mut self, name: &str) -> String {
         let clean: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();

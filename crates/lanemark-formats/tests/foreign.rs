@@ -4,7 +4,7 @@
 use lanemark_formats::fio_json::{Imported, SuppliedSettings};
 use lanemark_formats::foreign;
 use lanemark_schema::result::{
-    Detail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
+    LatencyDetail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Average, Pattern};
@@ -84,7 +84,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
     let latency = reads(one);
     assert_eq!(
         (latency.detail(), latency.percentile_ns(50.0), latency.max_ns()),
-        (Detail::Mean, None, None)
+        (LatencyDetail::Mean, None, None)
     );
     let one = test(&result, "RND4K Q1T1 mix");
     assert!((one.test.read_share().get() - 0.7).abs() < 1e-9);
@@ -104,7 +104,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
     let one = test(&result_6, "SEQ128K Q32T1 read");
     // The requests a second follow from the size.
     assert_eq!(figures(one), (524_288_000.0, 4000.0, 0.0));
-    assert_eq!(reads(one).detail(), Detail::Count);
+    assert_eq!(reads(one).detail(), LatencyDetail::Count);
     assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
     let one = test(&result_6, "RND4K Q8T8 read");
     assert_eq!((one.test.threads, one.test.queue_depth(), one.iops.value), (8, 8, 50_000.0));
@@ -173,7 +173,7 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     );
     // The percentiles describe the completion latency, and so does its mean.
     let latency = reads(one);
-    assert_eq!((latency.detail(), latency.stated().len()), (Detail::Percentiles, 6));
+    assert_eq!((latency.detail(), latency.stated().len()), (LatencyDetail::Percentiles, 6));
     assert_eq!(
         (latency.percentile_ns(99.0), latency.percentile_ns(99.9)),
         (Some(906_000), Some(1_254_000))

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lanemark_inspect::InspectError;
 use lanemark_report::{Style, inspection_svg, inspection_text};
-use lanemark_schema::result::{Inspection, Unread, UnreadReason};
+use lanemark_schema::result::{Inspection, UnreadFile, UnreadReason};
 use proptest::prelude::*;
 use tree::{Tree, device};
 
@@ -29,7 +29,7 @@ fn drive() -> Tree {
 /// Returns the reason for which `path` was not read.
 #[track_caller]
 fn reason<'a>(inspection: &'a Inspection, path: &str) -> &'a UnreadReason {
-    let is_it = |unread: &&Unread| unread.path.ends_with(path);
+    let is_it = |unread: &&UnreadFile| unread.path.ends_with(path);
     let found = inspection.unread.iter().find(is_it);
     &found.unwrap_or_else(|| panic!("{path} was read: {:?}", inspection.unread)).reason
 }

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::Path;
 
 use lanemark_lab::Lab;
-use lanemark_lab::ratings::{REACHED, RatingMet};
+use lanemark_lab::ratings::{REACHED, RatingComparison};
 use lanemark_schema::result::{Metric, Role};
 use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
@@ -93,7 +93,7 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
         let Some(rated) = rated::explain(library, &name)?.rated else { continue };
         eprintln!("{name}");
         let met = Lab::default().ratings_met(library, &name, &rated)?;
-        let missed: Vec<&RatingMet> =
+        let missed: Vec<&RatingComparison> =
             met.iter().filter(|one| one.error().abs() > REACHED).collect();
         (reached, all) = (reached + met.len() - missed.len(), all + met.len());
         let missed: Vec<String> = missed.into_iter().map(out_of_reach).collect();
@@ -106,7 +106,7 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn out_of_reach(met: &RatingMet) -> String {
+fn out_of_reach(met: &RatingComparison) -> String {
     let (rated, model) = (met.rated, met.simulated);
     format!(
         "{} {rated:.0} {unit}, {model:.0} ({:+.0}%)",

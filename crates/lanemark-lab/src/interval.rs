@@ -12,17 +12,17 @@ use lanemark_schema::workload::{LoadKind, Test, Workload};
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
-mod left_out;
+mod unmodelled;
 mod short;
 mod summary;
 mod work;
 
-use left_out::{OWN_LEFT_OUT, UnmodelledFactors};
+use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 use short::ShortLength;
 pub use summary::SHARE;
 use summary::summary;
 pub use work::DRAWS;
-use work::{DrawnWork, NominalTest, PROBES, Piece, Rates, law};
+use work::{DrawnWork, NominalTest, PROBES, ShortRun, Rates, formula_margin};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
@@ -186,7 +186,7 @@ impl Lab {
     fn each_run(
         &self,
         work: &DrawnWork<'_>,
-        pieces: &[Piece],
+        pieces: &[ShortRun],
         ended: &mut usize,
         total: usize,
         watch: &mut Watch<'_>,
@@ -369,8 +369,8 @@ const FULL_LEFT_OUT: f64 = 1.034;
 pub(crate) const SIDES: f64 = 1.2816;
 
 /// Returns the factor by which a measured figure may exceed the formulas of the links of `system`, at 80%.
-pub(crate) fn above_law(system: &SystemSpec, known: CarriedEvidence) -> f64 {
-    law(system) * (SIDES * known.chance).exp()
+pub(crate) fn above_formulas(system: &SystemSpec, known: CarriedEvidence) -> f64 {
+    formula_margin(system) * (SIDES * known.chance).exp()
 }
 
 #[cfg(test)]

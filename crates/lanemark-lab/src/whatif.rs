@@ -18,14 +18,14 @@ pub use question::WhatIfQuestion;
 use crate::error::LabError;
 use crate::event::Watch;
 use crate::interval::{self, CarriedEvidence, DrawnSystem, Draws, may_be_drawn};
-use crate::lab::{Lab, Work};
+use crate::lab::{Lab, LabRun};
 
 /// The number of small requests that count in a shortened test. Fewer large requests suffice.
 const REQUESTS: u64 = 16_000;
 
 /// A system with its tests, and the name of the pair.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct WhatIfSide {
     /// The display name.
     pub name: String,
     /// System of the side.
@@ -38,9 +38,9 @@ pub struct Side {
 #[derive(Clone, Debug)]
 pub struct WhatIfJob<'j> {
     /// The current system.
-    pub present: Side,
+    pub present: WhatIfSide,
     /// The alternative system.
-    pub other: Side,
+    pub other: WhatIfSide,
     /// Both systems with their uncertain values, or `None` to compute no intervals.
     pub subjects: Option<[DrawnSystem<'j>; 2]>,
     /// A measured result of the current system, with the name of its file. Its tests are simulated in shortened form if
@@ -52,7 +52,7 @@ pub struct WhatIfJob<'j> {
     pub seed: u64,
 }
 
-impl Side {
+impl WhatIfSide {
     /// Refuses tests that exceed the capacity of their target.
     ///
     /// # Errors
@@ -70,8 +70,8 @@ impl Side {
         .hint("use a smaller --size"))
     }
 
-    fn work(&self) -> Work<'_> {
-        Work { system: &self.system, workload: &self.workload }
+    fn work(&self) -> LabRun<'_> {
+        LabRun { system: &self.system, workload: &self.workload }
     }
 }
 
@@ -151,7 +151,7 @@ impl Lab {
                         };
                         let ratio = test.limit_stays();
                         let interval = draws.carried_interval(place, ratio, known);
-                        let above = interval::above_law(&other_system.spec, known);
+                        let above = interval::above_formulas(&other_system.spec, known);
                         interval.map(|interval| held(interval, &test, above))
                     }
                     None => draws.interval(1, place),
@@ -195,7 +195,7 @@ impl Lab {
 /// Shortens test `at` of both sides to about ten thousand requests that count, and returns their number. Before these,
 /// several times the outstanding requests run, at the measured rate. A test is not shortened if it is short already, if
 /// it does anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
-fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64> {
+fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Option<u64> {
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
     let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0)?;
@@ -206,7 +206,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
         // The rate of a disk depends on how far the test proceeds, and the rate of a volume on its credits.
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
-    let even = |side: &&mut Side| {
+    let even = |side: &&mut WhatIfSide| {
         let faults = !side.workload.faults.is_empty() || !side.system.spec.faults.is_empty();
         !faults && side.system.spec.attachments.iter().all(settled)
     };

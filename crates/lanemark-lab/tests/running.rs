@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use lanemark_lab::{
-    Cause, Event, Lab, Pool, RunLength, Side, TestPosition, WhatIfJob, assemble, settings,
+    ErrorCause, Event, Lab, Pool, RunLength, WhatIfSide, TestPosition, WhatIfJob, assemble, settings,
 };
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 use lanemark_schema::units::Duration;
@@ -51,7 +51,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
     let library = Library::built_in();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/sata-express.toml");
     let study = Study::open(&library, &file).unwrap();
-    let side = |name: &str, system: &System| Side {
+    let side = |name: &str, system: &System| WhatIfSide {
         name: name.to_owned(),
         system: system.clone(),
         workload: workload.clone(),
@@ -90,7 +90,7 @@ fn a_setting_is_written_as_parameter_and_value() {
         ("drive.flash.read", "60 us")
     );
     let error = settings(&["drive.flash.read".to_owned()]).unwrap_err();
-    assert_eq!((error.cause, error.hint.is_some()), (Cause::Input, true));
+    assert_eq!((error.cause, error.hint.is_some()), (ErrorCause::Input, true));
     assert!(error.message.contains("PARAMETER=VALUE"), "{error}");
 }
 
@@ -185,7 +185,7 @@ fn what_is_cancelled_before_it_begins_has_nothing() {
     let mut whole = system.run(&workload, seed()).unwrap();
     lab.bottleneck(&system.spec, &mut whole, &mut |_| events += 1).unwrap();
     assert!(whole.tests.iter().all(|test| test.sensitivity.is_none()) && events == 0);
-    let side = Side { name: NVME.to_owned(), system, workload };
+    let side = WhatIfSide { name: NVME.to_owned(), system, workload };
     let job = WhatIfJob {
         changed: Vec::new(),
         present: side.clone(),
@@ -207,6 +207,6 @@ fn of_several_tests_that_fail_the_first_is_told_whoever_runs_them() {
     for threads in [1, 2, 5] {
         let error = lab(threads).run(&system, &workload, &seed(), &mut |_| ()).unwrap_err();
         assert!(error.message.contains(&format!("test `{name}`")), "{error}");
-        assert_eq!((error.cause, error.hint.is_some()), (Cause::Input, true));
+        assert_eq!((error.cause, error.hint.is_some()), (ErrorCause::Input, true));
     }
 }

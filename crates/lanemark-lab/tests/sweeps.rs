@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::{Cancel, Cause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge};
+use lanemark_lab::{Cancel, ErrorCause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge};
 use lanemark_schema::result::Provenance;
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Sweep, workload};
@@ -146,7 +146,7 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     for (out, text) in [(&other, fs::read(&other).unwrap()), (&place.path("x"), b"mine".to_vec())] {
         fs::write(out, &text).unwrap();
         let error = merge(std::slice::from_ref(&whole), out, Provenance::default()).unwrap_err();
-        assert_eq!((error.cause, fs::read(out).unwrap()), (Cause::Refused, text), "{error}");
+        assert_eq!((error.cause, fs::read(out).unwrap()), (ErrorCause::Refused, text), "{error}");
     }
 }
 

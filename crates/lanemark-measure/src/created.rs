@@ -39,7 +39,7 @@ static MADE: Mutex<Vec<Arc<NamedFile>>> = Mutex::new(Vec::new());
 
 /// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
 }
@@ -58,7 +58,7 @@ pub(crate) struct CreatedFile {
 struct NamedFile {
     folder: OwnedFd,
     name: OsString,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
 /// A file that a killed run left.
@@ -70,7 +70,7 @@ pub struct LeftoverFile {
     pub size: Bytes,
 }
 
-impl Identity {
+impl FileIdentity {
     pub(crate) fn new(stat: &rustix::fs::Stat) -> Self {
         Self { device: stat.st_dev, inode: stat.st_ino }
     }
@@ -117,7 +117,7 @@ impl CreatedFile {
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
-        let identity = Identity::new(&rustix::fs::fstat(&file)?);
+        let identity = FileIdentity::new(&rustix::fs::fstat(&file)?);
         let named = Arc::new(NamedFile { folder, name: name.to_owned(), identity });
         made().push(Arc::clone(&named));
         // A later run recognises the file by these if this run is killed. A file system may support neither.
@@ -161,7 +161,7 @@ impl CreatedFile {
 impl NamedFile {
     fn unlink(&self) -> io::Result<()> {
         match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if Identity::new(&stat) == self.identity => {
+            Ok(stat) if FileIdentity::new(&stat) == self.identity => {
                 Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
             }
             // Another process moved or replaced it: the file that has the name now is not ours.

@@ -24,7 +24,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::claim::Claim;
-use crate::created::{CreatedFile, Identity, check_space, reserve};
+use crate::created::{CreatedFile, FileIdentity, check_space, reserve};
 use crate::error::MeasureError;
 use crate::location::Location;
 
@@ -38,7 +38,7 @@ const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 /// An open target.
 #[derive(Debug)]
 pub struct Target {
-    held: Held,
+    held: HeldTarget,
     /// Size of the target while it is measured, in bytes.
     pub size: u64,
     /// Whether the target is a block device.
@@ -54,14 +54,14 @@ pub struct Target {
 }
 
 #[derive(Debug)]
-enum Held {
+enum HeldTarget {
     Created(CreatedFile),
     Existing(OwnedFd),
 }
 
 /// The file at a path, after following links.
 struct ResolvedFile {
-    identity: Identity,
+    identity: FileIdentity,
     kind: FileType,
     /// The number of the device, if the file is a device.
     number: Dev,
@@ -75,7 +75,7 @@ impl ResolvedFile {
 
 /// The data that the user allowed the run to destroy.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Allowed<'a> {
+pub struct OverwritePermission<'a> {
     /// An existing file.
     pub overwrite: Option<&'a Path>,
     /// A block device.
@@ -87,10 +87,10 @@ impl Target {
     pub fn open(
         path: &Path,
         workload: &Workload,
-        allowed: Allowed<'_>,
+        allowed: OverwritePermission<'_>,
         buffered: bool,
     ) -> Result<Self, MeasureError> {
-        let Allowed { overwrite, offered } = allowed;
+        let OverwritePermission { overwrite, offered } = allowed;
         let furthest = workload.tests.iter().max_by_key(|test| test.end());
         let furthest =
             furthest.ok_or_else(|| MeasureError::NothingToRun { workload: workload.id.clone() })?;
@@ -147,7 +147,7 @@ impl Target {
 
     fn created(file: CreatedFile, size: u64) -> Self {
         Self {
-            held: Held::Created(file),
+            held: HeldTarget::Created(file),
             size,
             device: false,
             layout: Some(size),
@@ -173,7 +173,7 @@ impl Target {
         check_reach(path, size, furthest)?;
         let layout = furthest.end().get().next_multiple_of(SIZE_STEP).min(size);
         Ok(Self {
-            held: Held::Existing(file),
+            held: HeldTarget::Existing(file),
             size,
             device: true,
             layout: Some(layout),
@@ -190,7 +190,7 @@ impl Target {
         let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
         check_reach(path, size, furthest)?;
         Ok(Self {
-            held: Held::Existing(file),
+            held: HeldTarget::Existing(file),
             size,
             device,
             layout: None,
@@ -217,7 +217,7 @@ impl Target {
             reserve(path, file.as_fd(), layout)?;
         }
         Ok(Self {
-            held: Held::Existing(file),
+            held: HeldTarget::Existing(file),
             size: size.max(layout),
             device: false,
             layout: Some(layout),
@@ -297,7 +297,7 @@ impl Target {
 
     /// Keeps a created file.
     pub fn keep(&mut self) {
-        if let Held::Created(file) = &mut self.held {
+        if let HeldTarget::Created(file) = &mut self.held {
             file.keep();
         }
     }
@@ -305,8 +305,8 @@ impl Target {
     /// Ends the use of the target; a created file is removed unless it is kept.
     pub fn finish(self) -> Result<(), MeasureError> {
         match self.held {
-            Held::Created(file) => file.remove(),
-            Held::Existing(_) => Ok(()),
+            HeldTarget::Created(file) => file.remove(),
+            HeldTarget::Existing(_) => Ok(()),
         }
     }
 }
@@ -314,8 +314,8 @@ impl Target {
 impl AsFd for Target {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.held {
-            Held::Created(file) => file.as_fd(),
-            Held::Existing(file) => file.as_fd(),
+            HeldTarget::Created(file) => file.as_fd(),
+            HeldTarget::Existing(file) => file.as_fd(),
         }
     }
 }
@@ -359,7 +359,7 @@ fn find(path: &Path) -> Result<Option<ResolvedFile>, MeasureError> {
         Ok(stat) => {
             let kind = FileType::from_raw_mode(stat.st_mode);
             let number = stat.st_rdev;
-            Ok(Some(ResolvedFile { identity: Identity::new(&stat), kind, number }))
+            Ok(Some(ResolvedFile { identity: FileIdentity::new(&stat), kind, number }))
         }
         // A missing parent folder is reported when the file is created in it.
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -408,19 +408,19 @@ fn reopen(
         let kind = "file that the kernel generates";
         return Err(MeasureError::WrongKind { path: path.to_owned(), kind });
     }
-    let same = Identity::new(&stat) == found.identity
+    let same = FileIdentity::new(&stat) == found.identity
         && FileType::from_raw_mode(stat.st_mode) == found.kind;
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
 }
 
 /// Returns the loop device, such as `loop0`, whose medium is the given file: the device may contain a mounted file
 /// system.
-fn loop_device(identity: Identity) -> Option<String> {
+fn loop_device(identity: FileIdentity) -> Option<String> {
     let devices = fs::read_dir("/sys/block").ok()?.flatten();
     let mut over = devices.filter(|device| {
         let backing = fs::read_to_string(device.path().join("loop/backing_file"));
         let stat = backing.ok().and_then(|file| rustix::fs::stat(file.trim_end()).ok());
-        stat.is_some_and(|stat| Identity::new(&stat) == identity)
+        stat.is_some_and(|stat| FileIdentity::new(&stat) == identity)
     });
     Some(over.next()?.file_name().to_string_lossy().into_owned())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::OltpError;
-use crate::known::DATA_VERSION;
+use crate::schemes::DATA_VERSION;
 use crate::observer::{Observer, TransactionCounter};
 use crate::schema::{INDEXES, Scale, Table};
 use crate::session::Connection;

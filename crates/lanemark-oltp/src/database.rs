@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::backend::{Backend, without_password};
 pub use crate::backend::{DatabaseContents, LoadedData};
 use crate::error::{OltpError, base_name};
-use crate::known::DATA_VERSION;
+use crate::schemes::DATA_VERSION;
 #[cfg(feature = "full")]
 use crate::mysql::MysqlDatabase;
 use crate::postgres::PostgresDatabase;

@@ -1,6 +1,6 @@
 //! The errors of work with a database.
 
-use crate::known::{DATA_VERSION, NAMES};
+use crate::schemes::{DATA_VERSION, NAMES};
 
 /// An error of loading, running or checking.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,7 @@ use mysql::{Conn, Opts, OptsBuilder, Params};
 
 use crate::error::OltpError;
 use crate::schema::Table;
-use crate::session::{Connection, Producer};
+use crate::session::{Connection, RowSource};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use database::MysqlDatabase;
@@ -228,7 +228,7 @@ impl Connection for Mysql {
         Ok(())
     }
 
-    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+    fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
         let (name, columns, width) = (table.name(), table.column_names(), table.columns().len());
         let one_row = format!("({})", vec!["?"; width].join(", "));
         let mut insert = |held: &mut Vec<mysql::Value>| {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::contents::contents;
-use lanemark_oltp::live::Moment;
+use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::load::{LoadOptions, load};
-use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
+use lanemark_oltp::run::{TransactionDates, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
@@ -34,7 +34,7 @@ fn running(users: u32) -> RunOptions {
     RunOptions {
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
-        clock: Clock::Wall,
+        clock: TransactionDates::Wall,
         ..fixture::running(users)
     }
 }
@@ -57,7 +57,7 @@ fn every_transaction_leaves_it_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), Scale { warehouses: 2, ..SCALE });
     let scale = database.loaded().unwrap().scale;
-    let options = RunOptions { clock: Clock::Counted, ..running(1) };
+    let options = RunOptions { clock: TransactionDates::Counted, ..running(1) };
     let mut user = User::new(&database, scale, &options, 0, 0).unwrap();
     let (mut rolled_back, mut orders) = (0, 0);
     for _ in 0..600 {
@@ -82,7 +82,7 @@ fn a_run_counts_its_work_and_concurrent_users_stay_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let mut looks = Vec::new();
-    let mut show = |moment: &Moment| looks.push(moment.clone());
+    let mut show = |moment: &ProgressSnapshot| looks.push(moment.clone());
     let sample = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut show).unwrap();
     let repeat = sample.transactions.unwrap();
     let all: u64 = repeat.kinds.values().map(|one| one.count).sum();
@@ -335,9 +335,9 @@ fn a_repeat_that_is_stopped_keeps_the_time_that_counted() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let long = RunOptions { duration: Duration::from_secs(3600), ..running(2) };
-    let stopped_when = |is_over: fn(&Moment) -> bool| {
+    let stopped_when = |is_over: fn(&ProgressSnapshot) -> bool| {
         let stop = AtomicBool::new(false);
-        run_shown(&database, SCALE, &long, 0, &stop, &mut |moment: &Moment| {
+        run_shown(&database, SCALE, &long, 0, &stop, &mut |moment: &ProgressSnapshot| {
             stop.store(is_over(moment), std::sync::atomic::Ordering::Relaxed);
         })
     };

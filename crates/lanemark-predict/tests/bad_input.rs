@@ -4,7 +4,7 @@ mod laboratory;
 
 use laboratory::{PlatformPort, library, run, short_workload, system};
 use lanemark_lab::Pool;
-use lanemark_predict::{Job, PredictError, fit};
+use lanemark_predict::{FitInput, PredictError, fit};
 use lanemark_schema::result::{
     Determination, DirectionResult, FitWarning, MeasuredTarget, RunResult, Target, TestResult,
 };
@@ -224,7 +224,7 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let results = [("1.json".to_owned(), run)];
     let (platform, port) = port();
     let of = |threads: usize| {
-        let job = Job {
+        let job = FitInput {
             results: &results,
             platform: &platform,
             port: &port,

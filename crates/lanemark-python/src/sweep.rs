@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lanemark_lab::columns::AxisKind;
-use lanemark_lab::scale::{Scale, scaled};
+use lanemark_lab::scale::{WorkloadScale, scaled};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Chunks, RunLength, columns, opened, results, settings};
@@ -36,7 +36,7 @@ enum WorkloadArgument<'py> {
 }
 
 /// The system, workload, axes as text and settings of a file.
-type Read = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
+type SweepFileParts = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
 
 #[pymethods]
 impl Sweep {
@@ -55,7 +55,7 @@ impl Sweep {
     ) -> Result<Self, Failure> {
         let opened_library = library.get().own();
         let size = quantity("size", scale.0.as_deref())?;
-        let scale = Scale {
+        let scale = WorkloadScale {
             size,
             duration: quantity("duration", scale.1.as_deref())?,
             repeats: Some(scale.2.unwrap_or(1)),
@@ -90,7 +90,7 @@ impl Sweep {
 
     /// Reads a sweep's file: the system, the workload, the axes and the settings.
     #[staticmethod]
-    fn read(path: PathBuf) -> Result<Read, Failure> {
+    fn read(path: PathBuf) -> Result<SweepFileParts, Failure> {
         let Definition { system, workload, axes, settings } = Definition::open(&path)?;
         let axes = axes.into_iter().map(|axis| (axis.name, axis.values)).collect();
         let set =

@@ -6,7 +6,7 @@ use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 
 use crate::number::{fixed, known, or_absent, percent, significant};
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, Column, CellEmphasis, Table};
 
 /// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
@@ -62,7 +62,7 @@ pub(crate) fn parts(test: &TestResult) -> Table {
         }
     }
     let mut sums = row("all", total);
-    sums.iter_mut().for_each(|cell| cell.ink = Ink::Strong);
+    sums.iter_mut().for_each(|cell| cell.ink = CellEmphasis::Strong);
     table.push_ruled(sums);
     table
 }

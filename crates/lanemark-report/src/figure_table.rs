@@ -14,7 +14,7 @@ use crate::number::{
     ABSENT, ERROR_LARGE, interval_text, known, or_absent, percent_signed, published, significant,
     spread,
 };
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, Column, CellEmphasis, Table};
 
 /// A row of the table: a test of a system, with its published figure.
 pub(crate) struct FigureRow<'a> {
@@ -139,8 +139,8 @@ impl FigureRow<'_> {
     /// Returns the cells from the system to the role.
     fn cells(&self, outcome: &StudyOutcome) -> Vec<Cell> {
         let ink = match self.check.map(|check| check.figure.role) {
-            Some(Role::Calibrated) => Ink::Faint,
-            _ => Ink::Plain,
+            Some(Role::Calibrated) => CellEmphasis::Faint,
+            _ => CellEmphasis::Plain,
         };
         let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
         let interval = self.interval(outcome);
@@ -152,8 +152,8 @@ impl FigureRow<'_> {
         vec![
             Cell::inked(system_label(outcome, self.system), ink),
             Cell::inked(simulated, ink),
-            Cell::inked(interval, Ink::Faint),
-            Cell::inked(spread, Ink::Faint),
+            Cell::inked(interval, CellEmphasis::Faint),
+            Cell::inked(spread, CellEmphasis::Faint),
             Cell::inked(self.check.map_or(ABSENT.to_owned(), |check| printed(&check.figure)), ink),
             self.error(),
             Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),
@@ -171,8 +171,8 @@ impl FigureRow<'_> {
         let text = percent_signed(check.error);
         match check.figure.role {
             _ if text == ABSENT => Cell::plain(text),
-            Role::Calibrated => Cell::inked(format!("({text})"), Ink::Faint),
-            Role::Predicted if check.error.abs() > ERROR_LARGE => Cell::inked(text, Ink::Warning),
+            Role::Calibrated => Cell::inked(format!("({text})"), CellEmphasis::Faint),
+            Role::Predicted if check.error.abs() > ERROR_LARGE => Cell::inked(text, CellEmphasis::Warning),
             Role::Predicted => Cell::strong(text),
         }
     }

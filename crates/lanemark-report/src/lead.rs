@@ -5,12 +5,12 @@ use lanemark_schema::workload::Operation;
 
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known, significant};
-use crate::terminal::Sheet;
+use crate::terminal::TerminalText;
 use crate::{credits, durable, target};
 
 /// Writes a sentence in lines of the style's width.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.paragraph(sentence);
     sheet.finish()
 }

@@ -11,7 +11,7 @@
 //! crate does not fit or smooth figures, and does not omit figures that look odd.
 
 mod answer;
-mod beside;
+mod concurrent;
 mod budget;
 mod calibration;
 mod compare_table;
@@ -53,7 +53,7 @@ mod transactions;
 mod trial;
 mod verified;
 mod whatif;
-mod written;
+mod flash_writes;
 
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};

@@ -11,7 +11,7 @@ use lanemark_schema::result::{
 use lanemark_schema::workload::Average;
 
 use crate::Style;
-use crate::beside;
+use crate::concurrent;
 use crate::explanation;
 use crate::lead;
 use crate::number::{
@@ -19,9 +19,9 @@ use crate::number::{
     percent, significant, spread,
 };
 use crate::rate_phases;
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, Column, CellEmphasis, Table};
 use crate::target;
-use crate::terminal::Sheet;
+use crate::terminal::TerminalText;
 use crate::transactions;
 
 /// The percentiles that have a column.
@@ -32,11 +32,11 @@ const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
 ///
 /// Throughput is in MB/s (10^6 bytes a second). Latencies are in µs or ms, depending on the values of the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
     for sentence in assumed(run) {
-        sheet.item("! ", &sentence, Ink::Warning);
+        sheet.item("! ", &sentence, CellEmphasis::Warning);
     }
     sheet.blank();
     if !run.tests.is_empty() {
@@ -55,14 +55,14 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     if !lead::is_simulated(run) {
         sheet.paragraph(&target::sentence(run));
     }
-    for sentence in beside::sentences(run).into_iter().chain(widely(run)) {
+    for sentence in concurrent::sentences(run).into_iter().chain(widely(run)) {
         sheet.paragraph(&sentence);
     }
     if let Some(sentence) = explanation::closest(run) {
         sheet.paragraph(&sentence);
     }
     for setting in target::settings(run) {
-        sheet.item("- ", &setting, Ink::Faint);
+        sheet.item("- ", &setting, CellEmphasis::Faint);
     }
     let led = |warning: &(String, &str)| !is_assumed(&warning.0, run);
     let listed: Vec<_> = target::warnings(run).into_iter().filter(led).collect();
@@ -76,7 +76,7 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
     if !lead::is_simulated(run) {
         return String::new();
     }
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.paragraph(&target::sentence(run));
     if let Some(sentence) = widest(run) {
         sheet.paragraph(&sentence);
@@ -125,13 +125,13 @@ pub(crate) fn statistic(run: &RunResult) -> Option<String> {
 }
 
 /// Writes the warnings, each with its advice, after an empty line; nothing if there are no warnings.
-pub(crate) fn warnings(sheet: &mut Sheet, listed: &[(String, &'static str)]) {
+pub(crate) fn warnings(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
     if listed.is_empty() {
         return;
     }
     sheet.blank();
     for (warning, advice) in listed {
-        sheet.item("! ", &format!("{warning}: {advice}"), Ink::Warning);
+        sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
     }
 }
 
@@ -353,7 +353,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let mut cells = vec![
         Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),
-        Cell::inked(repeated(result), Ink::Faint),
+        Cell::inked(repeated(result), CellEmphasis::Faint),
         Cell::plain(or_absent(known(&result.iops), |iops| match iops {
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),
@@ -364,7 +364,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
         Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), time))
     }));
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
-    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Warning));
+    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), CellEmphasis::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|explanation| explanation.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);

@@ -10,8 +10,8 @@ use lanemark_schema::workload::Average;
 use crate::Style;
 use crate::credits;
 use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::terminal::TerminalText;
 
 /// The share of the drive's time that flushes take.
 const FLUSHES: &str = "flushes";
@@ -193,7 +193,7 @@ fn waits(system: &TrialSystem<'_>) -> Option<String> {
 
 /// Writes the answer, a table of the systems, and the power cuts.
 pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     if let Some(answer) = trial_answer(runs) {
         sheet.answer(&answer);
         sheet.blank();
@@ -231,7 +231,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
             let text = format!(
                 "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {printed}"
             );
-            sheet.item("- ", &text, Ink::Warning);
+            sheet.item("- ", &text, CellEmphasis::Warning);
         }
     }
     sheet.finish()
@@ -286,13 +286,13 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
         let flushes =
             |sample: &Sample| sample.flushes.as_ref().map_or(0.0, |one| one.latency.count() as f64);
         let (valid, ink) = match system.is_valid() {
-            true => ("in time", Ink::Faint),
-            false => ("TOO LATE", Ink::Warning),
+            true => ("in time", CellEmphasis::Faint),
+            false => ("TOO LATE", CellEmphasis::Warning),
         };
         table.push(vec![
             Cell::plain(system.name),
             Cell::strong(significant(time.value)),
-            Cell::inked(interval.unwrap_or_default(), Ink::Faint),
+            Cell::inked(interval.unwrap_or_default(), CellEmphasis::Faint),
             Cell::plain(or_absent(against.map(|found| found.value), ratio)),
             Cell::plain(or_absent(system.waiting_share(), percent_whole)),
             Cell::plain(

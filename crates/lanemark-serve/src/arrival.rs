@@ -84,7 +84,7 @@ impl Arrivals {
 
 /// The calls by which the kernel passes requests of a mounted file, one at a time. FUSE does not report how long
 /// requests waited. A thread that is called again immediately was probably awaited, and counts as working in between.
-pub(crate) struct Calls {
+pub(crate) struct FuseCalls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
     /// The end of the last call.
@@ -95,7 +95,7 @@ pub(crate) struct Calls {
 /// Time within which a thread that does not pause receives its next call.
 const NEXT_CALL: Duration = Duration::from_microseconds(5);
 
-impl Calls {
+impl FuseCalls {
     pub(crate) fn new(clock: Arc<dyn Clock>, delivered: Arc<DeliveryCounts>) -> Self {
         let now = clock.now();
         Self { clock, delivered, ended: now, began: now }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn calls_without_a_pause_are_work() {
         let (clock, delivered): (Arc<ManualClock>, Arc<DeliveryCounts>) = Default::default();
-        let mut calls = Calls::new(clock.clone(), Arc::clone(&delivered));
+        let mut calls = FuseCalls::new(clock.clone(), Arc::clone(&delivered));
         for time in [0, 12, 24] {
             clock.turn_to(at(time));
             assert_eq!(calls.begin(true), at(time));

@@ -21,11 +21,11 @@ use crate::data::Data;
 use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, Request};
 use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
-use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step};
+use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, NegotiationStep};
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
 use crate::nbd::{Export, NbdError, NegotiatedExport, PAYLOAD_MAX};
 use crate::outbox::Outbox;
-use crate::passing;
+use crate::file_to_socket;
 use crate::storing::{StoringThread, stored};
 
 /// Time that a client has for the whole negotiation.
@@ -230,7 +230,7 @@ impl Shared {
                     return Ok(None);
                 }
                 Negotiation::too_long(header.option, &mut answer);
-                Step::Next
+                NegotiationStep::Next
             } else {
                 let mut data = vec![0; header.length as usize];
                 if !input.read(&mut data)? {
@@ -240,9 +240,9 @@ impl Shared {
             };
             socket.send_all(&answer)?;
             match step {
-                Step::Next => {}
-                Step::Transmit(agreed) => return Ok(Some(agreed)),
-                Step::End => return Ok(None),
+                NegotiationStep::Next => {}
+                NegotiationStep::Transmit(agreed) => return Ok(Some(agreed)),
+                NegotiationStep::End => return Ok(None),
             }
         }
         Ok(None)
@@ -462,7 +462,7 @@ impl Shared {
         out.clear();
         let mut at = header.offset + PIECE as u64;
         if let Some(file) = self.data.to_read() {
-            return passing::send(file, at, end - at, outbox.socket());
+            return file_to_socket::send(file, at, end - at, outbox.socket());
         }
         piece.resize(PIECE, 0);
         while at < end {

@@ -32,7 +32,7 @@
 //! drive.capacity = "128 MiB".parse()?;
 //! let link = LinkSpec {
 //!     name: "PCIe 4.0 x4".to_owned(),
-//!     law: LinkLaw::Pcie(Pcie::new(PcieGeneration::Four, 4, Bytes(256), Bytes(512))),
+//!     model: LinkModel::Pcie(Pcie::new(PcieGeneration::Four, 4, Bytes(256), Bytes(512))),
 //!     latency: Duration::from_nanoseconds(150),
 //!     speed: 1,
 //! };
@@ -84,13 +84,13 @@ mod storage;
 mod tests;
 
 pub use engine::budget::{Budget, HOPS, Hop};
-pub use fault::{FaultClearError, FaultPhase, FaultState, SilentDamage, Status};
+pub use fault::{FaultClearError, FaultPhase, FaultState, SilentDamage, RequestStatus};
 pub use run::ceiling::{Ceiling, ceilings, over_link};
 pub use run::driver::{
     RunLength, is_shortened, may_converge, run_beside_watched, run_length_watched, run_test,
     run_test_watched,
 };
-pub use run::live::Live;
+pub use run::live::LiveSystem;
 pub use run::progress::Progress;
 pub use run::{replay, sensitivity};
 pub use simulator::{Completion, SimError, Simulator};

@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 use lanemark_sim::SecondPort;
 use lanemark_sim::VolumeSpec;
 use lanemark_sim::spec::{AttachmentSpec, PortPathSpec, SystemSpec};
@@ -12,12 +12,12 @@ use crate::drive::Drive;
 use crate::error::StudyError;
 use crate::library::{Library, LibraryKind};
 use crate::platform::{Platform, Port};
-use crate::plug::{Plugged, plug_in};
+use crate::plug::{PluggedDrive, plug_in};
 use crate::rated;
 use crate::system::{NameLocations, UsedPort, found};
 
 /// A drive in its port or ports, with the origin of its values.
-pub(crate) struct Attached {
+pub(crate) struct AttachedDrive {
     pub(crate) file: Document,
     pub(crate) drive: Drive,
     first: OccupiedPort,
@@ -27,10 +27,10 @@ pub(crate) struct Attached {
 /// A port with the drive in it.
 struct OccupiedPort {
     port: Port,
-    plugged: Plugged,
+    plugged: PluggedDrive,
 }
 
-impl Attached {
+impl AttachedDrive {
     /// Plugs `drive` into `ports`, given by name as one port or as `one|other`.
     pub(crate) fn new(
         library: &Library,
@@ -160,7 +160,7 @@ impl Attached {
             let links = behind.chain([place.plugged.retrain]).zip(0..);
             for (retrain, number) in links.filter(|(_, number)| usize::from(*number) >= shared) {
                 if let Some((after, to)) = retrain {
-                    let link = LinkPlace { port, number: Some(number) };
+                    let link = LinkSelector { port, number: Some(number) };
                     add(after, FaultKind::Retrain { link, to });
                 }
             }
@@ -218,7 +218,7 @@ impl OccupiedPort {
 /// Returns an error if the ports of a drive share links that the first drive's path does not contain.
 pub(crate) fn join(
     platform: &Platform,
-    attached: &[Attached],
+    attached: &[AttachedDrive],
     volume: Option<VolumeSpec>,
 ) -> Result<SystemSpec, String> {
     let first = &attached[0];
@@ -231,7 +231,7 @@ pub(crate) fn join(
     let others = ways[1..].iter().map(|(shared, _)| *shared);
     let trunk = others.chain(ways.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
     ways[0].0 = trunk;
-    let attachment = |(one, (shared, second)): (&Attached, (usize, Option<usize>))| {
+    let attachment = |(one, (shared, second)): (&AttachedDrive, (usize, Option<usize>))| {
         let second = one.second.as_ref().zip(second).zip(one.drive.second);
         AttachmentSpec {
             protocol: one.first.plugged.protocol.clone(),

@@ -10,11 +10,11 @@
 mod problem;
 pub mod requested_keys;
 mod section;
-mod stand_in;
+mod placeholder;
 mod value;
 
 pub use section::Section;
-pub use stand_in::PlaceholderValue;
+pub use placeholder::PlaceholderValue;
 
 use std::cell::RefCell;
 

@@ -16,7 +16,7 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
     let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
         id: ceiling.id,
         name: ceiling.name,
-        law: ceiling.law,
+        law: ceiling.formula,
         ceiling: ceiling.rate,
         latency: ceiling.latency,
     });
@@ -101,7 +101,7 @@ fn child<'n>(
     let known = parent.children.iter().position(|node| node.link.as_ref() == Some(&link.spec.name));
     let index = known.unwrap_or_else(|| {
         let mut below = node(&link.to, Some(link.spec.name.clone()), false);
-        below.link_rate = Some(link.spec.law.rate());
+        below.link_rate = Some(link.spec.model.rate());
         parent.children.push(below);
         parent.children.len() - 1
     });
@@ -118,7 +118,7 @@ fn leaf(port: &Port, taken: Option<&UsedPort>) -> TopologyNode {
     if let Some(UsedPort { drive, link, .. }) = taken {
         // The drive's link may have trained to a lower rate than the port's.
         port_node.link = Some(link.name.clone());
-        port_node.link_rate = Some(link.law.rate());
+        port_node.link_rate = Some(link.model.rate());
         port_node.label = format!("{drive} in port {}", port.name);
     }
     port_node

@@ -5,7 +5,7 @@
 //! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
 //! reach the ratings.
 
-mod behind;
+mod emptying;
 mod completion;
 mod disks;
 mod flash;

@@ -19,7 +19,7 @@ use crate::model_names;
 use crate::platform::{Platform, Port};
 use crate::system::SystemName;
 use crate::{Ledger, Overrides};
-use words::{Names, spelled, words};
+use words::{NameWords, spelled, words};
 
 /// Maximum length of a text that is read; the rest is ignored.
 const TEXT_MAX: usize = 400;
@@ -38,8 +38,8 @@ const PART: f64 = 40.0;
 /// The heads of the library's drives and platforms, with which texts are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    drives: Vec<(DriveEntry, Names)>,
-    platforms: Vec<(PlatformEntry, Names)>,
+    drives: Vec<(DriveEntry, NameWords)>,
+    platforms: Vec<(PlatformEntry, NameWords)>,
 }
 
 /// A platform of the index.
@@ -84,7 +84,7 @@ impl Index {
         let mut index = Self::default();
         for id in library.names(LibraryKind::Drive) {
             if let Ok(entry) = catalogue::drive(library, &id) {
-                let names = Names::new(&drive_text(&entry));
+                let names = NameWords::new(&drive_text(&entry));
                 index.drives.push((entry, names));
             }
         }
@@ -104,7 +104,7 @@ impl Index {
         let (ledger, overrides) = (Ledger::default(), Overrides::default());
         let context = Context { ledger: &ledger, overrides: &overrides };
         let Platform { name, ports, .. } = Platform::read(file, context)?;
-        let names = Names::new(&format!("{id} {name}"));
+        let names = NameWords::new(&format!("{id} {name}"));
         self.platforms.retain(|(known, _)| known.id != id);
         self.platforms.push((PlatformEntry { id: id.to_owned(), name, ports }, names));
         Ok(())
@@ -196,7 +196,7 @@ impl Index {
         if is_known {
             return word;
         }
-        spelled(&word, names.flat_map(Names::tokens)).map_or(word, str::to_owned)
+        spelled(&word, names.flat_map(NameWords::tokens)).map_or(word, str::to_owned)
     }
 
     fn ranked_drives(&self, scores: &[f64]) -> Vec<(usize, f64)> {
@@ -308,8 +308,8 @@ struct Weights {
     matches: Vec<Vec<f64>>,
 }
 
-fn weights<T>(words: &[String], entries: &[(T, Names)]) -> Weights {
-    let quality = |(_, names): &(T, Names)| -> Vec<f64> {
+fn weights<T>(words: &[String], entries: &[(T, NameWords)]) -> Weights {
+    let quality = |(_, names): &(T, NameWords)| -> Vec<f64> {
         words.iter().map(|word| names.quality(word)).collect()
     };
     let mut matches: Vec<Vec<f64>> = entries.iter().map(quality).collect();

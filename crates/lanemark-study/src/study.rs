@@ -490,13 +490,13 @@ fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result
 }
 
 /// The two systems that are compared.
-type Compared = Option<(String, String)>;
+type ComparedSystems = Option<(String, String)>;
 
 /// Reads the two systems that are compared, and the written answer with its claims.
 fn read_answer(
     root: &Section<'_>,
     systems: &[Column],
-) -> Result<(Compared, Option<WrittenAnswer>), StudyError> {
+) -> Result<(ComparedSystems, Option<WrittenAnswer>), StudyError> {
     let claims = root.tables("claim")?;
     let Some(section) = root.optional_table("answer")? else {
         return match claims.first() {

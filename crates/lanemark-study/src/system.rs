@@ -14,13 +14,13 @@ use lanemark_sim::{
     run_beside_watched,
 };
 
-use crate::attached::{Attached, join};
+use crate::attached::{AttachedDrive, join};
 use crate::document::{Context, Document};
 use crate::error::{Location, StudyError};
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Origin, Overrides, Record, UncertainValue};
 use crate::platform::Platform;
-use crate::plug::OwnLink;
+use crate::plug::ConnectorLink;
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct UsedPort {
     /// The port's own link, as trained.
     pub link: LinkSpec,
     /// The drive's own connector, if the port limits it.
-    pub own: Option<OwnLink>,
+    pub own: Option<ConnectorLink>,
 }
 
 impl SystemName {
@@ -230,7 +230,7 @@ impl System {
         }
         let context = Context { ledger: &ledger, overrides: &overrides };
         let platform = Platform::read(platform_file, context)?;
-        let mut attached: Vec<Attached> = Vec::new();
+        let mut attached: Vec<AttachedDrive> = Vec::new();
         for (drive, port) in parts.places() {
             for port in port.split('|') {
                 if let Some(other) = attached.iter().find(|other| other.takes(port)) {
@@ -241,7 +241,7 @@ impl System {
                     return Err(StudyError::new(named_at.port.clone(), message));
                 }
             }
-            attached.push(Attached::new(
+            attached.push(AttachedDrive::new(
                 library,
                 drive,
                 port,
@@ -272,12 +272,12 @@ impl System {
             target.drive = format!("{volume}: {}", target.drive);
         }
         let mut warnings: Vec<Warning> = Vec::new();
-        for warning in attached.iter().flat_map(Attached::warnings) {
+        for warning in attached.iter().flat_map(AttachedDrive::warnings) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
         }
-        let taken = attached.iter().flat_map(Attached::taken).collect();
+        let taken = attached.iter().flat_map(AttachedDrive::taken).collect();
         let values = ledger.records();
         let mut uncertain: Vec<UncertainValue> = Vec::new();
         for one in values.iter().filter_map(Record::uncertain) {
@@ -529,7 +529,7 @@ pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
 
 fn describe(
     name: &str,
-    attached: &[Attached],
+    attached: &[AttachedDrive],
     platform: &Platform,
     ledger: &Ledger,
     settings: &[(Calibration, Location)],
@@ -542,12 +542,12 @@ fn describe(
         records.iter().filter(|record| wanted(&record.origin)).count() as u32
     };
     let joined =
-        |of: fn(&Attached) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
+        |of: fn(&AttachedDrive) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
     SimulatedTarget {
         system: name.to_owned(),
         drive: joined(|one| one.drive.label()),
         platform: platform.name.clone(),
-        port: joined(Attached::port),
+        port: joined(AttachedDrive::port),
         values_sourced: count(|origin| matches!(origin, Origin::Sourced(_))),
         values_derived: count(|origin| matches!(origin, Origin::Derived(_))),
         values_assumed: records

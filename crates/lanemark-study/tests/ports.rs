@@ -6,7 +6,7 @@ use lanemark_schema::result::Provenance;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 use lanemark_sim::Multipath;
-use lanemark_sim::link::{LinkLaw, Sata, SataCommands, SataRate};
+use lanemark_sim::link::{LinkModel, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::PortPathSpec;
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
@@ -25,8 +25,8 @@ fn pio_is_read_as_written_and_only_for_sata() {
         assert_eq!(spec.attachments[0].protocol.queue_depth, 1);
         let commands = SataCommands::Pio { block: Bytes(block) };
         assert_eq!(
-            spec.attachments[0].way.links[1].law,
-            LinkLaw::Sata(Sata::new(SataRate::Gen3, commands))
+            spec.attachments[0].way.links[1].model,
+            LinkModel::Sata(Sata::new(SataRate::Gen3, commands))
         );
     }
     let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
@@ -60,8 +60,8 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let plain = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let held = plain.with_fifo(Bytes::kibi(2), Some(BytesPerSecond(200_000_000)), None);
     assert_eq!(
-        spoilt.system(system).unwrap().spec.attachments[0].way.links[1].law,
-        LinkLaw::Sata(held)
+        spoilt.system(system).unwrap().spec.attachments[0].way.links[1].model,
+        LinkModel::Sata(held)
     );
     let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
     says("\"64 B\"", "frame_fifo = 64 B: must be a multiple of 4 B from 128 B to 8 KiB");
@@ -165,9 +165,9 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     // Both hops are in the path, and the drive is in both ports of the tree.
     let workload = workload::open(&spoilt.library(), "iometer-128k-qd32").unwrap();
     let view = path::view(&system, &workload.tests[0], None);
-    let laws: Vec<&str> = view.hops.iter().map(|hop| hop.law.as_str()).collect();
-    let law = "12 Gb/s x1, frames of 1 KiB, every other command";
-    assert_eq!(laws.iter().filter(|seen| **seen == law).count(), 2, "{laws:?}");
+    let formulas: Vec<&str> = view.hops.iter().map(|hop| hop.law.as_str()).collect();
+    let formula = "12 Gb/s x1, frames of 1 KiB, every other command";
+    assert_eq!(formulas.iter().filter(|seen| **seen == formula).count(), 2, "{formulas:?}");
     let ports = &view.topology.children.iter().find(|node| node.label == "SAS adapter").unwrap();
     let on_path: Vec<&str> =
         ports.children.iter().filter(|node| node.on_path).map(|node| node.label.as_str()).collect();

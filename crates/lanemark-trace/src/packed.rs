@@ -23,7 +23,7 @@ const RATIO: u64 = 500;
 const BUFFER: usize = 256 * 1024;
 
 /// The text of a trace, packed or not.
-pub struct Unpacked<R: Read> {
+pub struct TraceInput<R: Read> {
     kind: Compression<CountedInput<R>>,
     given: u64,
 }
@@ -60,7 +60,7 @@ impl<R: Read> Read for CountedInput<R> {
     }
 }
 
-impl<R: Read> Unpacked<R> {
+impl<R: Read> TraceInput<R> {
     /// Starts to read `input`, whose first bytes identify its format.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl<R: Read> Unpacked<R> {
     }
 }
 
-impl<R: Read> Read for Unpacked<R> {
+impl<R: Read> Read for TraceInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match &mut self.kind {
             Compression::Plain(input) => return input.read(buffer),

@@ -22,13 +22,13 @@ const NAME_MAX: usize = 200;
 #[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
     /// The systems in the order of the page.
-    pub systems: Vec<Named>,
+    pub systems: Vec<NamedSystem>,
 }
 
 /// A system with its figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
+pub struct NamedSystem {
     /// The system's display name.
     pub name: String,
     /// Figures of the system, as the server sent them.

@@ -220,19 +220,19 @@ impl TestRequest {
 ///
 /// # Errors
 /// Returns an error if the test is out of bounds with that end.
-pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
+pub fn ending(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError> {
     let mut test = test.clone();
     (test.volume, test.duration, test.rounds) = (None, None, None);
     match end {
-        End::Requests(count) => {
+        TestEnd::Requests(count) => {
             let bytes = (count as f64 * test.block_mean()).max(1.0);
             (test.ramp, test.volume) = (Duration::ZERO, Some(Bytes(bytes as u64)));
         }
-        End::Time(time) => {
+        TestEnd::Time(time) => {
             test.ramp = Duration::from_picoseconds(time.picoseconds() / 4);
             test.duration = Some(time);
         }
-        End::Whole(time) => (test.ramp, test.duration) = (Duration::ZERO, Some(time)),
+        TestEnd::Whole(time) => (test.ramp, test.duration) = (Duration::ZERO, Some(time)),
     }
     let name = test.name.clone();
     test.checked().map_err(|error| LabError::input(format!("test `{name}`: {error}")))
@@ -240,7 +240,7 @@ pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
 
 /// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum TestEnd {
     /// After this number of requests.
     Requests(u64),
     /// The test runs for this time, after a quarter of it that does not count.
@@ -293,13 +293,13 @@ mod tests {
     fn a_test_ends_by_its_requests_or_its_time() {
         let test = asked("8 KiB", 16, 3, 25.0).read().unwrap();
         let ended = |end| ending(&test, end).unwrap().into_test();
-        let by = ended(End::Requests(100));
+        let by = ended(TestEnd::Requests(100));
         assert_eq!((by.volume, by.duration), (Some(Bytes(100 * 8_192)), None));
         let second = Duration::from_seconds(1);
-        let by = ended(End::Time(second));
+        let by = ended(TestEnd::Time(second));
         assert_eq!((by.volume, by.duration), (None, Some(second)));
         assert_eq!(by.ramp, Duration::from_microseconds(250_000));
-        let by = ended(End::Whole(second));
+        let by = ended(TestEnd::Whole(second));
         assert_eq!((by.volume, by.duration, by.ramp), (None, Some(second), Duration::ZERO));
     }
 

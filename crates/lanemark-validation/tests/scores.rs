@@ -5,7 +5,7 @@ use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL
 use lanemark_validation::prediction::{Comparison, Interval};
 use lanemark_validation::published::Predictions;
 use lanemark_validation::report;
-use lanemark_validation::score::{Errors, Score, Standing};
+use lanemark_validation::score::{Errors, Score, Nearness};
 
 /// Ten predictions of a measurement of 100.
 const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];
@@ -67,12 +67,12 @@ fn shares_and_coverage_are_those_computed_by_hand() {
 fn a_tie_is_a_difference_of_less_than_one_percent() {
     let standing = |predicted: f64| {
         let one = Comparison { predicted, ..ten().swap_remove(0) };
-        Standing::of(&one)
+        Nearness::of(&one)
     };
-    assert_eq!(standing(110.0 * 0.0099f64.exp()), Standing::Tied);
-    assert_eq!(standing(110.0 * 0.0101f64.exp()), Standing::RuleNearer);
-    assert_eq!(standing(110.0 * (-0.0101f64).exp()), Standing::Nearer);
-    assert_eq!(standing(0.0), Standing::RuleNearer);
+    assert_eq!(standing(110.0 * 0.0099f64.exp()), Nearness::Tied);
+    assert_eq!(standing(110.0 * 0.0101f64.exp()), Nearness::RuleNearer);
+    assert_eq!(standing(110.0 * (-0.0101f64).exp()), Nearness::Nearer);
+    assert_eq!(standing(0.0), Nearness::RuleNearer);
 }
 
 #[test]

@@ -24,9 +24,9 @@ use lanemark_measure::MeasureError;
 use lanemark_measure::parts::Arena;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
-use lanemark_measure::parts::{Allowed, Target};
+use lanemark_measure::parts::{OverwritePermission, Target};
 use lanemark_measure::parts::{
-    Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
+    Engine, EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, Transfer, open_uring,
 };
 
 /// A target to be checked against a journal.
@@ -166,7 +166,7 @@ impl Check<'_> {
             return Ok(true);
         }
         let workload = reading(history, held);
-        let target = Target::open(self.path, &workload, Allowed::default(), false)?;
+        let target = Target::open(self.path, &workload, OverwritePermission::default(), false)?;
         let depth = if self.engine == EngineKind::Synchronous { 1 } else { FILL_DEPTH };
         let block = u64::from(unit) * FILL_UNITS;
         let arena = Arena::new(depth, block as usize)
@@ -179,10 +179,10 @@ impl Check<'_> {
                 self.read_by(ring, depth, history, held, on, take)
             }
             EngineKind::Synchronous => {
-                let engine = Synchronous::new(target.as_fd(), arena, false);
+                let engine = SynchronousEngine::new(target.as_fd(), arena, false);
                 self.read_by(engine, depth, history, held, on, take)
             }
-            EngineKind::Null => self.read_by(Null::new(arena), depth, history, held, on, take),
+            EngineKind::Null => self.read_by(NullEngine::new(arena), depth, history, held, on, take),
         }?;
         target.finish()?;
         if whole {
@@ -351,7 +351,7 @@ mod tests {
     use crate::journal::Header;
 
     /// An engine in which some reads fail, and completions arrive in another order.
-    struct Failing {
+    struct FailingEngine {
         bad: Vec<u64>,
         unit: u32,
         buffers: Vec<Vec<u8>>,
@@ -359,7 +359,7 @@ mod tests {
         ready: Vec<(u32, i32)>,
     }
 
-    impl Engine for Failing {
+    impl Engine for FailingEngine {
         fn refusal(&self) -> Option<&str> {
             None
         }
@@ -408,7 +408,7 @@ mod tests {
         };
         let history = Reading::new(header, Path::new("journal")).finish(false);
         let bad: Vec<u64> = vec![0, 5, 300, 301, units - 1];
-        let engine = Failing {
+        let engine = FailingEngine {
             bad: bad.iter().map(|number| number * u64::from(unit) + 100).collect(),
             unit,
             buffers: vec![vec![0; unit as usize * FILL_UNITS as usize]; FILL_DEPTH as usize],

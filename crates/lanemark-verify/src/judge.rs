@@ -54,11 +54,11 @@ pub(super) struct Judge<'a> {
 
 /// The newest required change, which determines the allowed ones.
 #[derive(Clone, Copy)]
-struct Bar<'a> {
+struct RequiredChange<'a> {
     newest: Option<(u32, &'a Change)>,
 }
 
-impl Bar<'_> {
+impl RequiredChange<'_> {
     /// Returns whether a change is allowed.
     fn allows(&self, change: &Change) -> bool {
         self.newest.is_none_or(|(_, newest)| !change.is_before(newest))
@@ -125,25 +125,25 @@ impl<'a> Unit<'a> {
     }
 
     /// Returns the newest change whose data must be present if no change was lost.
-    fn acknowledged(&self) -> Bar<'a> {
-        Bar { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
+    fn acknowledged(&self) -> RequiredChange<'a> {
+        RequiredChange { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
     }
 
     /// Returns the newest change whose data must be present in every case.
-    fn firm(&self) -> Bar<'a> {
+    fn firm(&self) -> RequiredChange<'a> {
         match self.judge.volatile {
             false => self.acknowledged(),
-            true => Bar {
+            true => RequiredChange {
                 newest: self.changes().rev().find(|(_, change)| self.history().is_durable(change)),
             },
         }
     }
 
     /// Returns the data that was allowed right before the newest required change.
-    fn previous(&self) -> Bar<'a> {
-        let Some((last, _)) = self.firm().newest else { return Bar { newest: None } };
+    fn previous(&self) -> RequiredChange<'a> {
+        let Some((last, _)) = self.firm().newest else { return RequiredChange { newest: None } };
         let mut earlier = self.changes().rev().skip_while(|(number, _)| *number >= last);
-        Bar { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
+        RequiredChange { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
     }
 
     fn wrong(&self, kind: DamageKind, found: FoundData) -> Verdict {
@@ -186,7 +186,7 @@ impl<'a> Unit<'a> {
     fn zeros(&self) -> Verdict {
         let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
         let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
-        let by = |bar: &Bar<'_>| trims.clone().find(|(_, change)| bar.allows(change));
+        let by = |bar: &RequiredChange<'_>| trims.clone().find(|(_, change)| bar.allows(change));
         if let Some((number, _)) = by(&acknowledged) {
             Verdict::Intact(Some(number))
         } else if acknowledged.allows_former() {

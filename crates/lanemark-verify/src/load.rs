@@ -46,7 +46,7 @@ pub(super) struct Counts {
 }
 
 /// A thread of the load with its engine.
-pub(super) struct Load<'a, E> {
+pub(super) struct LoadThread<'a, E> {
     shared: &'a Shared<'a>,
     engine: E,
     thread: u32,
@@ -65,7 +65,7 @@ struct Slot {
     done: u32,
 }
 
-impl<'a, E: Engine> Load<'a, E> {
+impl<'a, E: Engine> LoadThread<'a, E> {
     /// Creates a loop with `depth` slots, the number of the engine's slots.
     pub(super) fn new(shared: &'a Shared<'a>, engine: E, thread: u32, depth: u32) -> Self {
         let access =

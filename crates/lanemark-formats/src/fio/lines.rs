@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::option;
-use super::surroundings::JobEnvironment;
+use super::job_environment::JobEnvironment;
 use crate::error::{FormatError, shown};
 
 /// Maximum depth of includes.

@@ -42,14 +42,14 @@ pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
 }
 
 /// An option by its name in fio.
-pub(crate) struct Known {
+pub(crate) struct KnownOption {
     pub(crate) name: &'static str,
     aliases: &'static [&'static str],
     pub(crate) fate: OptionTreatment,
 }
 
 /// Returns the option with this name or alias.
-pub(crate) fn find(name: &str) -> Option<&'static Known> {
+pub(crate) fn find(name: &str) -> Option<&'static KnownOption> {
     OPTIONS.iter().find(|known| known.name == name || known.aliases.contains(&name))
 }
 
@@ -61,20 +61,20 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     (best.0 > 0.8).then_some(best.1)
 }
 
-const fn read(name: &'static str) -> Known {
-    Known { name, aliases: &[], fate: Read }
+const fn read(name: &'static str) -> KnownOption {
+    KnownOption { name, aliases: &[], fate: Read }
 }
 
 const fn also(
     name: &'static str,
     aliases: &'static [&'static str],
     fate: OptionTreatment,
-) -> Known {
-    Known { name, aliases, fate }
+) -> KnownOption {
+    KnownOption { name, aliases, fate }
 }
 
-const fn known(name: &'static str, fate: OptionTreatment) -> Known {
-    Known { name, aliases: &[], fate }
+const fn known(name: &'static str, fate: OptionTreatment) -> KnownOption {
+    KnownOption { name, aliases: &[], fate }
 }
 
 const ALWAYS: OptionTreatment = Needless("all times are always measured and recorded in full");
@@ -101,7 +101,7 @@ const PASSED: &str =
     "NVMe pass-through is not supported; use ioengine=io_uring on the block device";
 const TRIMMED: &str = "trims that depend on verification are not supported; use rw=randtrim";
 
-static OPTIONS: &[Known] = &[
+static OPTIONS: &[KnownOption] = &[
     // The job.
     known("description", Needless("a workload is named after its file")),
     read("name"),

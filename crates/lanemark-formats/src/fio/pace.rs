@@ -1,7 +1,7 @@
 //! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: the times of requests, and the end of a job.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Load, Process, Requests, Rounds, Test, Tracked};
+use lanemark_schema::workload::{Interval, Load, ArrivalProcess, Requests, Rounds, Test, TrackedFigure};
 
 use super::direction::Direction;
 use super::job::{Findings, Job};
@@ -64,9 +64,9 @@ fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
         let number = limit.trim().trim_end_matches('%');
         number.parse::<f64>().map_err(|_| EXPECTED)?;
         match word.trim() {
-            "iops" | "iops_slope" => Ok(Tracked::Iops),
-            "bw" | "bw_slope" => Ok(Tracked::Throughput),
-            "lat" | "lat_slope" => Ok(Tracked::Latency),
+            "iops" | "iops_slope" => Ok(TrackedFigure::Iops),
+            "bw" | "bw_slope" => Ok(TrackedFigure::Throughput),
+            "lat" | "lat_slope" => Ok(TrackedFigure::Latency),
             _ => Err(EXPECTED),
         }
     });
@@ -122,8 +122,8 @@ pub(crate) fn arrivals(
     let bytes = job.each("rate", found, |text| number::bytes(text, base));
     let counts = job.each("rate_iops", found, |text| number::integer(text, base));
     let process = job.parsed("rate_process", found, |text| match text.trim() {
-        "linear" => Ok(Process::Even),
-        "poisson" => Ok(Process::Poisson),
+        "linear" => Ok(ArrivalProcess::Even),
+        "poisson" => Ok(ArrivalProcess::Poisson),
         _ => Err("linear or poisson"),
     });
     let mut rate = f64::INFINITY;

@@ -179,22 +179,22 @@ struct RangePart {
 
 fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) -> Vec<RangePart> {
     /// A part before its offset is known: its key, whether clones have separate files, and the minimum length.
-    struct Draft {
+    struct PartDraft {
         key: String,
         clones: u64,
         length: Option<u64>,
     }
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<PartDraft> = Vec::new();
     for wanted in jobs.iter().filter_map(|(_, wanted)| wanted.as_ref()) {
         let clones = if wanted.own { wanted.clones } else { 1 };
         match drafts.iter_mut().find(|draft| draft.key == wanted.key) {
             Some(draft) => draft.length = draft.length.max(wanted.known()),
             None => {
-                drafts.push(Draft { key: wanted.key.clone(), clones, length: wanted.known() });
+                drafts.push(PartDraft { key: wanted.key.clone(), clones, length: wanted.known() });
             }
         }
     }
-    let all = |draft: &Draft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
+    let all = |draft: &PartDraft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
     let stated: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
     let unstated: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
@@ -203,7 +203,7 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
     let rest =
         rest.map(|rest| if drafts.len() > 1 || unstated > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
-    let assign = |draft: Draft| {
+    let assign = |draft: PartDraft| {
         let length = draft.length.or(rest.filter(|&rest| rest > 0));
         let part = RangePart { key: draft.key, offset, length };
         let whole = length.unwrap_or(0).saturating_mul(draft.clones);

@@ -10,7 +10,7 @@ use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Pattern, Start, Test};
 use serde_json::Value;
 
-use super::own::LanemarkKey;
+use super::lanemark_keys::LanemarkKey;
 use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, JobEnvironment};

@@ -7,12 +7,12 @@ use lanemark_schema::units::Duration;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
-use super::{Side, WhatIfJob, fitted_ranges};
+use super::{WhatIfSide, WhatIfJob, fitted_ranges};
 use crate::error::LabError;
 use crate::event::Watch;
 use crate::interval::DrawnSystem;
-use crate::lab::{Lab, Work, assemble, settings};
-use crate::scale::{Scale, scaled};
+use crate::lab::{Lab, LabRun, assemble, settings};
+use crate::scale::{WorkloadScale, scaled};
 use crate::{input, opened, results};
 
 /// The factor by which a driver's time varies between hosts, up and down, as for any assumed time.
@@ -42,7 +42,7 @@ pub struct WhatIfQuestion<'a> {
     /// Whether to report 80% intervals.
     pub intervals: bool,
     /// Changes to the tests.
-    pub scale: Scale,
+    pub scale: WorkloadScale,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -96,10 +96,10 @@ impl Lab {
         // The fitted values of the host apply to its platform, for every port.
         let fit = fit.as_ref();
         let (here, own) = with_fitted_host(library, &from.system, &[], fit)?;
-        let present = Side { name: from.system.clone(), system: here, workload: now };
+        let present = WhatIfSide { name: from.system.clone(), system: here, workload: now };
         let (there, all) = with_fitted_host(library, &other, &set, fit)?;
         let is_other_host = present.system.target.platform != there.target.platform;
-        let mut other = Side { name: other, system: there, workload: then };
+        let mut other = WhatIfSide { name: other, system: there, workload: then };
         present.check_places()?;
         other.check_places()?;
         let ranges = fit.map(fitted_ranges).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Lab {
             other.name += &format!(" at queue depth {depth}");
         }
         let samples =
-            |side: &Side| self.samples(&Work { system: &side.system, workload: &side.workload });
+            |side: &WhatIfSide| self.samples(&LabRun { system: &side.system, workload: &side.workload });
         begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
@@ -315,7 +315,7 @@ mod tests {
             fit: None,
             workload: None,
             intervals: false,
-            scale: Scale::default(),
+            scale: WorkloadScale::default(),
             seed: 1,
         }
     }

@@ -7,13 +7,13 @@ use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
 /// Buffers, and the requests that are queued but never executed.
-pub struct Null {
+pub struct NullEngine {
     arena: Arena,
     pushed: VecDeque<(u32, i32)>,
     complete: usize,
 }
 
-impl Null {
+impl NullEngine {
     /// Creates an engine that completes every request at once, over the buffers of `arena`.
     pub fn new(arena: Arena) -> Self {
         let pushed = VecDeque::with_capacity(arena.slots() as usize);
@@ -21,7 +21,7 @@ impl Null {
     }
 }
 
-impl Engine for Null {
+impl Engine for NullEngine {
     fn refusal(&self) -> Option<&str> {
         None
     }

@@ -21,11 +21,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use figures::{Driver, HostFigures, MARK, Spread};
+pub use figures::{Driver, HostFigures, MARK, MeasuredValue};
 pub use target::ProtocolName;
 
 use crate::error::MeasureError;
-use reads::{Reads, Slice};
+use reads::{Reads, ReadSlice};
 use target::HostTarget;
 
 /// Number of slices of a part, from which the range of its values follows.
@@ -87,7 +87,7 @@ impl HostProbe<'_> {
         &self,
         target: &HostTarget,
         each: Duration,
-    ) -> Result<Option<Vec<Slice>>, MeasureError> {
+    ) -> Result<Option<Vec<ReadSlice>>, MeasureError> {
         let mut slices = Vec::new();
         for number in 0..SLICES {
             let reads = Reads { target, seed: u64::from(number), duration: each, stop: self.stop };
@@ -103,7 +103,7 @@ impl HostProbe<'_> {
         target: &HostTarget,
         threads: usize,
         duration: Duration,
-    ) -> Result<Option<Slice>, MeasureError> {
+    ) -> Result<Option<ReadSlice>, MeasureError> {
         let run = |seed: u64| Reads { target, seed, duration, stop: self.stop }.run();
         let all = std::thread::scope(|scope| {
             let running: Vec<_> =
@@ -113,7 +113,7 @@ impl HostProbe<'_> {
             };
             running.into_iter().map(join).collect::<Vec<_>>()
         });
-        let mut sum = Slice::default();
+        let mut sum = ReadSlice::default();
         for thread in all {
             let Some(slice) = thread? else { return Ok(None) };
             sum = sum.and(&slice);

@@ -136,9 +136,9 @@ impl Message {
 }
 
 /// The rows of a message's statements, in their order.
-pub(super) struct Answers(pub(super) VecDeque<Vec<SimpleQueryRow>>);
+pub(super) struct StatementRows(pub(super) VecDeque<Vec<SimpleQueryRow>>);
 
-impl Answers {
+impl StatementRows {
     /// Returns the rows of the next statement.
     pub(super) fn rows(&mut self) -> Vec<SimpleQueryRow> {
         self.0.pop_front().unwrap_or_default()

@@ -33,7 +33,7 @@ impl Backend for SqliteFile {
     }
 
     fn holding(&self) -> Result<DatabaseContents, OltpError> {
-        whose::holding(&self.0)
+        ownership::holding(&self.0)
     }
 
     fn remove(&self) -> Result<(), OltpError> {

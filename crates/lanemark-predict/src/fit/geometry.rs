@@ -10,7 +10,7 @@ use std::fmt;
 use lanemark_schema::units::Bytes;
 use lanemark_sim::spec::{DriveSpec, SLOT};
 
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::parameter::{change, flash};
 use super::solve::{SearchResult, search};
 use crate::PredictError;
@@ -104,7 +104,7 @@ impl fmt::Display for Geometry {
 
 /// Searches from the engine's geometry and `found`. The engine has the best geometry at the end.
 pub(super) fn explore(
-    engine: &mut Engine,
+    engine: &mut TrialSimulator,
     found: SearchResult,
     free: &[usize],
     trials: &[usize],

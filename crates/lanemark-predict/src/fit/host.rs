@@ -10,7 +10,7 @@ use lanemark_schema::units::Duration;
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::platform;
 
-use super::measured::MeasuredHost;
+use super::trials::MeasuredHost;
 
 /// The minimum and maximum plausible ratio of a host's times to the platform's.
 const BELIEVED: (f64, f64) = (0.1, 10.0);

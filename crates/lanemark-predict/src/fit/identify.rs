@@ -13,7 +13,7 @@
 use lanemark_schema::result::student_95;
 use nalgebra::{DMatrix, DVector};
 
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::parameter::{COLLECTION, PRIOR_SD};
 use super::solve::{SearchResult, jacobian, search, weaker_side};
 use crate::PredictError;
@@ -73,7 +73,7 @@ struct Covariance {
 
 /// Separates the identified values from the others, starting from `found`.
 pub(super) fn identify(
-    engine: &Engine,
+    engine: &TrialSimulator,
     found: SearchResult,
     trials: &[usize],
 ) -> Result<FittedValues, PredictError> {
@@ -130,7 +130,7 @@ pub(super) fn identify(
 /// for it (to first order). Its distance is the farthest point up to which the fit is nearly as good. The distance is
 /// short on the side on which the measurements bound the value, and never exceeds the prior's.
 fn reaches(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     standings: &[ValueDetermination],
     trials: &[usize],
@@ -177,7 +177,7 @@ fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
 
 /// Sets the values `indices` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
 fn at_template(
-    engine: &Engine,
+    engine: &TrialSimulator,
     found: &mut SearchResult,
     free: &[usize],
     indices: &[usize],
@@ -241,7 +241,7 @@ impl Covariance {
 }
 
 fn covariance(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],

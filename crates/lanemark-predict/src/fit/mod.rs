@@ -16,7 +16,7 @@ mod engine;
 mod geometry;
 mod host;
 mod identify;
-mod measured;
+mod trials;
 mod occupancy;
 mod parameter;
 mod solve;
@@ -37,13 +37,13 @@ use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 pub use drive_file::{FITTED_MARK, drive_file};
 
 use crate::PredictError;
-use engine::Engine;
-use measured::Measurements;
+use engine::TrialSimulator;
+use trials::Measurements;
 use parameter::{AffectedTests, Parameter};
 
 /// The input of a fit.
 #[derive(Debug)]
-pub struct Job<'j> {
+pub struct FitInput<'j> {
     /// Results with their names.
     pub results: &'j [(String, RunResult)],
     /// The platform on which the drive was measured.
@@ -98,7 +98,7 @@ impl Fit {
 /// invalid.
 pub fn fit(
     library: &Library,
-    job: &Job<'_>,
+    job: &FitInput<'_>,
     on_stage: &mut dyn FnMut(&str),
 ) -> Result<Fit, PredictError> {
     let mut measurements = Measurements::read(job.results)?;
@@ -153,8 +153,8 @@ pub fn fit(
     let trials = measurements.trials.clone();
     let original = base.clone();
     let mut engine =
-        Engine::new(base, trials, parameters, job.provenance.seed, job.pool, job.cancel.clone());
-    let visible = |engine: &Engine, shows: &[AffectedTests]| -> Vec<usize> {
+        TrialSimulator::new(base, trials, parameters, job.provenance.seed, job.pool, job.cancel.clone());
+    let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
         let indices = 0..engine.parameters.len();
         indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
     };
@@ -184,7 +184,7 @@ pub fn fit(
     on_stage("the precision of each value");
     let known = identify::identify(&engine, found, &all)?;
 
-    let outcome = summary::Outcome { original: &original, engine: &engine, explored, known };
+    let outcome = summary::EndedFit { original: &original, engine: &engine, explored, known };
     let fitted = FittedDrive {
         schema_version: lanemark_schema::result::SCHEMA_VERSION,
         provenance: Provenance { inputs: library.used(), ..job.provenance.clone() },
@@ -214,7 +214,7 @@ fn least_read(system: &SystemSpec) -> Option<Duration> {
 }
 
 /// Returns the generic drive that fits a port.
-fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictError> {
+fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, PredictError> {
     let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
     for (setting, location) in job.settings {
         overrides.set(&setting.parameter, &setting.value, location.clone());

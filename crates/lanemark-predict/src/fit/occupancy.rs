@@ -8,8 +8,8 @@
 
 use lanemark_schema::result::FigureKind;
 
-use super::engine::Engine;
-use super::measured::Trial;
+use super::engine::TrialSimulator;
+use super::trials::Trial;
 use super::solve::{SearchResult, search};
 use crate::PredictError;
 
@@ -29,7 +29,7 @@ const TIMES: [(&str, &str, bool); 2] = [
 
 /// Fixes each occupancy that `trials` do not show, and fits the other values again.
 pub(super) fn fix(
-    engine: &mut Engine,
+    engine: &mut TrialSimulator,
     found: SearchResult,
     trials: &[usize],
 ) -> Result<SearchResult, PredictError> {
@@ -73,7 +73,7 @@ fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
 
 /// Returns whether a rate of `trials` would be higher if the latency contained the occupancy.
 fn is_shown(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     index: usize,
     latency: usize,

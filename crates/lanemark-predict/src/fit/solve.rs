@@ -11,7 +11,7 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::parameter::PRIOR_SD;
 use crate::PredictError;
 
@@ -21,7 +21,7 @@ const STEP_BOTH: f64 = 0.1;
 
 /// A search over some of the parameters, compared with some of the trials.
 struct Search<'e> {
-    engine: &'e Engine,
+    engine: &'e TrialSimulator,
     /// Logarithms of all parameters; parameters that are not free stay the same.
     logs: Vec<f64>,
     free: Vec<usize>,
@@ -42,7 +42,7 @@ pub(super) struct SearchResult {
 /// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. The search takes up to
 /// `patience` steps for each parameter, plus `patience` more.
 pub(super) fn search(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -79,7 +79,7 @@ pub(super) fn search(
 /// Returns the derivatives of the residuals of `trials` with respect to the logarithms of the parameters `free`, a
 /// column each.
 pub(super) fn jacobian(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -92,7 +92,7 @@ pub(super) fn jacobian(
 /// effect on one side only, and the other side shows all that is known about it. Also returns for each parameter the
 /// ratio of the stronger to the weaker effect.
 pub(super) fn weaker_side(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -112,7 +112,7 @@ pub(super) fn weaker_side(
 
 /// Returns the slopes for each of `steps`.
 fn slopes(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],

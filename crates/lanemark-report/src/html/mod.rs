@@ -37,7 +37,7 @@ pub(crate) use grid::typeset;
 pub use interactive::ChartLibrary;
 pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
-use self::interactive::Live;
+use self::interactive::InteractiveParts;
 use crate::study_table::study_answer;
 use crate::{
     beside, durable, energy, faults, figure_table, run_table, summary, target, transactions, trial,
@@ -64,10 +64,10 @@ pub fn interactive_html(
     runs: &[&RunResult],
     library: &ChartLibrary,
 ) -> String {
-    whole(study, runs, Some(&Live::new(study, runs, library)))
+    whole(study, runs, Some(&InteractiveParts::new(study, runs, library)))
 }
 
-fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>) -> String {
+fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&InteractiveParts>) -> String {
     let runs = labelled(runs, study.is_some());
     let title = match (study, runs.first()) {
         (Some(study), _) => study.title.as_str(),
@@ -94,7 +94,7 @@ const HINT: &str = "Charts show values at the pointer and, once selected, with a
     selects a chart: then the wheel zooms it, dragging moves it, and a double click shows all of \
     it again.";
 
-fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
+fn page_with(title: &str, content: &Markup, live: Option<&InteractiveParts>) -> String {
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -136,7 +136,7 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
                 @let summary = trial::trial_answer(&bare).or_else(|| summary::summary(&named));
                 @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
-                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
+                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(concurrent::sentences(run)));
                 @let sentences: Vec<String> = sentences.collect();
                 @if runs.len() > TOLD {
                     details {

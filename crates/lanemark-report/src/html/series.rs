@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
-use super::heat::{self, Heat};
+use super::heat::{self, HeatMap};
 use super::lines::{self, Chart, Scale};
 use super::picture::{self, Drawing, Picture};
 use super::svg::{Image, block, image, num, text_width};
@@ -280,7 +280,7 @@ fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
         top += HEADING + plot.height;
     }
     let rest = placed.first().map_or(top, |(plot, at)| at + plot.height);
-    let heat = Heat::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
+    let heat = HeatMap::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }

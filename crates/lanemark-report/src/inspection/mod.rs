@@ -13,13 +13,13 @@ mod words;
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, Unread, UnreadReason,
+    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile, UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
-use crate::table::Ink;
-use crate::terminal::{Sheet, plain, shorten};
+use crate::table::CellEmphasis;
+use crate::terminal::{TerminalText, plain, shorten};
 
 pub use diagram::inspection_svg;
 
@@ -30,7 +30,7 @@ const UNREAD_MAX: usize = 3;
 
 /// Writes the devices of `inspection` with their paths, its findings with advice, and the files that were not read.
 pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(inspection));
     let all: BTreeMap<&str, &InspectedDevice> =
         inspection.devices.iter().map(|device| (device.name.as_str(), device)).collect();
@@ -39,9 +39,9 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
         let room = sheet.width().saturating_sub(name.width() + 2);
         let description = shorten(&plain(&words::device(device)), room);
         sheet.line(&[
-            (name, Ink::Strong),
-            ("  ".to_owned(), Ink::Plain),
-            (description, Ink::Plain),
+            (name, CellEmphasis::Strong),
+            ("  ".to_owned(), CellEmphasis::Plain),
+            (description, CellEmphasis::Plain),
         ]);
         tree::draw(&mut sheet, device, &all);
         sheet.blank();
@@ -106,13 +106,13 @@ fn slowest(drive: &InspectedDevice) -> String {
     })
 }
 
-fn findings(sheet: &mut Sheet, inspection: &Inspection) {
+fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
     for found in &inspection.findings {
         let (mark, ink) =
-            if found.finding.is_note() { ("· ", Ink::Plain) } else { ("! ", Ink::Warning) };
+            if found.finding.is_note() { ("· ", CellEmphasis::Plain) } else { ("! ", CellEmphasis::Warning) };
         let text = finding(found);
         sheet.item(mark, &text, ink);
-        sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), Ink::Faint);
+        sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), CellEmphasis::Faint);
     }
     if inspection.findings.is_empty() {
         nothing_found(sheet, &inspection.devices);
@@ -124,7 +124,7 @@ fn findings(sheet: &mut Sheet, inspection: &Inspection) {
 }
 
 /// States which devices have no limit: the devices for which both ends of every link are known.
-fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
+fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let whole = || devices.iter().filter(|device| is_whole(device));
     let known: Vec<&InspectedDevice> =
         whole().filter(|device| gaps::of(device).is_empty()).collect();
@@ -168,7 +168,7 @@ fn finding(found: &InspectedFinding) -> String {
 }
 
 /// Writes the files that were not read, by reason.
-fn unread(unread: &[Unread]) -> String {
+fn unread(unread: &[UnreadFile]) -> String {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for entry in unread {
         reasons.entry(reason(&entry.reason)).or_default().push(&entry.path);

@@ -7,7 +7,7 @@
 use lanemark_schema::result::{PathView, TopologyNode};
 use maud::{Markup, PreEscaped, html};
 
-use super::layout::{LINE, Layout, MARGIN, Placed, printable};
+use super::layout::{LINE, Layout, MARGIN, PlacedNode, printable};
 use super::scale::{SAMPLES, Scale, THIN, WIDE};
 use super::{bottleneck, is_bottleneck, link_carries, link_name, sentence};
 use crate::html::svg::{fitted, num, text_width};
@@ -107,7 +107,7 @@ impl Drawing<'_> {
 }
 
 /// Draws a box, its label, and the link that leads to it with its name above and its rate below.
-fn draw(placed: &Placed<'_>, narrow: bool) -> Markup {
+fn draw(placed: &PlacedNode<'_>, narrow: bool) -> Markup {
     let class = match (placed.node.on_path, narrow) {
         (true, true) => "on narrow",
         (true, false) => "on",

@@ -17,8 +17,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, significant};
-use crate::table::{Cell, Column, Ink, Table, point};
-use crate::terminal::{Sheet, plain, wrap};
+use crate::table::{Cell, Column, CellEmphasis, Table, point};
+use crate::terminal::{TerminalText, plain, wrap};
 use crate::test_detail::path_limit;
 
 pub(crate) use diagram::Drawing;
@@ -34,7 +34,7 @@ const LAW_MIN: usize = 16;
 /// Writes a system's path: the platform as a tree with the path marked, the hops with their ceilings for the test in
 /// MB/s (10^6 bytes a second) and their one-way latencies, and a sentence about the bottleneck.
 pub fn path_table(view: &PathView, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));
     sheet.heading(&format!("{} under {}", view.system, view.test));
     sheet.blank();
@@ -47,7 +47,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
         sheet.blank();
     }
     let mark = if narrow.is_empty() { String::new() } else { format!("{MARK} ") };
-    sheet.item(&mark, &sentence(view), Ink::Plain);
+    sheet.item(&mark, &sentence(view), CellEmphasis::Plain);
     if let Some(limit) = &view.limit {
         sheet.blank();
         let random = view.random_block_bytes.is_some();
@@ -233,7 +233,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
         hops.iter().map(|hop| or_absent(known_ns(hop), |ns| significant(unit.of(ns)))).collect();
     let mut columns = vec![
         Column::name("hop"),
-        Column::text("law"),
+        Column::text("formula"),
         Column::number("ceiling", "MB/s"),
         Column::text(""),
         Column::number("latency\none way", unit.name()),
@@ -244,18 +244,18 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
     let name_width = names.iter().map(|name| plain(name).width()).max().unwrap_or(0);
     let others = name_width.min(NAME_FAIR) + number_width(&ceilings) + number_width(&latencies);
     let gaps = 2 * columns.len();
-    let law_width = width.saturating_sub(others + gaps + MARK.width()).max(LAW_MIN);
+    let formula_width = width.saturating_sub(others + gaps + MARK.width()).max(LAW_MIN);
 
     let mut table = Table::new(columns);
     for (index, hop) in hops.iter().enumerate() {
         let narrow = least.contains(&hop.id);
-        let ink = if narrow { Ink::Strong } else { Ink::Plain };
+        let ink = if narrow { CellEmphasis::Strong } else { CellEmphasis::Plain };
         let law = if hop.law.trim().is_empty() { ABSENT } else { &hop.law };
-        for (line, law) in wrap(&with_micro(&plain(law)), law_width).into_iter().enumerate() {
+        for (line, law) in wrap(&with_micro(&plain(law)), formula_width).into_iter().enumerate() {
             let first = |text: &str| Cell::inked(if line == 0 { text } else { "" }, ink);
             let mut cells = vec![
                 first(&names[index]),
-                Cell::inked(law, Ink::Faint),
+                Cell::inked(law, CellEmphasis::Faint),
                 first(&ceilings[index]),
                 first(if narrow { MARK } else { "" }),
                 Cell::plain(if line == 0 { latencies[index].as_str() } else { "" }),

@@ -184,12 +184,12 @@ impl SteadyState {
 
 impl Round {
     /// Returns the tracked figure.
-    pub fn figure(&self, tracked: crate::workload::Tracked) -> f64 {
-        use crate::workload::Tracked;
+    pub fn figure(&self, tracked: crate::workload::TrackedFigure) -> f64 {
+        use crate::workload::TrackedFigure;
         match tracked {
-            Tracked::Iops => self.iops,
-            Tracked::Throughput => self.throughput_bytes_per_second,
-            Tracked::Latency => self.latency_mean_ns,
+            TrackedFigure::Iops => self.iops,
+            TrackedFigure::Throughput => self.throughput_bytes_per_second,
+            TrackedFigure::Latency => self.latency_mean_ns,
         }
     }
 }

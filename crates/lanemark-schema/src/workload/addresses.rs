@@ -4,7 +4,7 @@ use super::{Pattern, Requests, Test, Zone};
 use crate::rng::{Rng, StreamKey, Zipf};
 
 /// A thread's part of the span of a test.
-pub(super) struct Field {
+pub(super) struct ThreadField {
     /// Start of the field on the target.
     pub(super) start: u64,
     /// Distance between the field's addresses, in bytes.
@@ -62,7 +62,7 @@ pub(super) enum AddressRule {
     },
 }
 
-impl Field {
+impl ThreadField {
     pub(super) fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
         let step = requests.step(test.block);

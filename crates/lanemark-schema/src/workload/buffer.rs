@@ -17,14 +17,14 @@ pub struct BufferUse {
     pub awaited: f64,
     /// Number of neighbours that are written together with a page, by kind of pages; empty if pages are written one at
     /// a time.
-    runs: Vec<Runs>,
+    runs: Vec<PageRuns>,
     /// Pages of the longest write.
     pages_max: u32,
 }
 
 /// Writes of one kind of pages and their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Runs {
+struct PageRuns {
     /// Writes for each transaction.
     writes: f64,
     /// The probability that the next neighbour is also changed.
@@ -49,7 +49,7 @@ struct PageClassInput {
 struct PageClassWrites {
     /// Pages written for each transaction.
     pages: f64,
-    runs: Runs,
+    runs: PageRuns,
 }
 
 impl Transactions {
@@ -66,11 +66,11 @@ impl Transactions {
     /// later changed and written again. A checkpoint writes the changed pages in order, each run of adjacent pages in
     /// one write.
     pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
-        self.buffer_law(page).at(rate)
+        self.buffer_model(page).at(rate)
     }
 
     /// Returns the model of [`Transactions::buffer_use`] for any rate.
-    pub fn buffer_law(&self, page: Bytes) -> BufferLaw<'_> {
+    pub fn buffer_model(&self, page: Bytes) -> BufferModel<'_> {
         let room = self.buffer.get() as f64 / page.get() as f64;
         let kinds: Vec<PageClassInput> = self
             .pages
@@ -86,13 +86,13 @@ impl Transactions {
         let pages_max = (self.gather.get() / page.get()).max(1) as u32;
         let with_dropped = |kind: PageClassInput| (kind, kind.dropped(stay, pages_max));
         let kinds = kinds.into_iter().map(with_dropped).collect();
-        BufferLaw { load: self, kinds, stay, pages_max }
+        BufferModel { load: self, kinds, stay, pages_max }
     }
 }
 
 /// The requests that a buffer leaves to the drives at any rate of transactions.
 #[derive(Clone, Debug)]
-pub struct BufferLaw<'t> {
+pub struct BufferModel<'t> {
     load: &'t Transactions,
     /// The kinds of pages, each with the writes that dropped pages cause.
     kinds: Vec<(PageClassInput, PageClassWrites)>,
@@ -100,7 +100,7 @@ pub struct BufferLaw<'t> {
     pages_max: u32,
 }
 
-impl BufferLaw<'_> {
+impl BufferModel<'_> {
     /// Computes the reads and writes at `rate` transactions a second.
     pub fn at(&self, rate: f64) -> BufferUse {
         let &Self { load, ref kinds, stay, pages_max } = self;
@@ -198,7 +198,7 @@ impl PageClassInput {
         let writes = writes * self.pages;
         PageClassWrites {
             pages: writes * run_both_sides(beside, pages_max),
-            runs: Runs { writes, changed: beside, both_sides: true },
+            runs: PageRuns { writes, changed: beside, both_sides: true },
         }
     }
 
@@ -220,7 +220,7 @@ impl PageClassInput {
             }
             _ => 1.0 / f64::from(pages_max),
         };
-        PageClassWrites { pages, runs: Runs { writes: pages * share, changed, both_sides: false } }
+        PageClassWrites { pages, runs: PageRuns { writes: pages * share, changed, both_sides: false } }
     }
 }
 

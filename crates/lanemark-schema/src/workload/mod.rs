@@ -14,7 +14,7 @@
 mod accesses;
 mod addresses;
 mod arrival;
-mod asks;
+mod load_kind;
 pub mod bound;
 mod buffer;
 mod builder;
@@ -35,20 +35,20 @@ mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
-pub use asks::{LoadKind, PartlyStated, TraceSummary};
-pub use buffer::BufferLaw;
+pub use load_kind::{LoadKind, PartlyStated, TraceSummary};
+pub use buffer::BufferModel;
 pub use buffer::BufferUse;
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind};
 pub use error::TestError;
 pub use fault::{Fault, FaultKind};
-pub use load::{Load, Process};
+pub use load::{Load, ArrivalProcess};
 pub use mix::{Mix, SizeShare, Start};
 pub use paged::PAGE;
 pub use pattern::{Pattern, Zone};
 pub use requests::Requests;
-pub use rounds::{Interval, Rounds, Tracked};
+pub use rounds::{Interval, Rounds, TrackedFigure};
 pub use schedule::Schedule;
 pub use transactions::{Log, PageClass, RequestsPerTransaction, Transactions};
 
@@ -415,7 +415,7 @@ pub(crate) mod tests {
             ("trim", |settings| settings.mix.trim_share = Ratio::HALF),
             ("flush_every", |settings| settings.mix.flush_every = Some(8)),
             ("rate", |settings| {
-                settings.load = Load::Open { rate_per_second: 1e3, process: Process::Poisson };
+                settings.load = Load::Open { rate_per_second: 1e3, process: ArrivalProcess::Poisson };
             }),
         ];
         for (field, spoil) in cases {

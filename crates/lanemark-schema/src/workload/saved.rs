@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Process, Requests, Rounds,
+    DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, ArrivalProcess, Requests, Rounds,
     Start, Test, TestError, TraceSummary, Transactions, Zone,
 };
 use crate::units::{Bytes, Duration, Ratio};
@@ -69,7 +69,7 @@ enum SavedLoad {
     Closed,
     Open {
         rate_per_second: f64,
-        process: Process,
+        process: ArrivalProcess,
     },
     Transactions(Box<Transactions>),
     Database(DatabaseUsers),
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn every_kind_of_test_comes_back_as_it_was() {
         let mixed = random_read().with(|requests| {
-            requests.load = Load::Open { rate_per_second: 500.0, process: Process::Poisson };
+            requests.load = Load::Open { rate_per_second: 500.0, process: ArrivalProcess::Poisson };
             requests.mix.sizes = vec![SizeShare { block: Bytes::kibi(4), share: 1.0 }];
             requests.mix.flush_every = Some(8);
             requests.think = Duration::from_microseconds(5);

@@ -23,12 +23,12 @@ use lanemark_sim::spec::WriteCache;
 
 pub use backing::ExportRange;
 pub use error::DataError;
-pub use opened::{DataLocation, DataPlan, Opened};
-pub use volatile::{Loss, SECTOR};
+pub use opened::{DataLocation, DataPlan, OpenedData};
+pub use volatile::{PowerCutLoss, SECTOR};
 
 use backing::Backing;
 use journal::Journal;
-use volatile::{PowerCutFate, Volatile};
+use volatile::{PowerCutFate, RevertibleWrites};
 
 use crate::engine::DataOwner;
 
@@ -40,7 +40,7 @@ const CUT_STREAM: u32 = 5 << 28;
 pub struct Data {
     backing: Backing,
     /// Writes that a power cut may take, if the drive's cache is volatile.
-    volatile: Option<Mutex<Volatile>>,
+    volatile: Option<Mutex<RevertibleWrites>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
     /// Whether data was written since the last flush.
@@ -67,7 +67,7 @@ pub struct Cache {
 
 impl Data {
     fn new(backing: Backing, journal: Option<Journal>, cache: Cache, seed: u64) -> Self {
-        let volatile = (cache.kind == WriteCache::Volatile).then(|| Volatile::new(cache.size));
+        let volatile = (cache.kind == WriteCache::Volatile).then(|| RevertibleWrites::new(cache.size));
         let key = StreamKey { thread: CUT_STREAM, ..StreamKey::from_seed(seed) };
         Self {
             backing,
@@ -203,8 +203,8 @@ impl Data {
     ///
     /// # Errors
     /// Returns the file's I/O error.
-    pub fn lose(&self) -> io::Result<Loss> {
-        let Some(volatile) = &self.volatile else { return Ok(Loss::default()) };
+    pub fn lose(&self) -> io::Result<PowerCutLoss> {
+        let Some(volatile) = &self.volatile else { return Ok(PowerCutLoss::default()) };
         let mut volatile = lock(volatile);
         self.cuts.fetch_add(1, Ordering::AcqRel);
         let mut random = lock(&self.random);
@@ -264,7 +264,7 @@ impl DataOwner for std::sync::Arc<Data> {
 }
 
 /// Describes a loss in a line.
-fn loss_line(loss: &Loss) -> String {
+fn loss_line(loss: &PowerCutLoss) -> String {
     if loss.writes == 0 {
         return "power cut: no unflushed data, so no data is lost".to_owned();
     }
@@ -274,7 +274,7 @@ fn loss_line(loss: &Loss) -> String {
         ranges.push_str(" …");
     }
     let bytes = loss.bytes();
-    let Loss { writes, lost, torn, .. } = loss;
+    let PowerCutLoss { writes, lost, torn, .. } = loss;
     format!(
         "power cut: of {writes} unflushed writes {lost} are lost and {torn} torn, {bytes} bytes: {ranges}"
     )
@@ -335,7 +335,7 @@ mod tests {
     fn an_empty_write_is_no_write() {
         let data = Data::memory(1 << 20, VOLATILE, 3).unwrap();
         data.write(512, &[]).unwrap();
-        assert_eq!(data.lose().unwrap(), Loss::default());
+        assert_eq!(data.lose().unwrap(), PowerCutLoss::default());
     }
 
     #[test]

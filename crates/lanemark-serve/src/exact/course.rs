@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::boot::Guest;
 use super::calendar::{self, CalendarMessage, GuestMessage, NEVER};
 use crate::clock::ManualClock;
-use crate::engine::Core;
+use crate::engine::SimulatedSystem;
 use crate::vhost::device::Device;
 use crate::vhost::message::{self, HEADER};
 use crate::vhost::wire;
@@ -35,7 +35,7 @@ const MESSAGES: u32 = 512;
 
 /// Calendar, device and simulator of a run.
 pub(crate) struct GuestRun {
-    core: Core,
+    core: SimulatedSystem,
     clock: Arc<ManualClock>,
     device: Device,
     listeners: (UnixListener, UnixListener),
@@ -55,7 +55,7 @@ pub(crate) struct GuestRun {
 
 impl GuestRun {
     pub(crate) fn new(
-        core: Core,
+        core: SimulatedSystem,
         clock: Arc<ManualClock>,
         device: Device,
         listeners: (UnixListener, UnixListener),
@@ -77,7 +77,7 @@ impl GuestRun {
     }
 
     /// Returns the simulator, after the run.
-    pub(crate) fn into_core(self) -> Core {
+    pub(crate) fn into_core(self) -> SimulatedSystem {
         self.core
     }
 

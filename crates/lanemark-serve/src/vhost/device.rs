@@ -348,7 +348,7 @@ mod tests {
     use crate::data::Cache;
     use crate::delivered::DueCompletion;
     use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
-    use lanemark_sim::Status;
+    use lanemark_sim::RequestStatus;
     use lanemark_sim::spec::WriteCache;
     use std::os::unix::fs::FileExt;
 
@@ -379,7 +379,7 @@ mod tests {
             let (access, came) = (request.access, request.came);
             let modelled = units::Duration::ZERO;
             let due = DueCompletion { access, came, at: came, modelled, damage: None };
-            let _ = request.work.completed(Status::Good, &due);
+            let _ = request.work.completed(RequestStatus::Good, &due);
         }
         let mut outcome = [0];
         machine.file.read_exact_at(&mut outcome, 0x2100).unwrap();

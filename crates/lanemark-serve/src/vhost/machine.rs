@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lanemark_sim::Status;
+use lanemark_sim::RequestStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::device::Device;
@@ -133,7 +133,7 @@ fn submit(shared: &Shared, request: Request) {
         shared.delivered.count_at_once(access.operation, access.length);
         let (at, modelled) = (came, lanemark_schema::units::Duration::ZERO);
         let _ = work
-            .completed(Status::Good, &DueCompletion { access, came, at, modelled, damage: None });
+            .completed(RequestStatus::Good, &DueCompletion { access, came, at, modelled, damage: None });
         return;
     };
     engine.submit(request);

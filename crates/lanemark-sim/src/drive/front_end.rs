@@ -62,7 +62,7 @@ struct EngineBooking {
 }
 
 /// A command, as the command engines see it.
-pub(crate) trait Candidate: Linked<Kind = Commands> {
+pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
     /// Returns the queue to which the command was submitted.
     fn queue(&self) -> QueueNumber;
     /// Returns the command's operation.
@@ -109,7 +109,7 @@ impl FrontEnd {
     /// Records a command in transit at `now` that will arrive at `arrival`, after the minimum transit time of all
     /// commands. Returns whether its arrival needs no event, because no other arrival can change the order.
     #[inline]
-    pub(crate) fn send<C: Candidate>(
+    pub(crate) fn send<C: DecodableCommand>(
         &mut self,
         now: Instant,
         arrival: Instant,
@@ -141,7 +141,7 @@ impl FrontEnd {
     }
 
     /// Records a command in transit whose arrival will be an event.
-    pub(crate) fn expect<C: Candidate>(
+    pub(crate) fn expect<C: DecodableCommand>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
@@ -167,7 +167,7 @@ impl FrontEnd {
     }
 
     /// Accepts a command, which waits in its queue or starts on an engine.
-    pub(crate) fn arrive<C: Candidate>(
+    pub(crate) fn arrive<C: DecodableCommand>(
         &mut self,
         now: Instant,
         command: CommandHandle,
@@ -206,7 +206,7 @@ impl FrontEnd {
     }
 
     /// Assigns the next waiting command to a free engine.
-    pub(crate) fn engine_free<C: Candidate>(
+    pub(crate) fn engine_free<C: DecodableCommand>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
@@ -220,7 +220,7 @@ impl FrontEnd {
     /// Makes the arbiter's choices up to `now`. This function must be called when a command is decoded, and before the
     /// work of the engines is read.
     #[inline]
-    pub(crate) fn catch_up<C: Candidate>(
+    pub(crate) fn catch_up<C: DecodableCommand>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
@@ -236,7 +236,7 @@ impl FrontEnd {
 
     /// Makes the arbiter choose as of the instant `at`, which may be before `now`.
     #[inline(never)]
-    fn ask<C: Candidate>(
+    fn ask<C: DecodableCommand>(
         &mut self,
         at: Instant,
         now: Instant,
@@ -267,7 +267,7 @@ impl FrontEnd {
     }
 
     /// Accepts the commands that were sent in advance and have arrived.
-    fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
+    fn let_in<C: DecodableCommand>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         while let Some(&(arrival, command)) = self.in_transit.front()
             && arrival <= now
@@ -317,7 +317,7 @@ impl FrontEnd {
     }
 
     /// Returns the time for which a command occupies its engine after it is decoded.
-    fn time_behind(&self, command: &impl Candidate) -> Duration {
+    fn time_behind(&self, command: &impl DecodableCommand) -> Duration {
         match command.operation() {
             Operation::Read => {
                 self.spec.read_unit_time * (command.length().get().saturating_sub(1) / SLOT.get())
@@ -332,7 +332,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        asked: &impl Candidate,
+        asked: &impl DecodableCommand,
         events: &mut Schedule,
     ) -> EngineBooking {
         let (time, latency) = self.times(asked.operation());
@@ -355,7 +355,7 @@ impl FrontEnd {
     }
 
     /// Returns the commands that are booked ahead to their queue.
-    fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C, Commands>) {
+    fn take_back<C: DecodableCommand>(&mut self, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         for booking in self.ahead.iter().rev() {
             self.engines[booking.engine as usize].take_back(booking.span);

@@ -21,7 +21,7 @@ impl Linked for Command {
         &mut self.next
     }
 }
-impl Candidate for Command {
+impl DecodableCommand for Command {
     fn queue(&self) -> QueueNumber {
         self.queue
     }

@@ -7,14 +7,14 @@
 //!
 //! A drive takes commands and emits outcomes ([`outcome`]), which the host's side of the simulator processes in the
 //! same way for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
-//! [`MediumLaw`](law::MediumLaw), which computes its demands without simulation: [`solid_state`], [`disk`] and [`cloud`].
+//! [`MediumFormulas`](formulas::MediumLaw), which computes its demands without simulation: [`solid_state`], [`disk`] and [`cloud`].
 
 pub(crate) mod arbitration;
 mod buffer;
 mod cloud;
 pub(super) mod disk;
 mod front_end;
-pub(super) mod law;
+pub(super) mod formulas;
 pub(super) mod media;
 pub(super) mod medium;
 pub(super) mod outcome;

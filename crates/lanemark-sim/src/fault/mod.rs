@@ -28,7 +28,7 @@ use marks::RequestMarks;
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Status {
+pub enum RequestStatus {
     /// The request succeeded.
     #[default]
     Good,
@@ -93,7 +93,7 @@ pub(super) struct DriveFaults {
     stuck: u32,
     stuck_by: FaultNumber,
     /// The host's last reset of the drive, after lost answers.
-    pub reset: Option<Reset>,
+    pub reset: Option<DriveReset>,
     /// The fault that made the host abandon the drive, because no port answers.
     pub gone: Option<FaultNumber>,
 }
@@ -101,7 +101,7 @@ pub(super) struct DriveFaults {
 /// A drive that does not accept commands for some time. Answers to commands that were sent before the reset began are
 /// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reset {
+pub(super) struct DriveReset {
     /// Instant at which the reset began.
     pub at: Instant,
     /// Instant at which the reset ends.
@@ -222,8 +222,8 @@ impl Faults {
     }
 
     /// Notes that a request has ended, and counts it if its data is wrong without an error.
-    pub(super) fn answered(&mut self, request: RequestHandle, status: Status) {
-        let deceived = self.marks.deceived_by(request).filter(|_| status == Status::Good);
+    pub(super) fn answered(&mut self, request: RequestHandle, status: RequestStatus) {
+        let deceived = self.marks.deceived_by(request).filter(|_| status == RequestStatus::Good);
         self.damage = deceived.zip(self.marks.order(request)).map(|(number, order)| {
             let mut draws = self.draws(number, order);
             // The first number has decided whether the fault affects the request.
@@ -252,12 +252,12 @@ impl Faults {
     pub(super) fn ended(
         &mut self,
         drive: DriveNumber,
-        status: Status,
+        status: RequestStatus,
         fault: FaultNumber,
         submitted: Instant,
         completed: Instant,
     ) {
-        if let Status::Failed(_) = status {
+        if let RequestStatus::Failed(_) = status {
             self.uses[usize::from(fault)].failed += 1;
             return;
         }
@@ -504,7 +504,7 @@ impl DriveFaults {
         fault: FaultNumber,
     ) {
         let until = self.reset.map_or(until, |before| before.until.max(until));
-        self.reset = Some(Reset { at: now, until, again, fault });
+        self.reset = Some(DriveReset { at: now, until, again, fault });
     }
 }
 

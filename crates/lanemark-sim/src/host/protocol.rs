@@ -35,7 +35,7 @@ use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Handle, Slab};
 use crate::engine::station::ServiceSpan;
 use crate::engine::trace::Trace;
-use crate::link::{Accesses, Link};
+use crate::link::{ProtocolAccesses, Link};
 use crate::path::PortPath;
 use crate::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -48,7 +48,7 @@ const PAGE: u64 = 4096;
 const DOORBELL: Bytes = Bytes(4);
 /// The end of a command: a completion of 16 bytes and an MSI-X message of 4 bytes to the host, which then writes a
 /// doorbell. AHCI and SAS adapters, whose structures have about the same length, are assumed to use the same sizes.
-pub(crate) const COMPLETION: Accesses = Accesses {
+pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
     host_writes: DOORBELL,
     device_writes: [Bytes(16), Bytes(4)],
     device_reads: (Bytes::ZERO, 0),
@@ -252,7 +252,7 @@ impl Protocol {
         if fetches == 0 {
             return now;
         }
-        let issue = Accesses {
+        let issue = ProtocolAccesses {
             host_writes: DOORBELL,
             device_writes: [Bytes::ZERO; 2],
             device_reads: (entry_bytes(self.spec.kind, length), fetches),

@@ -14,7 +14,7 @@ use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
 use crate::engine::number::WayNumber;
 use crate::engine::station::{ServiceSpan, Station};
 use crate::engine::trace::Trace;
-use crate::link::{Accesses, Link, LinkBurst, LinkLaw};
+use crate::link::{ProtocolAccesses, Link, LinkBurst, LinkModel};
 use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -53,7 +53,7 @@ struct DataPath {
 
 impl Path {
     /// Creates the idle path of a drive, over which its protocol ends commands with the accesses `end`.
-    pub(super) fn new(attachment: &AttachmentSpec, end: Accesses) -> Self {
+    pub(super) fn new(attachment: &AttachmentSpec, end: ProtocolAccesses) -> Self {
         let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
         // Hops of a second path are numbered after the hops of the longest first path.
@@ -164,9 +164,9 @@ impl Path {
 }
 
 impl PortPath {
-    fn new(way: &PortPathSpec, place: usize, end: Accesses) -> Self {
+    fn new(way: &PortPathSpec, place: usize, end: ProtocolAccesses) -> Self {
         let links: Vec<Link> = way.links.iter().map(|link| Link::new(link, end)).collect();
-        let bridge = way.links.iter().position(|link| matches!(link.law, LinkLaw::Bridge(_)));
+        let bridge = way.links.iter().position(|link| matches!(link.model, LinkModel::Bridge(_)));
         let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
         let carrying = |link: &&Link| !link.issues_by_frames();
         Self {
@@ -206,7 +206,7 @@ impl PortPath {
     }
 
     /// Occupies the links for accesses of the protocol.
-    pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: Accesses) {
+    pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: ProtocolAccesses) {
         shared[..self.shared].iter_mut().for_each(|link| link.charge(now, accesses));
         if self.carries_accesses {
             self.links.iter_mut().for_each(|link| link.charge(now, accesses));

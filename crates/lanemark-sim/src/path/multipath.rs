@@ -91,7 +91,7 @@ impl DrivePaths {
 mod tests {
     use super::*;
     use crate::engine::budget::Hop;
-    use crate::link::{LinkLaw, Sas, SasRate};
+    use crate::link::{LinkModel, Sas, SasRate};
     use crate::simulator::Completion;
     use crate::spec::PageTimes;
     use crate::spec::SystemSpec;
@@ -153,8 +153,8 @@ mod tests {
             // A wide port with both phys reaches the same throughput.
             let mut wide = dual(&drive, Multipath::RoundRobin);
             wide.attachments[0].second = None;
-            wide.attachments[0].way.links[0].law =
-                LinkLaw::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
+            wide.attachments[0].way.links[0].model =
+                LinkModel::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
             assert!((carried(&wide) / one - 2.0).abs() < 0.05);
         }
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);

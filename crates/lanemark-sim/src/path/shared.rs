@@ -142,20 +142,20 @@ mod tests {
     #[test]
     fn a_burst_is_ready_when_the_link_can_pass_it_on_without_a_gap() {
         use crate::host::protocol::COMPLETION;
-        use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+        use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
         use lanemark_schema::units::Duration;
-        let law = Pcie::new(PcieGeneration::Two, 1, Bytes(128), Bytes(512));
+        let model = Pcie::new(PcieGeneration::Two, 1, Bytes(128), Bytes(512));
         let (bytes, start) = (Bytes::kibi(4), Instant::from_picoseconds(1_000));
         for (speed, last) in [1, 2, 5].into_iter().flat_map(|one| [(one, false), (one, true)]) {
             let (name, latency) = (String::new(), Duration::ZERO);
-            let link = LinkSpec { name, law: LinkLaw::Pcie(law), latency, speed };
+            let link = LinkSpec { name, model: LinkModel::Pcie(model), latency, speed };
             let link = Link::new(&link, COMPLETION);
             let end = if last {
-                law.write_time(Bytes(16)) + law.write_time(Bytes(4))
+                model.write_time(Bytes(16)) + model.write_time(Bytes(4))
             } else {
                 Duration::ZERO
             };
-            let service = (law.post_time(bytes) + end) / u64::from(speed);
+            let service = (model.post_time(bytes) + end) / u64::from(speed);
             let inflows =
                 [Duration::ZERO, service, service + Duration::from_picoseconds(1), service * 3];
             for inflow in inflows {

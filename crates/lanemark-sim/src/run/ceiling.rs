@@ -7,11 +7,11 @@
 //! path, which carry data at the same time.
 
 use super::hops;
-use crate::drive::law::{MediaDemand, law};
+use crate::drive::formulas::{MediaDemand, formulas_of};
 use crate::engine::station::Demand;
 use crate::host::protocol::COMPLETION;
-use crate::link::law::LinkLoad;
-use crate::link::{LinkLaw, LinkSpec};
+use crate::link::formulas::LinkLoad;
+use crate::link::{LinkModel, LinkSpec};
 use crate::spec::{
     AdapterSpec, AttachmentSpec, CpuSpec, DriveSpec, FrontEndSpec, Multipath, OverloadCost,
     ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
@@ -28,7 +28,7 @@ pub struct Ceiling {
     /// The hop's name, as in results.
     pub name: String,
     /// The hop's formula as text.
-    pub law: String,
+    pub formula: String,
     /// The maximum throughput of the hop, if it has a limit.
     pub rate: Option<BytesPerSecond>,
     /// The time of a small message through the hop, in one direction, if known.
@@ -67,7 +67,7 @@ fn of_trunk(hop: HopId, trunk: usize) -> bool {
 fn note_drives(spec: &SystemSpec, hops: &mut [Ceiling]) {
     for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
         let note = if of_trunk(hop.id, spec.trunk.len()) { "shared" } else { "each" };
-        hop.law += &format!(", {note} of {} drives", spec.drives());
+        hop.formula += &format!(", {note} of {} drives", spec.drives());
     }
 }
 
@@ -95,10 +95,10 @@ fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<
     let mut hops = vec![processor(spec, one, test), protocol(one, test)];
     hops.extend(links(spec, one, test));
     hops.extend([front_end(one, test), data_path(&one.drive, test)]);
-    let media = law(&one.drive.media).demands(test).into_iter();
+    let media = formulas_of(&one.drive.media).demands(test).into_iter();
     hops.extend(media.map(|hop| {
-        let MediaDemand { id, name, law, demand, servers, latency } = hop;
-        Ceiling { id, name: name.to_owned(), law, rate: served(test, demand, servers), latency }
+        let MediaDemand { id, name, formula, demand, servers, latency } = hop;
+        Ceiling { id, name: name.to_owned(), formula, rate: served(test, demand, servers), latency }
     }));
     hops
 }
@@ -132,7 +132,7 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
     };
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(all));
-    let law = match protocol.kind {
+    let formula = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
         _ if demand.read == demand.write => {
             format!("{} a request on {cores} of {all} cores", demand.read)
@@ -140,7 +140,7 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
         _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
     };
     let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-    Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }
+    Ceiling { id, name, formula, rate: served(test, demand, cores), latency: None }
 }
 
 fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
@@ -159,21 +159,21 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
         coalescing: _,
         adapter,
     } = &one.protocol;
-    let mut law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
+    let mut formula = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
     let mut rate = None;
     if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
-        law += &format!(", {command_time} each");
+        formula += &format!(", {command_time} each");
         if let Some(OverloadCost { above, command_time }) = crowded {
-            law += &format!(", {command_time} with more than {above} outstanding");
+            formula += &format!(", {command_time} with more than {above} outstanding");
         }
         if let Some(cache) = cache {
-            law += &format!(", writes into {} of cache", cache.size);
+            formula += &format!(", writes into {} of cache", cache.size);
         }
         // The limit holds for any number of outstanding commands: it is the rate that some number of them can reach.
         let demand = command_time * commands(one, test);
         rate = served(test, Demand { read: demand, write: demand }, 1);
     }
-    Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), law, rate, latency: None }
+    Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), formula, rate, latency: None }
 }
 
 /// Returns the links of the path, followed by the links of the path to a second port. If the two paths take turns, each
@@ -182,12 +182,12 @@ fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |id: HopId, link: &LinkSpec, note: &str, times: u64| Ceiling {
         id,
         name: link.name.clone(),
-        law: match link.speed {
-            1 => format!("{}{note}", link.law),
-            speed => format!("{} at {speed} times its speed{note}", link.law),
+        formula: match link.speed {
+            1 => format!("{}{note}", link.model),
+            speed => format!("{} at {speed} times its speed{note}", link.model),
         },
         rate: Some(BytesPerSecond(
-            over_link(&link.law, one.transfer_max(), test).0 * u64::from(link.speed) * times,
+            over_link(&link.model, one.transfer_max(), test).0 * u64::from(link.speed) * times,
         )),
         latency: Some(link.latency),
     };
@@ -218,8 +218,8 @@ fn first<'s>(
 }
 
 /// Returns the maximum throughput of a link for a test whose requests are split into commands of up to `transfer_max`.
-pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
-    law.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
+pub fn over_link(model: &LinkModel, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
+    model.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
 }
 
 fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
@@ -242,7 +242,7 @@ fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
     Ceiling {
         id: HopId::FrontEnd,
         name: "front end".to_owned(),
-        law: match read_unit_time {
+        formula: match read_unit_time {
             Duration::ZERO => format!("{read_time} a read, {write_time} a write command"),
             more => format!(
                 "{read_time} a read and {more} for each 4 KiB more, {write_time} a write command"
@@ -266,7 +266,7 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     Ceiling {
         id: HopId::DataPath,
         name: "data path".to_owned(),
-        law: format!("reading {}, writing {}", told(read), told(write)),
+        formula: format!("reading {}, writing {}", told(read), told(write)),
         rate: reading.into_iter().chain(writing).min(),
         latency: None,
     }

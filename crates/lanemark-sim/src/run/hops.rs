@@ -1,6 +1,6 @@
 //! The hops of a system from the processor to the media, with their names in platform and drives.
 
-use crate::drive::law::law;
+use crate::drive::formulas::formulas_of;
 use crate::engine::budget::{Hop, LINKS_MAX};
 use crate::spec::{AttachmentSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::HopId;
@@ -83,7 +83,7 @@ pub(crate) fn processor_name(protocol: ProtocolKind) -> &'static str {
 
 fn media_name(spec: &SystemSpec) -> String {
     let names = |alone| {
-        let mut names: Vec<_> = spec.drive_specs().map(|one| law(&one.media).name(alone)).collect();
+        let mut names: Vec<_> = spec.drive_specs().map(|one| formulas_of(&one.media).name(alone)).collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -23,7 +23,7 @@
 
 use super::driver::{RunLength, run_length_watched, run_test};
 use super::hops::{self, longest};
-use crate::drive::law::{law, law_mut};
+use crate::drive::formulas::{formulas_of, formulas_mut};
 use crate::link::LinkSpec;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
@@ -155,13 +155,13 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedS
         }));
     }
     all.push(drives(HopId::DataPath, "a data path twice as fast", data_path));
-    if spec.drive_specs().any(|drive| law(&drive.media).has_channels()) {
+    if spec.drive_specs().any(|drive| formulas_of(&drive.media).has_channels()) {
         all.push(drives(HopId::Channels, "channels twice as fast", |drive| {
-            law_mut(&mut drive.media).double_channels();
+            formulas_mut(&mut drive.media).double_channels();
         }));
     }
     all.push(drives(HopId::Media, "media twice as fast", |drive| {
-        law_mut(&mut drive.media).double_media();
+        formulas_mut(&mut drive.media).double_media();
     }));
     all.into_iter().flatten().collect()
 }

@@ -13,7 +13,7 @@ use super::{Command, Simulator};
 use crate::engine::budget::Hop;
 use crate::engine::event::Event;
 use crate::engine::slab::CommandHandle;
-use crate::fault::{FaultEffect, MediaAccess, Status};
+use crate::fault::{FaultEffect, MediaAccess, RequestStatus};
 use crate::spec::ProtocolKind;
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::workload::Operation;
@@ -45,7 +45,7 @@ impl Simulator {
             FaultEffect::Nothing => return false,
             FaultEffect::Stuck(fault) => {
                 faults.held(fault);
-                let status = Status::Failed(ErrorKind::Timeout);
+                let status = RequestStatus::Failed(ErrorKind::Timeout);
                 command.harm =
                     CommandDamage { status, then: HostStep::Unstick, fault, ..command.harm };
                 let stuck = faults.stuck(fault);
@@ -61,7 +61,7 @@ impl Simulator {
             FaultEffect::Held { until, error, fault } => {
                 if let Some(kind) = error {
                     command.harm =
-                        CommandDamage { status: Status::Failed(kind), fault, ..command.harm };
+                        CommandDamage { status: RequestStatus::Failed(kind), fault, ..command.harm };
                 }
                 if until > self.now {
                     faults.held(fault);
@@ -90,8 +90,8 @@ impl Simulator {
             return;
         }
         match command.harm.status {
-            Status::Good => self.use_media(handle),
-            Status::Failed(_) => self.refuse(handle),
+            RequestStatus::Good => self.use_media(handle),
+            RequestStatus::Failed(_) => self.refuse(handle),
         }
     }
 

@@ -4,11 +4,11 @@ use crate::engine::number::{DriveNumber, QueueNumber, WayNumber};
 use std::hint::black_box;
 use std::mem::offset_of;
 
-use crate::drive::Candidate;
+use crate::drive::DecodableCommand;
 use crate::engine::event::Event;
 use crate::engine::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
 use crate::engine::trace::Trace;
-use crate::fault::{FaultNumber, Status};
+use crate::fault::{FaultNumber, RequestStatus};
 use crate::spec::target::Target;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
@@ -24,7 +24,7 @@ pub(super) struct Request {
     pub(super) is_first: bool,
     pub(super) submitted: Instant,
     /// Status with which the request ends, and the fault if it fails.
-    pub(super) status: Status,
+    pub(super) status: RequestStatus,
     pub(super) fault: FaultNumber,
     /// Commands whose interrupt has not arrived, and commands that are not complete.
     pub(super) unnotified: u32,
@@ -71,7 +71,7 @@ const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandDamage {
     /// Status with which the command ends, unless the host reacts.
-    pub(super) status: Status,
+    pub(super) status: RequestStatus,
     /// The host's step when the timeout of the command expires.
     pub(super) then: HostStep,
     /// Number of times that the command was repeated because a link had corrupted it, and whether it must be repeated
@@ -175,7 +175,7 @@ impl Linked for Command {
     }
 }
 
-impl Candidate for Command {
+impl DecodableCommand for Command {
     fn queue(&self) -> QueueNumber {
         self.queue
     }

@@ -26,16 +26,16 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, WayNumber, drives};
 use crate::engine::slab::{CommandHandle, RequestHandle};
 use crate::fault::{
-    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, SilentDamage, Status,
+    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, SilentDamage, RequestStatus,
     standing_retries,
 };
-use crate::link::{Link, LinkLaw};
+use crate::link::{Link, LinkModel};
 use crate::path::shared::port_of;
 use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::{ErrorKind, FaultUse};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 
 impl Simulator {
     /// Returns the outcome of each fault that has begun.
@@ -184,17 +184,17 @@ impl Simulator {
     }
 
     /// Trains a link, or sets its bit errors, by the last active fault of its kind.
-    fn look_at_link(&mut self, drive: DriveNumber, place: LinkPlace, kind: &FaultKind) {
+    fn look_at_link(&mut self, drive: DriveNumber, place: LinkSelector, kind: &FaultKind) {
         let Some(faults) = &self.faults else { return };
         let one = &faults.system.attachments[usize::from(drive)];
         let Some(way) = one.ways().nth(place.port.into()) else { return };
         let number = number_of(way, place);
-        let Some(law) = faults.system.links(way).nth(number).map(|spec| spec.law) else { return };
+        let Some(model) = faults.system.links(way).nth(number).map(|spec| spec.model) else { return };
         let key =
             StreamKey { thread: LINK_STREAM | u32::from(drive.0) << 5 | number as u32, ..self.key };
         // A link has several names: with or without its number, and under each drive that shares it.
         let link = link_of(&faults.system, drive, place);
-        let is_of_link = |fault: &Fault, place: LinkPlace| {
+        let is_of_link = |fault: &Fault, place: LinkSelector| {
             let all = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
             all.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
         };
@@ -204,12 +204,12 @@ impl Simulator {
                     FaultKind::Retrain { link, .. } => is_of_link(fault, link),
                     _ => false,
                 });
-                let trained: Option<LinkLaw> = match last.map(|number| faults.fault(number).kind) {
-                    Some(FaultKind::Retrain { to, .. }) => law.trained(to),
-                    _ => Some(law),
+                let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind) {
+                    Some(FaultKind::Retrain { to, .. }) => model.trained(to),
+                    _ => Some(model),
                 };
-                let law = trained.unwrap_or(law);
-                self.link(drive, place.port, number).train(law);
+                let model = trained.unwrap_or(model);
+                self.link(drive, place.port, number).train(model);
             }
             _ => {
                 let last = faults.last_of_any(self.now, |fault| match fault.kind {
@@ -253,7 +253,7 @@ impl Simulator {
         let command = &mut self.commands[handle];
         let drive = faults.drive(command.drive);
         if let Some(fault) = drive.gone {
-            let status = Status::Failed(ErrorKind::DeviceGone);
+            let status = RequestStatus::Failed(ErrorKind::DeviceGone);
             command.harm = CommandDamage { status, then: HostStep::Fail, fault, ..command.harm };
             self.events.schedule(self.now + REFUSAL, Event::TimedOut(handle));
             return true;
@@ -288,7 +288,7 @@ impl Simulator {
         let Attachment { ways, .. } = &self.attachments[usize::from(index)];
         let (harm, at) = if ways.is_lost(command.way) {
             // The host's timer may have expired already.
-            let status = Status::Failed(ErrorKind::Timeout);
+            let status = RequestStatus::Failed(ErrorKind::Timeout);
             let lost = |kind: &FaultKind| loses_port(kind, command.way.0);
             let fault = faults.last(index, self.now, lost).unwrap_or_default();
             let timeout = match faults.fault(fault).kind {
@@ -301,11 +301,11 @@ impl Simulator {
             faults.drive(index).reset.filter(|reset| command.sent < reset.at)
         {
             let then = if reset.again { HostStep::Again } else { HostStep::Fail };
-            let status = Status::Failed(ErrorKind::Aborted);
+            let status = RequestStatus::Failed(ErrorKind::Aborted);
             (CommandDamage { status, then, fault: reset.fault, ..command.harm }, reset.until)
         } else if command.harm.spoilt {
             let fault = command.harm.fault;
-            let status = Status::Failed(ErrorKind::Link);
+            let status = RequestStatus::Failed(ErrorKind::Link);
             let tries = command.harm.tries + 1;
             command.harm =
                 CommandDamage { status, then: HostStep::Again, tries, fault, spoilt: false };
@@ -362,7 +362,7 @@ impl Simulator {
         if again {
             let command = &mut self.commands[handle];
             command.announced = false;
-            (command.harm.status, command.harm.spoilt) = (Status::Good, false);
+            (command.harm.status, command.harm.spoilt) = (RequestStatus::Good, false);
             self.resume(handle, thread);
         } else {
             let protocol = &self.attachments[usize::from(index)].protocol;
@@ -444,7 +444,7 @@ impl Simulator {
         for request in self.requests.handles() {
             let one = &mut self.requests[request];
             if one.incomplete > 0 && hurts(DriveNumber(one.target.drive)) {
-                (one.status, one.fault) = (Status::Failed(ErrorKind::DeviceGone), number);
+                (one.status, one.fault) = (RequestStatus::Failed(ErrorKind::DeviceGone), number);
                 one.incomplete = 0;
                 self.events.schedule(now, Event::Failed(request));
             }
@@ -491,17 +491,17 @@ fn loses_port(kind: &FaultKind, port: u8) -> bool {
 }
 
 /// A link of a system: the port to which it belongs, unless drives share it, and its number on the path.
-type LinkOf = (Option<(DriveNumber, u8)>, usize);
+type FaultedLink = (Option<(DriveNumber, u8)>, usize);
 
 /// Returns the link of a drive at `place`, or `None` if the drive has no such port.
-fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkPlace) -> Option<LinkOf> {
+fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkSelector) -> Option<FaultedLink> {
     let way = system.attachments[usize::from(drive)].ways().nth(place.port.into())?;
     let number = number_of(way, place);
     Some(((number >= way.trunk).then_some((drive, place.port)), number))
 }
 
 /// Returns the number of a link on its path: the last link if `place` has no number.
-fn number_of(way: &PortPathSpec, place: LinkPlace) -> usize {
+fn number_of(way: &PortPathSpec, place: LinkSelector) -> usize {
     place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
 }
 

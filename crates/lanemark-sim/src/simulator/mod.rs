@@ -33,7 +33,7 @@ use crate::engine::slab::{
 };
 use crate::engine::station::Station;
 use crate::engine::trace::Trace;
-use crate::fault::{Faults, Status};
+use crate::fault::{Faults, RequestStatus};
 use crate::host::adapter::Adapter;
 use crate::host::protocol::{COMPLETION, Protocol};
 use crate::link::Link;
@@ -60,7 +60,7 @@ pub struct Completion {
     /// Instant at which the request was complete.
     pub completed: Instant,
     /// Outcome of the request.
-    pub status: Status,
+    pub status: RequestStatus,
     /// Time budget of the request; sums to `completed - submitted` exactly.
     pub budget: Budget,
 }
@@ -318,7 +318,7 @@ impl Simulator {
             thread,
             is_first,
             submitted: at.max(self.now),
-            status: Status::Good,
+            status: RequestStatus::Good,
             fault: 0,
             unnotified: 0,
             incomplete: 0,

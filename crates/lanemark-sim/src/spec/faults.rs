@@ -2,7 +2,7 @@
 
 use super::{AttachmentSpec, SpecError, SystemSpec};
 use crate::link::LinkSpec;
-use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkSelector};
 
 impl SystemSpec {
     /// Returns the faults that this system does not support, each with the accepted values.
@@ -57,8 +57,8 @@ impl SystemSpec {
             FaultKind::Retrain { link, to } => match self.link_at(attachment, link) {
                 Err(bound) => Some(bound),
                 Ok(spec) => {
-                    let fits = spec.law.trained(to).is_some();
-                    (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.law.trainings()))
+                    let fits = spec.model.trained(to).is_some();
+                    (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.model.trainings()))
                 }
             },
             FaultKind::MediaError { .. }
@@ -78,7 +78,7 @@ impl SystemSpec {
     fn link_at<'s>(
         &'s self,
         one: &'s AttachmentSpec,
-        place: LinkPlace,
+        place: LinkSelector,
     ) -> Result<&'s LinkSpec, String> {
         let ports = one.ways().count();
         let way = one.ways().nth(place.port.into());

@@ -44,7 +44,7 @@ pub use power::{
 pub use volume::{CHUNK, VolumeSpec};
 
 use crate::engine::budget::LINKS_MAX;
-use crate::link::{Bridge, LinkLaw, LinkSpec};
+use crate::link::{Bridge, LinkModel, LinkSpec};
 use bounds::{check_rate, check_step_times, within};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::Fault;
@@ -472,7 +472,7 @@ impl SystemSpec {
         within("links of the trunk on a path", way.trunk as u64, 0, self.trunk.len() as u64)?;
         within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
         for link in self.links(way) {
-            if let LinkLaw::Bridge(Bridge { command_time, rate }) = link.law {
+            if let LinkModel::Bridge(Bridge { command_time, rate }) = link.model {
                 check_step_times([("bridge.command_time", command_time)])?;
                 check_rate("bridge.rate", rate)?;
             }

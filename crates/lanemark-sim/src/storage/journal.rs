@@ -13,7 +13,7 @@
 
 use crate::engine::budget::Budget;
 use crate::engine::slab::{Slab, SyncHandle, Syncs};
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
 use crate::spec::target::Target;
@@ -138,7 +138,7 @@ impl Journal {
         let asked = &mut self.asked[handle];
         let submitted = *asked.began.get_or_insert(completion.submitted);
         asked.budget.accumulate(&completion.budget);
-        if completion.status == Status::Good
+        if completion.status == RequestStatus::Good
             && let Some(access) = asked.left.pop()
         {
             let JournalRequest { target, thread, .. } = *asked;

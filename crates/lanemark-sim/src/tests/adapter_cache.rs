@@ -75,8 +75,8 @@ fn a_full_cache_takes_what_the_drive_takes() {
     // All writes reach the drive, except those in the cache at the end and those overwritten while they waited. One in
     // 33 writes meets an older write to the same block, because 256 of 8,192 blocks are waiting.
     let held = Bytes::mebi(1).get() as f64 / volume.get() as f64;
-    let law = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
-    assert!((seen.iops() / law - 1.0).abs() < 0.02, "{} for {law}", seen.iops());
+    let model = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
+    assert!((seen.iops() / model - 1.0).abs() < 0.02, "{} for {model}", seen.iops());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_cache;
-pub(crate) mod beside;
+pub(crate) mod concurrent;
 pub(crate) mod cloud;
 pub(crate) mod disk;
 pub(crate) mod drive;

@@ -1,7 +1,7 @@
 //! Pairs of faults, and of faults and states, compared with their closed form or a plain model.
 
-use crate::fault::Status;
-use crate::link::{LinkLaw, Pcie, PcieGeneration};
+use crate::fault::RequestStatus;
+use crate::link::{LinkModel, Pcie, PcieGeneration};
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
 use crate::spec::{Condition, Multipath, SystemSpec, WriteCache};
@@ -82,7 +82,7 @@ pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
 /// completes.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
     let one = &system.attachments[0];
-    let LinkLaw::Pcie(link) = one.way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(link) = one.way.links[0].model else { unreachable!() };
     let front_end = &one.drive.front_end;
     let own = match operation {
         Operation::Read => front_end.read_time + front_end.read_latency,
@@ -165,7 +165,7 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
                     Some(_) => refused,
                     None => good[usize::from(operation == Operation::Write)] - before,
                 };
-                assert_eq!(seen.status, error.map_or(Status::Good, Status::Failed), "{texts:?}");
+                assert_eq!(seen.status, error.map_or(RequestStatus::Good, RequestStatus::Failed), "{texts:?}");
                 assert_eq!(seen.completed, until + behind, "{texts:?}, {operation:?} at {at}");
             }
         }
@@ -231,7 +231,7 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
     drive.power = Some(flash_power());
     let mut shared = sata(drive.clone());
     let uplink = Pcie::new(PcieGeneration::One, 1, Bytes(128), Bytes(512));
-    shared.attachments[0].way.links[0].law = LinkLaw::Pcie(uplink);
+    shared.attachments[0].way.links[0].model = LinkModel::Pcie(uplink);
     share(&mut shared, 1);
     for base in [
         shared,
@@ -335,7 +335,7 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
 fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
     let base = sata(small_drive());
     let links = &base.attachments[0].way.links;
-    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) = (links[0].law, links[1].law) else {
+    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (links[0].model, links[1].model) else {
         unreachable!()
     };
     let front_end = base.attachments[0].drive.front_end;
@@ -345,7 +345,7 @@ fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
         HALF + fetched + link.register_time() + entry + Duration::from_nanoseconds(150) + HALF;
     let end = |fault: &str, operation| {
         let seen = outcomes(&with(&base, &[fault]), &[(us(0), 0, block(operation, 0))]).0;
-        assert_ne!(seen[0].status, Status::Good);
+        assert_ne!(seen[0].status, RequestStatus::Good);
         latency(&seen[0])
     };
     let read = front_end.read_time + front_end.read_latency;
@@ -441,7 +441,7 @@ fn of_two_limits_of_writes_the_lower_counts() {
     let asks = [write(us(500), 0), write(ms(2), 1), write(ms(4), 2), write(ms(6), 3)];
     let statuses = |faults: &[&str]| {
         let seen = outcomes(&with(&base, faults), &asks).0;
-        seen.iter().map(|done| done.status == Status::Good).collect::<Vec<_>>()
+        seen.iter().map(|done| done.status == RequestStatus::Good).collect::<Vec<_>>()
     };
     let (now, later) = ("read-only at=1ms for=4ms", "read-only written=1GiB at=3ms");
     assert_eq!(statuses(&[now, later]), [true, false, false, true]);
@@ -468,17 +468,17 @@ fn a_power_cut_at_any_instant_of_a_read_forgets_it() {
         let up = cut + ms(1);
         // A cut at the instant of the submission precedes it, and the host submits all requests after the boot.
         if cut <= us(10) {
-            assert_eq!((seen[0].status, end(&seen[0])), (Status::Good, up + alone));
+            assert_eq!((seen[0].status, end(&seen[0])), (RequestStatus::Good, up + alone));
             assert!(end(&seen[1]) < up + alone * 2);
         } else {
             assert_eq!(end(&seen[1]), up + alone, "at {cut}");
         }
         let failed = cut > us(10) && cut <= us(10) + alone;
         if failed {
-            assert_eq!(seen[0].status, Status::Failed(ErrorKind::DeviceGone), "at {cut}");
+            assert_eq!(seen[0].status, RequestStatus::Failed(ErrorKind::DeviceGone), "at {cut}");
             assert_eq!(end(&seen[0]), cut);
         } else if cut > us(10) {
-            assert_eq!((seen[0].status, latency(&seen[0])), (Status::Good, alone));
+            assert_eq!((seen[0].status, latency(&seen[0])), (RequestStatus::Good, alone));
         }
         assert_eq!(uses[0].failed, u64::from(failed), "at {cut}");
         assert_eq!(end(&seen[2]), ms(3) + alone, "at {cut}");
@@ -493,7 +493,7 @@ fn of_two_power_cuts_the_longer_counts() {
         let cuts = ["power-cut at=10ms boot=20ms", &format!("power-cut {second}")];
         let asks = [read(ms(12), 0), read(ms(22), 1), read(ms(45), 2)];
         let (seen, uses) = outcomes(&with(&base, &cuts), &asks);
-        assert!(seen.iter().all(|done| done.status == Status::Good));
+        assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
         // Both commands use the same driver in succession.
         let (first, last) = (end(&seen[0]).min(end(&seen[1])), end(&seen[0]).max(end(&seen[1])));
         assert_eq!(first, ms(up) + alone);

@@ -1,7 +1,7 @@
 //! The simulator compared with closed forms, and invariants of every system.
 
 use crate::link::{
-    LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
+    LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
 use crate::spec::*;
@@ -11,7 +11,7 @@ use crate::tests::trajectory::trajectory;
 use crate::*;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
-use lanemark_schema::workload::fault::{LinkPlace, ReadRetries, Training};
+use lanemark_schema::workload::fault::{LinkSelector, ReadRetries, TrainedRate};
 use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
 
@@ -53,7 +53,7 @@ pub(crate) fn sata(drive: DriveSpec) -> SystemSpec {
     system.attachments[0].protocol.queue_depth = 32;
     system.attachments[0].way.links.push(LinkSpec {
         name: "SATA 6 Gb/s".to_owned(),
-        law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
+        model: LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
         speed: 1,
     });
@@ -67,7 +67,7 @@ pub(crate) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     system.attachments[0].protocol.queue_depth = 256;
     system.attachments[0].way.links.push(LinkSpec {
         name: "SAS 12 Gb/s".to_owned(),
-        law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
+        model: LinkModel::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
         latency: Duration::ZERO,
         speed: 1,
     });
@@ -131,8 +131,8 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
     assert!(rate(4, true, 1) > 100_000.0);
     let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
     let all = crate::run::ceiling::ceilings(&system, &write);
-    let law = &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().law;
-    assert!(law.contains("a read") && law.contains("a write on 1 of 4 cores"), "{law}");
+    let formula = &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
+    assert!(formula.contains("a read") && formula.contains("a write on 1 of 4 cores"), "{formula}");
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
 fn one_read_takes_the_sum_of_its_stages() {
     let system = nvme(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
-    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(pcie) = system.attachments[0].way.links[0].model else { unreachable!() };
     let drive = &system.attachments[0].drive;
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
@@ -173,7 +173,7 @@ fn one_read_takes_the_sum_of_its_stages() {
 #[test]
 fn a_saturated_pcie_link_carries_its_closed_form() {
     let system = nvme(unlimited());
-    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(pcie) = system.attachments[0].way.links[0].model else { unreachable!() };
     let block = Bytes::kibi(128);
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
@@ -292,8 +292,8 @@ fn ahci_holds_at_most_32_commands() {
 /// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
 fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
     let mut system = sata(drive);
-    let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
-    system.attachments[0].way.links[0].law = LinkLaw::Pcie(law);
+    let model = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
+    system.attachments[0].way.links[0].model = LinkModel::Pcie(model);
     share(&mut system, 1);
     times(system, count)
 }
@@ -307,13 +307,13 @@ fn a_link_that_retrains_carries_less_from_then_on() {
         ..test(Bytes::kibi(128), Pattern::Sequential, true, 16)
     };
     let before = megabytes(&run(&system, &test));
-    let narrow = LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
-    let to = Training { lanes: Some(1), ..Training::default() };
-    let kind = FaultKind::Retrain { link: LinkPlace::default(), to };
+    let narrow = LinkModel::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
+    let to = TrainedRate { lanes: Some(1), ..TrainedRate::default() };
+    let kind = FaultKind::Retrain { link: LinkSelector::default(), to };
     system.faults = vec![Fault::at(Duration::from_microseconds(100_000), kind)];
     let seen = megabytes(&run(&system, &test));
     system.faults.clear();
-    system.attachments[0].way.links[0].law = narrow;
+    system.attachments[0].way.links[0].model = narrow;
     let after = megabytes(&run(&system, &test));
     let expected = f64::midpoint(before, after);
     assert!((seen / expected - 1.0).abs() < 0.03, "{seen} for {expected} MB/s");
@@ -327,7 +327,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
     let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
     // One drive is limited by its SATA link, two by both SATA links, four by the uplink.
     assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
-    let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].law else {
+    let LinkModel::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].model else {
         unreachable!()
     };
     let block = Bytes::kibi(128);

@@ -9,7 +9,7 @@ use crate::tests::{disk, link};
 use lanemark_schema::result::{Gain, HopId, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{CheckedTest, Load, Pattern, Process, Test, TestError};
+use lanemark_schema::workload::{CheckedTest, Load, Pattern, ArrivalProcess, Test, TestError};
 
 const KEY: StreamKey = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
 
@@ -98,7 +98,7 @@ fn a_random_read_of_a_disk_gains_from_its_mechanics() {
 #[test]
 fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 32).with(|asked| {
-        asked.load = Load::Open { rate_per_second: 2_000.0, process: Process::Poisson }
+        asked.load = Load::Open { rate_per_second: 2_000.0, process: ArrivalProcess::Poisson }
     });
     let asked = asked(&nvme(small_drive()), &reads);
     assert_eq!(bottleneck(&asked), "flash dies");

@@ -8,7 +8,7 @@ use lanemark_schema::workload::bound::Bound;
 use super::problem::Problem;
 use super::requested_keys;
 use super::section::{Scalar, Section};
-use super::stand_in::PlaceholderValue;
+use super::placeholder::PlaceholderValue;
 use crate::error::{StudyError, nearest};
 
 /// The result of reading a key.

@@ -2,7 +2,7 @@
 
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::behind::{beside_emptying, flush};
+use super::emptying::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
 use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
@@ -40,7 +40,7 @@ const FLASH_MOST: f64 = 17.59e12;
 const KEPT_PSEUDO_SLC: f64 = 0.1;
 
 /// The properties of the flash array from which other values follow.
-struct Array {
+struct FlashArray {
     dies: f64,
     channels: f64,
     planes: f64,
@@ -184,7 +184,7 @@ fn array(
     nand: &Nand,
     technology: Technology,
     out: &mut Completion,
-) -> Array {
+) -> FlashArray {
     // Flash capacities are powers of two and one and a half times these. The flash exceeds the host's capacity by 7% or
     // more.
     let mut raw = (1u64 << 30) as f64;
@@ -244,7 +244,7 @@ fn array(
     out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), origin);
     out.assumed("flash.erase", Unit::Time.text(nand.erase), &nand.name);
     out.assumed("flash.command_time", Unit::Time.text(nand.command_time), &nand.name);
-    Array {
+    FlashArray {
         dies: dies as f64,
         channels: channels as f64,
         planes: nand.planes as f64,
@@ -265,7 +265,7 @@ struct MaximumRates {
 }
 
 impl MaximumRates {
-    fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array) -> Self {
+    fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &FlashArray) -> Self {
         let cache = wanted_pseudo_slc(rated, controller, array);
         let (read, program) = match cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
             true => (nand.slc_read.value, nand.slc_program.value),
@@ -283,7 +283,7 @@ impl MaximumRates {
 }
 
 /// Sets tR, the additional times of a read, and channel rates that reach the rated reads.
-fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out: &mut Completion) {
+fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &FlashArray, out: &mut Completion) {
     let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
     let random = held(rated.random_read, &controller.random_read, most.random_read);
@@ -370,7 +370,7 @@ fn writes(
     rated: &Rated,
     controller: &Controller,
     nand: &Nand,
-    array: &Array,
+    array: &FlashArray,
     out: &mut Completion,
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
@@ -468,7 +468,7 @@ fn further_time(
 fn wanted_pseudo_slc<'c>(
     rated: &Rated,
     controller: &'c Controller,
-    array: &Array,
+    array: &FlashArray,
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
@@ -481,7 +481,7 @@ fn pseudo_slc(
     rated: &Rated,
     controller: &Controller,
     nand: &Nand,
-    array: &Array,
+    array: &FlashArray,
     fresh: f64,
     out: &mut Completion,
 ) -> bool {

@@ -242,15 +242,15 @@ impl Rated {
         wrong: &mut Vec<StudyError>,
     ) {
         let megabytes = |rate: f64| format!("{:.0} MB/s", rate / 1e6);
-        let mut beyond = |key: &str, rate: f64, text: String, most: f64, law: String| {
+        let mut beyond = |key: &str, rate: f64, text: String, most: f64, bound_text: String| {
             if rate > most {
-                wrong.push(section.error(key, format!("{key} = {text}: {law}")));
+                wrong.push(section.error(key, format!("{key} = {text}: {bound_text}")));
             }
         };
-        let law = format!("{plug} carries at most {} after its line code", megabytes(self.link));
+        let bound_text = format!("{plug} carries at most {} after its line code", megabytes(self.link));
         for (key, rate) in [("read", self.read), ("write", self.write)] {
             let Some(rate) = rate else { continue };
-            beyond(key, rate, megabytes(rate), self.link, law.clone());
+            beyond(key, rate, megabytes(rate), self.link, bound_text.clone());
         }
         let random = [
             ("random_read", self.random_read, ("read", self.read)),
@@ -263,10 +263,10 @@ impl Rated {
             let of = format!("{} of 4 KiB requests, ", megabytes(bytes));
             match rate {
                 Some(rate) if bytes > 1.1 * rate && bytes <= self.link => {
-                    let law = format!("{of}more than {sequential} = {}", megabytes(rate));
-                    beyond(key, bytes, text, rate, law);
+                    let bound_text = format!("{of}more than {sequential} = {}", megabytes(rate));
+                    beyond(key, bytes, text, rate, bound_text);
                 }
-                _ => beyond(key, bytes, text, self.link, format!("{of}and {law}")),
+                _ => beyond(key, bytes, text, self.link, format!("{of}and {bound_text}")),
             }
         }
         for (key, one, (all, rate)) in [
@@ -276,15 +276,15 @@ impl Rated {
             let (Some(one), Some(rate)) = (one, rate) else { continue };
             let rated_steady = key == "random_write_qd1" && self.market == Market::DataCenter;
             if 1.0 / one > 1.001 * rate && !rated_steady {
-                let law = format!("more than {all} = {rate:.0}, with many outstanding");
-                beyond(key, 1.0 / one, format!("{:.0}", 1.0 / one), rate, law);
+                let bound_text = format!("more than {all} = {rate:.0}, with many outstanding");
+                beyond(key, 1.0 / one, format!("{:.0}", 1.0 / one), rate, bound_text);
             }
         }
         if let (Some(steady), Some(write)) = (self.steady_write, self.write)
             && steady > write
         {
-            let law = format!("more than write = {}", megabytes(write));
-            beyond("steady_write", steady, megabytes(steady), write, law);
+            let bound_text = format!("more than write = {}", megabytes(write));
+            beyond("steady_write", steady, megabytes(steady), write, bound_text);
         }
         if self.capacity > CAPACITY_MOST && !is_disk {
             let terabytes = self.capacity / 1e12;

@@ -16,7 +16,7 @@ use std::time::Instant;
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, Pool};
-use lanemark_predict::{Job, fit};
+use lanemark_predict::{FitInput, fit};
 use lanemark_schema::result::{Calibration, Provenance, RunResult};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::{Library, Location};
@@ -156,7 +156,7 @@ fn fitted(
         (Calibration { parameter, value, figure: None, reason: None }, Location::file("--set"))
     });
     let settings: Vec<(Calibration, Location)> = settings.collect();
-    let job = Job {
+    let job = FitInput {
         results: &results,
         platform,
         port,

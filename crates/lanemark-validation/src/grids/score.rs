@@ -137,8 +137,8 @@ impl GridScore {
 
 /// Returns the scores of a run by kind of cells.
 pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
-    type Belongs = fn(&Cell) -> bool;
-    let kinds: [(&str, Belongs); 7] = [
+    type CellFilter = fn(&Cell) -> bool;
+    let kinds: [(&str, CellFilter); 7] = [
         ("reads", |cell| cell.test.starts_with("randread")),
         ("writes", |cell| cell.test.starts_with("randwrite")),
         ("one at a time", |cell| cell.test.ends_with("-1-1")),
@@ -147,7 +147,7 @@ pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
         ("slower there", |cell| cell.truth < 0.95 * cell.here),
         (ALL, |_| true),
     ];
-    let row = |(kind, belongs): (&str, Belongs)| GridRow {
+    let row = |(kind, belongs): (&str, CellFilter)| GridRow {
         run: run.to_owned(),
         drives,
         kind: kind.to_owned(),

@@ -5,7 +5,7 @@
 //! separately, and so are the other costs of the port. Half of the drives without a pseudo-SLC cache are used drives,
 //! which collect.
 
-use lanemark_lab::{Lab, Work, assemble};
+use lanemark_lab::{Lab, LabRun, assemble};
 use lanemark_schema::result::{
     CpuUse, MeasuredTarget, Provenance, RunResult, Sample, Target, TestResult,
 };
@@ -219,7 +219,7 @@ impl Truth {
 
 fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
     let provenance = Provenance { seed: 77, ..Provenance::default() };
-    let works = [Work { system, workload }];
+    let works = [LabRun { system, workload }];
     let mut runs = Lab::default().run_all(&works, &provenance, &mut |_| ())?;
     Ok(runs.swap_remove(0))
 }

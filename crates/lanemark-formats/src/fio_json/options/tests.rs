@@ -78,14 +78,14 @@ fn every_setting_is_an_option_in_the_notation_of_fio() {
         ),
         (
             asked(|one| {
-                let (rate_per_second, process) = (300.0, Process::Poisson);
+                let (rate_per_second, process) = (300.0, ArrivalProcess::Poisson);
                 one.load = Load::Open { rate_per_second, process };
             }),
             "rate_iops=150 rate_process=poisson",
         ),
         (
             asked(|one| {
-                let (rate_per_second, process) = (300.0, Process::Even);
+                let (rate_per_second, process) = (300.0, ArrivalProcess::Even);
                 one.load = Load::Open { rate_per_second, process };
             }),
             "rate_iops=150",

@@ -26,14 +26,14 @@ fn device(name: &str) -> InspectedDevice {
 }
 
 fn text(device: &InspectedDevice, all: &[&InspectedDevice], width: usize) -> Vec<String> {
-    let mut sheet = Sheet::new(&Style { width, colour: false });
+    let mut sheet = TerminalText::new(&Style { width, colour: false });
     let all = all.iter().map(|&one| (one.name.as_str(), one)).collect();
     draw(&mut sheet, device, &all);
     sheet.finish().lines().map(str::to_owned).collect()
 }
 
 fn line(step: &Step<'_>, depth: usize, strong: bool) -> Vec<String> {
-    let mut sheet = Sheet::new(&Style { width: 60, colour: false });
+    let mut sheet = TerminalText::new(&Style { width: 60, colour: false });
     draw_line(&mut sheet, step, depth, strong);
     sheet.finish().lines().map(str::to_owned).collect()
 }

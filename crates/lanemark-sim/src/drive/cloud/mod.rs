@@ -13,10 +13,10 @@
 
 mod account;
 mod bucket;
-mod law;
+mod formulas;
 mod medium;
 
-use self::account::{Charge, Run};
+use self::account::{ChargedAmounts, Run};
 use self::bucket::Bucket;
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::{CommandHandle, Operations, Slab};
@@ -77,8 +77,8 @@ impl Cloud {
     }
 
     /// Returns the first instant from `now` on at which both limits permit a request, which then passes them.
-    fn admit(&mut self, now: Instant, charge: Charge) -> Instant {
-        let Charge { operations, bytes } = charge;
+    fn admit(&mut self, now: Instant, charge: ChargedAmounts) -> Instant {
+        let ChargedAmounts { operations, bytes } = charge;
         let both = [(&mut self.iops, operations), (&mut self.throughput, bytes)];
         let mut start = now;
         for (bucket, amount) in &both {

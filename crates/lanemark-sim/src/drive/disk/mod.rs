@@ -38,7 +38,7 @@ mod arm_tests;
 mod bench;
 mod disk_time;
 mod geometry;
-mod law;
+mod formulas;
 mod medium;
 #[cfg(test)]
 mod medium_tests;

@@ -5,7 +5,7 @@
 //! operation 10 µs on the channel, so that the expected times can be added up by hand.
 
 use super::flash::Flash;
-use super::operation::{FlashTask, Site};
+use super::operation::{FlashTask, DieSite};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;
@@ -68,7 +68,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             let (plane, retries) =
                 if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
             let site =
-                Site { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
+                DieSite { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
             flash.start(now, site, task, Bytes(bytes), &mut events);
             asked += 1;
             continue;
@@ -301,7 +301,7 @@ fn a_cut_ends_all_operations_and_returns_the_programs() {
     let program = FlashTask::Program { unit: 7, held: 3, epoch: 0 };
     for (die, task) in [(0, program), (1, FlashTask::Erase { superblock: SuperblockNumber(0) })] {
         let time = Duration::from_microseconds(600);
-        let site = Site { die: DieNumber(die), plane: 0, time, retries: 0 };
+        let site = DieSite { die: DieNumber(die), plane: 0, time, retries: 0 };
         flash.start(at(10), site, task, Bytes(0), &mut events);
     }
     assert_eq!(flash.power_cut(at(100)), [program]);

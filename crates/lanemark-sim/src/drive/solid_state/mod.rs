@@ -17,14 +17,14 @@ mod array_time;
 #[cfg(test)]
 mod array_time_tests;
 mod background;
-mod beside;
+mod parallel_collection;
 #[cfg(test)]
 mod durability_tests;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
 mod flushes;
-mod law;
+mod formulas;
 mod map_cache;
 mod medium;
 #[cfg(test)]
@@ -39,11 +39,11 @@ pub(crate) use translation::write_amplification;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use self::beside::ParallelCollection;
+use self::parallel_collection::ParallelCollection;
 use self::flash::Flash;
 use self::flushes::Flushes;
 use self::map_cache::{MapCache, MapLocation};
-use self::operation::{FlashTask, Relocation, Site};
+use self::operation::{FlashTask, Relocation, DieSite};
 use self::read_ahead::ReadAhead;
 use self::translation::{SlotRun, Source, Translation};
 use crate::drive::buffer::slots_of;
@@ -269,7 +269,7 @@ impl SolidState {
 
     /// Returns the die, plane and time of a read of `place`.
     #[inline]
-    fn site_of_read(&mut self, place: u32) -> Site {
+    fn site_of_read(&mut self, place: u32) -> DieSite {
         let unit = self.translation.unit_of(place);
         let time = self.read_time(unit);
         let plane = match self.spec.die.independent_planes {
@@ -284,8 +284,8 @@ impl SolidState {
         site
     }
 
-    fn site(&self, unit: u32, plane: u32, time: Duration) -> Site {
-        Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
+    fn site(&self, unit: u32, plane: u32, time: Duration) -> DieSite {
+        DieSite { die: self.flash.die_of(unit), plane, time, retries: 0 }
     }
 
     #[inline]

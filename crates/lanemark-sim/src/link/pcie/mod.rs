@@ -78,9 +78,9 @@ pub struct Pcie {
     /// Symbols of a completion in addition to its payload.
     completion_overhead: u64,
     /// Limit of unanswered data that a device has requested.
-    fetch_window: Option<Window>,
+    fetch_window: Option<InFlightLimit>,
     /// Limit of posted data in flight.
-    post_window: Option<Window>,
+    post_window: Option<InFlightLimit>,
     /// Picoseconds per byte, including SKP sets, in units of 2^-20 ps.
     byte_time: u64,
     /// The share of a time on the wire for which its answers occupy the other direction, in units of 2^-20.
@@ -92,7 +92,7 @@ pub struct Pcie {
 
 /// A limit on the bytes in flight; each byte makes room for another byte a round trip later.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Window {
+struct InFlightLimit {
     in_flight: u64,
     round_trip: Duration,
 }
@@ -131,7 +131,7 @@ impl Pcie {
         let answers = 2.0 * DLLP / (interval * width);
         let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
         let round_trip = setup.round_trip.unwrap_or(PcieSetup::usual_round_trip(latency));
-        let window = |in_flight| Window { in_flight, round_trip };
+        let window = |in_flight| InFlightLimit { in_flight, round_trip };
         let read_request_max = setup.read_request_max.get();
         Self {
             generation,
@@ -253,7 +253,7 @@ impl fmt::Display for Pcie {
             write!(f, ", {most} through its tunnel")?;
         }
         for (window, what) in [(fetch_window, "fetched"), (post_window, "posted")] {
-            if let Some(Window { in_flight, round_trip }) = window {
+            if let Some(InFlightLimit { in_flight, round_trip }) = window {
                 write!(f, ", {} {what} in {round_trip}", Bytes(*in_flight))?;
             }
         }
@@ -262,8 +262,8 @@ impl fmt::Display for Pcie {
 }
 
 /// Returns the longer of the time on the wire and the time of the window, if there is one.
-fn longer(on_wire: Duration, window: Option<Window>, payload: Bytes) -> Duration {
-    window.map_or(on_wire, |Window { in_flight, round_trip }| {
+fn longer(on_wire: Duration, window: Option<InFlightLimit>, payload: Bytes) -> Duration {
+    window.map_or(on_wire, |InFlightLimit { in_flight, round_trip }| {
         on_wire.max(round_trip.scaled(payload.get(), in_flight))
     })
 }

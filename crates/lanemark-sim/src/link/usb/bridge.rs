@@ -10,9 +10,9 @@
 
 use std::fmt;
 
-use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
 /// A bridge between USB and a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Bridge {
     pub rate: BytesPerSecond,
 }
 
-impl Law for Bridge {
+impl LinkFormulas for Bridge {
     fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
             Phase::Command(_) => PhaseTime { to_drive: self.command_time, ..PhaseTime::NONE },
@@ -47,7 +47,7 @@ impl Law for Bridge {
         BytesPerSecond((test.block.get() as f64 / to_drive.max(data * share)) as u64)
     }
 
-    fn train(&self, _: Training) -> Option<Self> {
+    fn train(&self, _: TrainedRate) -> Option<Self> {
         None
     }
 

@@ -30,7 +30,7 @@ use super::tally::Tally;
 use crate::fault::standing_retries;
 use crate::run::ceiling::ceilings;
 use crate::run::energy::Metering;
-use crate::run::path_use::{Busy, busy_since};
+use crate::run::path_use::{HopBusyTimes, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
@@ -176,7 +176,7 @@ struct RunSegment {
     /// The end of the part, with the requests up to that point.
     end: Instant,
     requests: u64,
-    busy: Busy,
+    busy: HopBusyTimes,
     drive: DriveUse,
     power: Option<Vec<PowerReading>>,
 }
@@ -185,7 +185,7 @@ struct RunSegment {
 pub(super) struct SteadyRun {
     pub(super) tally: Tally,
     pub(super) elapsed: Duration,
-    pub(super) busy: Busy,
+    pub(super) busy: HopBusyTimes,
     pub(super) drive: DriveUse,
     pub(super) power: Option<Vec<PowerReading>>,
     pub(super) converged: Converged,
@@ -454,7 +454,7 @@ impl Convergence {
         let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
         let part = self.turnover.map(|_| self.steady_part(found));
-        let mut sum: Option<(Tally, Busy, DriveUse)> = None;
+        let mut sum: Option<(Tally, HopBusyTimes, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             if number < first {
                 part.tally = part.tally.thinned(weight);

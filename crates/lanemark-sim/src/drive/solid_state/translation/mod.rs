@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 
 use crate::engine::table::Table;
 use crate::spec::{Condition, DriveSpec, PriorContent, SLOT, TranslationSpec};
-pub(crate) use collection::{Progress, Source};
+pub(crate) use collection::{CollectionStep, MovedSlots};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
@@ -46,7 +46,7 @@ use layout::{CachedLayout, EMPTY, Layout, SteadyRandomLayout};
 use map::Overrides;
 #[cfg(test)]
 pub(super) use placement::Placement;
-use superblock::{Purpose, State, Superblocks};
+use superblock::{SuperblockPurpose, State, Superblocks};
 use victim::{Victim, VictimCursor};
 
 /// The flash location of a run of logical slots.
@@ -392,7 +392,7 @@ impl Translation {
         let worn = self.spec.wear_gap.is_some() && stream == Stream::Moved;
         let hot = matches!(stream, Stream::Hot | Stream::MovedHot);
         let (settled, moved) = (stream == Stream::Moved, stream.is_moved());
-        let purpose = Purpose { pseudo_slc, hot, settled, moved, worn };
+        let purpose = SuperblockPurpose { pseudo_slc, hot, settled, moved, worn };
         let size = match pseudo_slc {
             true => self.pseudo_slc_each,
             false => self.slots_per_superblock,

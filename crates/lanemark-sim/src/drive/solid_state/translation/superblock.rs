@@ -55,7 +55,7 @@ pub(crate) struct Superblock {
 
 /// The purpose for which a superblock is opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Purpose {
+pub(crate) struct SuperblockPurpose {
     /// Whether the superblock will be written with one bit in each cell.
     pub(crate) pseudo_slc: bool,
     /// Whether it is for data that will soon be overwritten.
@@ -142,7 +142,7 @@ impl Superblocks {
     /// fewest cycles is opened, or the one with the most cycles for data that will not be overwritten soon.
     pub(crate) fn open(
         &mut self,
-        purpose: Purpose,
+        purpose: SuperblockPurpose,
         slots: u32,
         opened_at: u64,
     ) -> Option<SuperblockNumber> {

@@ -29,12 +29,12 @@ pub(super) struct Trial {
     /// The short test that is simulated.
     pub(super) short: Test,
     /// Figures of the test.
-    pub(super) figures: Vec<Measured>,
+    pub(super) figures: Vec<MeasuredFigure>,
 }
 
 /// A measured figure of a test.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredFigure {
     pub(super) kind: FigureKind,
     /// The mean over the repeats.
     pub(super) value: f64,
@@ -371,7 +371,7 @@ fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
         let floor = FLOORS[class].powi(2);
         let halves = if class == 0 { 2.0 } else { 1.0 };
         let sd = (halves * (f64::midpoint(own_variance, pooled) / count + floor)).sqrt();
-        Some(Measured { kind, value, sd })
+        Some(MeasuredFigure { kind, value, sd })
     });
     Trial { test: test.clone(), short: test.clone(), figures: figures.collect() }
 }

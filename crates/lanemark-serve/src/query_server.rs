@@ -25,7 +25,7 @@ const QUESTION_MAX: usize = 4096;
 const ASKERS_MAX: usize = 16;
 
 /// An open desk.
-pub struct Desk {
+pub struct QueryServer {
     listener: Arc<Listener>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -49,7 +49,7 @@ struct WaitingClient {
     answer: Option<Vec<u8>>,
 }
 
-impl Desk {
+impl QueryServer {
     /// Opens a desk at `listener`; `answer` receives each query, without its terminator.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for QueryServer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
         self.listener.close();
@@ -178,10 +178,10 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
 
-    fn desk(ends: QueryEnd) -> (Desk, u16) {
+    fn desk(ends: QueryEnd) -> (QueryServer, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
-        (Desk::open(listener, ends, |question| format!("you said {question}\n")).unwrap(), port)
+        (QueryServer::open(listener, ends, |question| format!("you said {question}\n")).unwrap(), port)
     }
 
     fn ask(port: u16, question: &[u8]) -> String {
@@ -213,7 +213,7 @@ mod tests {
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
         let reply = long.clone();
-        let _desk = Desk::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
+        let _desk = QueryServer::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
