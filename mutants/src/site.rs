@@ -207,7 +207,7 @@ fn values(of: &syn::Type) -> Vec<String> {
         syn::Type::Tuple(tuple) if tuple.elems.is_empty() => all(&["()"]),
         syn::Type::Tuple(tuple) => {
             let parts: Option<Vec<String>> =
-                tuple.elems.iter().map(|one| values(one).into_iter().next()).collect();
+                tuple.elems.iter().map(|elem| values(elem).into_iter().next()).collect();
             parts.map(|parts| format!("({})", parts.join(", "))).into_iter().collect()
         }
         syn::Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem

@@ -149,7 +149,7 @@ impl RecordedTrace {
             Err(_) => true,
         };
         let requests = reader.filter(worth).take(usize::try_from(limit).unwrap_or(usize::MAX));
-        Ok(requests.map(move |one| Ok(wrapped(one?, wrap))))
+        Ok(requests.map(move |request| Ok(wrapped(request?, wrap))))
     }
 }
 

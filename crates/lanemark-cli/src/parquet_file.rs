@@ -55,11 +55,11 @@ fn bytes(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
                 writer.typed::<Int64Type>().write_batch(values, None, None)?;
             }
             ColumnValues::Numbers(values) => {
-                let (known, levels) = known(values);
+                let (known, levels) = known_values(values);
                 writer.typed::<DoubleType>().write_batch(&known, Some(&levels), None)?;
             }
             ColumnValues::Texts(values) => {
-                let (known, levels) = known(values);
+                let (known, levels) = known_values(values);
                 let known: Vec<ByteArray> =
                     known.iter().map(|text| ByteArray::from(text.as_str())).collect();
                 writer.typed::<ByteArrayType>().write_batch(&known, Some(&levels), None)?;
@@ -82,7 +82,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
 }
 
 /// Returns the known values, and for each row whether its value is known.
-fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+fn known_values<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
     (values.iter().flatten().cloned().collect(), levels)
 }

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
     let answer = match extension.to_lowercase().as_str() {
         "svg" => {
             let outlet = OutputFile::open(out, &PLOT)?;
-            let (plot, answer) = drawn(args)?;
+            let (plot, answer) = draw_plot(args)?;
             outlet.write(&plot.svg)?;
             answer
         }
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the drawing, and the answer of its results.
-fn drawn(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
+fn draw_plot(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
     let (study, runs) = report::load(&args.results)?;
     let runs: Vec<_> = runs.iter().collect();
     let style = PlotStyle { dark: args.dark, columns: args.columns.into() };
@@ -63,7 +63,7 @@ fn png(args: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
 
     png_file::refuse_other(out)?;
     let reserved = lanemark_lab::reserved::ReservedName::with_folders(out)?;
-    let (plot, answer) = drawn(args)?;
+    let (plot, answer) = draw_plot(args)?;
     reserved.write(&png_file::bytes(&plot, args.scale)?)?;
     Ok(answer)
 }

@@ -114,12 +114,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     addresses.extend(mounted(args, &mut session)?);
     let session = Arc::new(session);
     let registration = register(&system, &session);
-    let asked_to_stop = Arc::new(AtomicBool::new(false));
+    let stop_requested = Arc::new(AtomicBool::new(false));
     let served = ControlledServer {
         session: Arc::clone(&session),
         system: system.clone(),
         size,
-        stop: Arc::clone(&asked_to_stop),
+        stop: Arc::clone(&stop_requested),
     };
     let desks = desks(args, served)?;
     for address in &addresses {
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     }
     tell!("note: Ctrl-C ends the server");
     watch(args.watch, &session, || {
-        stop::requested(&signal) || asked_to_stop.load(Ordering::SeqCst) || session.is_broken()
+        stop::requested(&signal) || stop_requested.load(Ordering::SeqCst) || session.is_broken()
     });
     let is_broken = session.is_broken();
     drop((desks, registration));

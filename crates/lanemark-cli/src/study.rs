@@ -57,7 +57,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         output::print(&study_table(&outcome, measured.as_ref(), args.explain, &style))?;
         if args.bottleneck {
             let systems = outcome.systems.iter();
-            let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
+            let systems: Vec<_> = systems.map(|system| (system.label.as_str(), &system.run)).collect();
             output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
@@ -67,6 +67,6 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         tell!("wrote {}", page.path().display());
     }
     let complete =
-        outcome.systems.len() == systems && outcome.systems.iter().all(|one| one.run.complete);
+        outcome.systems.len() == systems && outcome.systems.iter().all(|system| system.run.complete);
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     let mut systems = systems(args, &library)?;
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
-    let capacity = systems.iter().map(|one| one.system.capacity()).min().unwrap_or(Bytes::ZERO);
+    let capacity = systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
     let source = ContentsSource::of(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
     for TrialSystem { system, faults, .. } in &systems {
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     stop::ends_itself();
     drop(progress);
     let found = ran?;
-    if systems.iter().any(|one| one.samples.is_empty()) {
+    if systems.iter().any(|system| system.samples.is_empty()) {
         tell!("interrupted before each system completed a turn; nothing is saved");
         return Ok(Outcome::Interrupted);
     }

@@ -149,13 +149,13 @@ mod tests {
 
     #[test]
     fn progress_is_in_mebibytes() {
-        let told = |filling, total: Option<u64>| {
+        let progress_text = |filling, total: Option<u64>| {
             let done = Bytes((7 << 20) + 9);
             line(&VerifyProgress { filling, done, total: total.map(Bytes::mebi) }, "writing")
         };
-        assert_eq!(told(true, Some(64)), "filling: 7 of 64 MiB");
-        assert_eq!(told(false, Some(64)), "writing: 7 of 64 MiB");
-        assert_eq!(told(false, None), "writing: 7 MiB");
+        assert_eq!(progress_text(true, Some(64)), "filling: 7 of 64 MiB");
+        assert_eq!(progress_text(false, Some(64)), "writing: 7 of 64 MiB");
+        assert_eq!(progress_text(false, None), "writing: 7 MiB");
     }
 
     #[test]

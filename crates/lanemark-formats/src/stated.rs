@@ -130,9 +130,9 @@ impl StatedRun {
             tests: Vec::new(),
         };
         let mut warnings = self.warnings;
-        let are_rates = warnings.iter().any(|one| matches!(one, Warning::RatesOnly { .. }));
+        let are_rates = warnings.iter().any(|warning| matches!(warning, Warning::RatesOnly { .. }));
         let mut notes = self.notes;
-        let moved = self.tests.iter().map(|one| one.sample.bytes().get()).max().unwrap_or(0);
+        let moved = self.tests.iter().map(|test| test.sample.bytes().get()).max().unwrap_or(0);
         let size = supplied.span.unwrap_or(Bytes(moved.max(1 << 20)));
         let mut unplaced = Vec::new();
         let mut tests: Vec<TestResult> = Vec::new();
@@ -175,7 +175,7 @@ impl StatedRun {
             notes
                 .push(format!("{first}{more}: the used size of the target is not stated: {given}"));
         }
-        if !warnings.iter().any(|one| matches!(one, Warning::BestOfRuns { .. })) {
+        if !warnings.iter().any(|warning| matches!(warning, Warning::BestOfRuns { .. })) {
             warnings.push(Warning::FewRepeats { repeats: 1 });
         }
         let end = workload.tests.iter().map(Test::end).max().unwrap_or(Bytes::ZERO);

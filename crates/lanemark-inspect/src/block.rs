@@ -87,7 +87,7 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice)
         read_only: sysfs.value(at, "ro", flag),
         identity: identity(sysfs, at, &paths),
         queue: queue(sysfs, at),
-        ways: paths,
+        paths,
         below: Vec::new(),
         partitions: partition_names(sysfs, block)
             .iter()
@@ -109,7 +109,7 @@ pub(crate) fn read_partition(sysfs: &Sysfs, whole: &BlockDevice, name: &str) -> 
         read_only: sysfs.value(&at, "ro", flag),
         identity: Identity::default(),
         queue: QueueLimits::default(),
-        ways: Vec::new(),
+        paths: Vec::new(),
         below: vec![whole.name.clone()],
         partitions: Vec::new(),
         kind: BlockKind::Partition(partition),

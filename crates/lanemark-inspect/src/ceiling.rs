@@ -32,7 +32,7 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
         let rate_most = Some(most).filter(|&most| most != rate);
         Some(HopCeiling { hop: hop.name.clone(), link: words(link), rate, rate_most })
     };
-    let path = device.ways.first().map_or(&[][..], |path| &path.hops);
+    let path = device.paths.first().map_or(&[][..], |path| &path.hops);
     path.iter().filter_map(ceiling).collect()
 }
 
@@ -43,7 +43,7 @@ pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     let mut device = named(inspection.target.as_deref()?)?;
     // The limit exceeds the depth of any stack that the kernel allows, and ends the search in a cycle.
     for _ in 0..16 {
-        match (device.ways.is_empty(), &device.below[..]) {
+        match (device.paths.is_empty(), &device.below[..]) {
             (false, _) => return Some(device),
             (true, [one]) => device = named(one)?,
             (true, _) => return None,
@@ -200,7 +200,7 @@ mod tests {
             numa_node: None,
         };
         let hops: Vec<InspectedHop> = links.into_iter().enumerate().map(hop).collect();
-        let way = InspectedPath { hops, ..InspectedPath::default() };
+        let inspected_path = InspectedPath { hops, ..InspectedPath::default() };
         InspectedDevice {
             name: name.to_owned(),
             number: None,
@@ -210,7 +210,7 @@ mod tests {
             read_only: None,
             identity: Identity::default(),
             queue: QueueLimits::default(),
-            ways: if way.hops.is_empty() { Vec::new() } else { vec![way] },
+            paths: if inspected_path.hops.is_empty() { Vec::new() } else { vec![inspected_path] },
             below: below.iter().map(|&name| name.to_owned()).collect(),
             partitions: Vec::new(),
         }

@@ -155,8 +155,8 @@ impl TestEvidence {
             limit: nearest_limit(&all),
             thread_busy: mean(&|one| Some(one.threads?.busiest)),
             core_wait: mean(&|one| one.threads?.core_wait),
-            machine: used.zip(processors.map(|one| one.cores)),
-            others: others.zip(processors.map(|one| one.others_matter_from())),
+            machine: used.zip(processors.map(|processor| processor.cores)),
+            others: others.zip(processors.map(|processor| processor.others_matter_from())),
             device: name.zip(busy),
             times: at_device
                 .zip(request)
@@ -165,9 +165,9 @@ impl TestEvidence {
             deeper_crowded: probe.is_some_and(|probe| {
                 let waited = probe.core_wait.is_some_and(|share| share >= CORE_WAIT);
                 waited
-                    || probe.processors.is_some_and(|one| {
-                        let others = one.others().map(|used| (used, one.others_matter_from()));
-                        are_crowded(one.used(), one.cores, others)
+                    || probe.processors.is_some_and(|processor| {
+                        let others = processor.others().map(|used| (used, processor.others_matter_from()));
+                        are_crowded(processor.used(), processor.cores, others)
                     })
             }),
         }

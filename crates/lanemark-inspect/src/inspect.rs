@@ -86,7 +86,7 @@ fn concerning(
 /// Returns the positions of `devices` and their hops in the device tree.
 fn positions(names: &DeviceNames, devices: &[InspectedDevice]) -> BTreeSet<String> {
     let blocks = devices.iter().filter_map(|device| names.get(&device.name));
-    let hops = devices.iter().flat_map(|device| &device.ways).flat_map(|path| &path.hops);
+    let hops = devices.iter().flat_map(|device| &device.paths).flat_map(|path| &path.hops);
     blocks.map(|block| block.position.text()).chain(hops.map(|hop| hop.place.clone())).collect()
 }
 

@@ -114,7 +114,7 @@ impl Lab {
         for ((subject, _), base) in sides.iter().zip(&bases) {
             for value in subject.uncertain(base) {
                 let of = subject.part_of(&value.parameter);
-                if !columns.iter().any(|one| one.of == of && one.value.parameter == value.parameter)
+                if !columns.iter().any(|column| column.of == of && column.value.parameter == value.parameter)
                 {
                     columns.push(Column { of, value });
                 }
@@ -148,7 +148,7 @@ impl Lab {
         for (subject, _) in sides {
             let library = subject.library.keeping();
             let subject = DrawnSystem { library: &library, ..*subject };
-            let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
+            let drawn = deviations.iter().map(|row| subject.draw_system(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
@@ -255,7 +255,7 @@ impl DrawnSystem<'_> {
     }
 
     /// Returns the system with each uncertain value at its deviation, or `None` if such a system is not valid.
-    fn drawn(&self, columns: &[Column], deviations: &[f64]) -> Result<Option<System>, LabError> {
+    fn draw_system(&self, columns: &[Column], deviations: &[f64]) -> Result<Option<System>, LabError> {
         let mut all = self.settings.to_vec();
         for (column, deviations) in columns.iter().zip(deviations) {
             let value = &column.value;
@@ -349,10 +349,10 @@ impl Draws {
         let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
-        let told = drawn.len() >= DRAWS_TOLD && self.whole;
+        let is_reported = drawn.len() >= DRAWS_TOLD && self.whole;
         let parameters: Vec<String> =
             self.columns.iter().map(|column| column.value.parameter.clone()).collect();
-        told.then(|| summary(&drawn, &parameters, left_out))
+        is_reported.then(|| summary(&drawn, &parameters, left_out))
     }
 }
 

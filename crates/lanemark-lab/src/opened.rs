@@ -185,8 +185,8 @@ impl OpenedWorkload {
 
     /// Returns the engine that a job file requests.
     pub fn engine(&self) -> Option<EngineKind> {
-        let asked = self.settings.as_ref()?.engine?;
-        Some(match asked {
+        let job_engine = self.settings.as_ref()?.engine?;
+        Some(match job_engine {
             Engine::IoUring => EngineKind::IoUring,
             Engine::Sync => EngineKind::Synchronous,
             Engine::Null => EngineKind::Null,

@@ -62,7 +62,7 @@ impl Lab {
         };
         let system = assemble(library, &format!("{name}@{PLATFORM}:{port}"), &[])?;
         let cache = cache(&system.spec);
-        let mut asked: Vec<(RatingComparison, Test)> = Vec::new();
+        let mut rated_tests: Vec<(RatingComparison, Test)> = Vec::new();
         let is_compressed = rated.compresses_to.is_some();
         let mut ask = |what, unit, value: Option<f64>, test: TestBuilder, rate: f64, most: f64| {
             let Some(rated) = value else { return };
@@ -77,7 +77,7 @@ impl Lab {
             if is_compressed {
                 test.compressibility = Ratio::ONE;
             }
-            asked.push((RatingComparison { what, unit, rated, simulated: 0.0 }, test));
+            rated_tests.push((RatingComparison { what, unit, rated, simulated: 0.0 }, test));
         };
         let block = 131_072.0;
         let sequential = |test: TestBuilder| test.queue_depth(32);
@@ -144,11 +144,11 @@ impl Lab {
             per_second(rated.one_write),
             f64::INFINITY,
         );
-        let figures = self.pool.map(asked.len(), |piece| {
-            let (met, test) = &asked[piece];
+        let figures = self.pool.map(rated_tests.len(), |piece| {
+            let (met, test) = &rated_tests[piece];
             simulated(&system.spec, met.unit, test)
         });
-        let met = asked.into_iter().zip(figures);
+        let met = rated_tests.into_iter().zip(figures);
         Ok(met
             .filter_map(|((met, _), figure)| Some(RatingComparison { simulated: figure?, ..met }))
             .collect())

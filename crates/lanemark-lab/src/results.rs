@@ -232,7 +232,7 @@ pub fn read_text(name: &str, text: &str) -> Result<SavedResult, LabError> {
     match head.systems {
         Some(_) => {
             let study: StudyOutcome = read(name, text)?;
-            study.systems.iter().try_for_each(|one| one.run.check()).map_err(damaged)?;
+            study.systems.iter().try_for_each(|system| system.run.check()).map_err(damaged)?;
             Ok(SavedResult::Study(Box::new(study)))
         }
         None => {
@@ -299,7 +299,7 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
             Err(LabError::input(format!("{file}: is a single run and has no systems")))
         }
         (SavedResult::Study(study), system) => {
-            let names: Vec<&str> = study.systems.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = study.systems.iter().map(|system| system.name.as_str()).collect();
             let found = study.systems.iter().find(|one| Some(one.name.as_str()) == system);
             found.map(|one| one.run.clone()).ok_or_else(|| {
                 LabError::input(format!("{file}: is a study of several systems"))

@@ -79,10 +79,10 @@ impl WhatIfSide {
 /// exclude only its low values, the limit is drawn below the far end of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<UncertainValue> {
-    let ranged = fit.parameters.iter().filter_map(|one| {
-        let (low, high) = one.range_80.as_ref()?;
-        let value = one.value.as_ref().unwrap_or(high);
-        UncertainValue::within(&one.parameter, value, [low, high])
+    let ranged = fit.parameters.iter().filter_map(|parameter| {
+        let (low, high) = parameter.range_80.as_ref()?;
+        let value = parameter.value.as_ref().unwrap_or(high);
+        UncertainValue::within(&parameter.parameter, value, [low, high])
     });
     ranged.collect()
 }
@@ -117,13 +117,13 @@ impl Lab {
         let seen: Vec<Option<MeasuredDeviation<'_>>> = before
             .tests
             .iter()
-            .map(|one| seen(one, measured.and_then(|(_, run)| run.test(&one.test.name))))
+            .map(|test| measured_deviation(test, measured.and_then(|(_, run)| run.test(&test.test.name))))
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
             let mut other = WhatIfFigures::of(two);
             other.assumed =
-                two.samples.first().and_then(|one| other_system.assumed_limit(&two.test, one));
+                two.samples.first().and_then(|sample| other_system.assumed_limit(&two.test, sample));
             let carried = carried(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
@@ -152,7 +152,7 @@ impl Lab {
                         let ratio = test.limit_stays();
                         let interval = draws.carried_interval(place, ratio, known);
                         let above = interval::above_formulas(&other_system.spec, known);
-                        interval.map(|interval| held(interval, &test, above))
+                        interval.map(|interval| capped(interval, &test, above))
                     }
                     None => draws.interval(1, place),
                 });
@@ -241,16 +241,16 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
 }
 
 /// Returns a test of the current system with its measurement.
-fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<MeasuredDeviation<'t>> {
+fn measured_deviation<'t>(test_result: &'t TestResult, measured: Option<&TestResult>) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
-    let log = (measured / one.throughput_bytes_per_second.value).ln();
-    let limit = WhatIfFigures::of(one).limit;
-    log.is_finite().then_some(MeasuredDeviation { test: &one.test, limit, log })
+    let log = (measured / test_result.throughput_bytes_per_second.value).ln();
+    let limit = WhatIfFigures::of(test_result).limit;
+    log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
 }
 
 /// Returns the interval of a measured figure on another path, capped at `above` times the throughput of that path's
 /// links.
-fn held(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
+fn capped(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
     let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
     let most = (above * carried / test.expected()).max(1.0);
     PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }

@@ -103,7 +103,7 @@ enum Seen {
     TestEnded(Box<RunResult>),
 }
 
-fn seen(events: &mut Vec<Seen>, event: &Event<'_>) {
+fn record_event(events: &mut Vec<Seen>, event: &Event<'_>) {
     events.push(match event {
         Event::Begun(at) => Seen::Begun(*at),
         Event::Advanced(at, progress) => Seen::Advanced(*at, progress.share.unwrap()),
@@ -119,7 +119,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
     for threads in [1, 3] {
         let mut events = Vec::new();
         let run =
-            lab(threads).run(&system, &workload, &seed(), &mut |event| seen(&mut events, &event));
+            lab(threads).run(&system, &workload, &seed(), &mut |event| record_event(&mut events, &event));
         let run = run.unwrap();
         for test in 0..4 {
             for repeat in 0..3 {

@@ -86,16 +86,16 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
     for test in &mut runs[0].tests {
         test.throughput_bytes_per_second.value *= 0.9;
     }
-    let told = what_if(Some(&runs[0]));
+    let prediction = what_if(Some(&runs[0]));
     let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.02;
-    for test in &told.tests {
+    for test in &prediction.tests {
         let model = test.other.bytes_per_second;
         let wanted = if test.limit_stays() { 0.9 * model } else { model };
         assert!(near(test.expected(), wanted), "{}: {}", test.test, test.expected() / model);
     }
     // Single requests wait on both links; large reads no longer depend on the SATA link.
     let stays =
-        |name: &str| told.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
+        |name: &str| prediction.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
     assert!(stays("one") && !stays("large"));
 }
 
@@ -117,8 +117,8 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
         let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);
         let (present, other) = (side(&present, &[]), side(&other, &slower));
         let job = WhatIfJob { present, other, subjects, measured, changed: Vec::new(), seed: 1 };
-        let told = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
-        let interval = told.tests[0].interval.clone().unwrap();
+        let prediction = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
+        let interval = prediction.tests[0].interval.clone().unwrap();
         assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");
         interval.high_ratio / interval.low_ratio
     };

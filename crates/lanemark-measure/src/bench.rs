@@ -418,7 +418,7 @@ impl<'a> Bench<'a> {
                 }
             }
             let [iops, iops_doubled] = rates;
-            let others = |one: &ProcessorUse| one.others().unwrap_or(0.0);
+            let others = |processor_use: &ProcessorUse| processor_use.others().unwrap_or(0.0);
             outcome.tests[index].queue_probe = Some(QueueProbe {
                 queue_depth,
                 iops,

@@ -345,7 +345,7 @@ impl MeasureError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoFolder { folder, .. } => {
-                let there = folder.ancestors().find(|one| one.symlink_metadata().is_ok());
+                let there = folder.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok());
                 match there.filter(|one| !one.is_dir()) {
                     Some(file) => {
                         format!("{} is not a folder: name a path in a folder", file.display())

@@ -246,7 +246,7 @@ impl Thread<'_> {
         let trace = job.trace.lock().ok().and_then(|mut trace| trace.take());
         let source = match trace {
             Some(trace) => Source::Trace(trace),
-            None => Source::drawn(job.shared.test, key)?,
+            None => Source::of_test(job.shared.test, key)?,
         };
         let worker = Worker::new(&job.shared, self.progress, engine, key, source, rounds);
         let _ = sender.send(ThreadMessage::Ready);

@@ -200,7 +200,7 @@ fn run_as(
         Some(_) => Some(&send),
         None => None,
     };
-    let source = Source::drawn(test, key).unwrap();
+    let source = Source::of_test(test, key).unwrap();
     let worker = Worker::new(&shared, &progress, device, key, source, sent);
     let ended = worker.run(BEGUN).unwrap();
     let elapsed_ns = ended.closed_ns - BEGUN - test.ramp.nanoseconds();

@@ -220,7 +220,7 @@ pub(crate) trait Templates: Backend {
 }
 
 /// Returns the contents of a server, judged by its tables, which the statement `tables` lists.
-pub(crate) fn held(
+pub(crate) fn judged_contents(
     connection: &mut dyn Connection,
     tables: &str,
 ) -> Result<DatabaseContents, OltpError> {

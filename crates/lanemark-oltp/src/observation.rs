@@ -119,7 +119,7 @@ impl RunObserver {
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
             edge_read = edge_read || self.first_edge(shared, &mut observations)?;
-            let mut found = |class, sessions| waits.found(class, sessions);
+            let mut found = |class, sessions| waits.count_sessions(class, sessions);
             if self.observer.look(&self.sessions, self.think_times, &mut found)? {
                 waits.looks += 1;
             }

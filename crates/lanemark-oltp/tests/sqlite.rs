@@ -150,7 +150,7 @@ fn a_load_that_was_stopped_goes_on() {
     assert_consistent(&database);
     let whole = tempfile::tempdir().unwrap();
     let at_once = loaded(whole.path(), scale);
-    let held = |one: &Database| contents(one.connect().unwrap().as_mut()).unwrap();
+    let held = |database: &Database| contents(database.connect().unwrap().as_mut()).unwrap();
     assert_eq!(held(&database), held(&at_once));
     // The second time there is no work left.
     assert_eq!(load(&database, &options(scale), &STOP, &|_, _| ()).unwrap().rows, 0);
@@ -279,7 +279,7 @@ fn every_condition_is_broken_by_the_damage_that_it_forbids() {
         connection.script(sql).unwrap();
         let conditions = check(connection.as_mut(), &notes).unwrap();
         let clause = ConditionSource::Clause(at as u32 + 1);
-        let condition = conditions.iter().find(|one| one.source == clause).unwrap();
+        let condition = conditions.iter().find(|condition| condition.source == clause).unwrap();
         assert!(condition.broken > 0, "{clause} holds after {sql}");
     }
 }

@@ -88,7 +88,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
     // Reads of written data access its flash.
     let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
-    assert!(!fitted.warnings.iter().any(|one| matches!(one, FitWarning::WithoutFlash { .. })));
+    assert!(!fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. })));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
         .drive
         .parameters
         .iter()
-        .filter(|one| one.parameter.contains("write") || one.parameter.ends_with("program"))
+        .filter(|parameter| parameter.parameter.contains("write") || parameter.parameter.ends_with("program"))
     {
         assert!(
             matches!(parameter.standing, Determination::Open { kept_template: true, .. }),

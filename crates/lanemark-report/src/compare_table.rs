@@ -15,7 +15,7 @@ use lanemark_schema::workload::{Average, Pattern, Test};
 
 use crate::Style;
 use crate::database;
-use crate::number::{ABSENT, has_latency, known, or_absent, percent_whole, ratio, significant};
+use crate::number::{ABSENT, has_latency, known_value, or_absent, percent_whole, ratio, significant};
 use crate::run_table::warnings;
 use crate::table::{Cell, Column, CellEmphasis, Table};
 use crate::target;
@@ -282,7 +282,7 @@ fn without_points(mut table: Table) -> Table {
 
 impl FigurePair {
     fn values(&self) -> Option<(f64, f64)> {
-        Some((known(self.a.as_ref()?)?, known(self.b.as_ref()?)?))
+        Some((known_value(self.a.as_ref()?)?, known_value(self.b.as_ref()?)?))
     }
 
     fn ratio(&self) -> Option<f64> {
@@ -310,7 +310,7 @@ impl FigurePair {
 
     fn cells(&self, name: &str, verdict: Verdict, metric: Metric) -> Vec<Cell> {
         let value = |side: &Option<Statistic>| {
-            Cell::plain(or_absent(side.as_ref().and_then(known), significant))
+            Cell::plain(or_absent(side.as_ref().and_then(known_value), significant))
         };
         let range = self.range().filter(|_| verdict != Verdict::Unknown);
         let certain = matches!(verdict, Verdict::Higher | Verdict::Lower);

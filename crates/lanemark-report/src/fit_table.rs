@@ -116,7 +116,7 @@ fn figures(fitted: &FittedDrive) -> Table {
         }
     }
     for test in tests {
-        let of = |kind| fitted.figures.iter().find(|one| one.test == test && one.kind == kind);
+        let of = |kind| fitted.figures.iter().find(|figure| figure.test == test && figure.kind == kind);
         let directions = [
             (FigureKind::ReadMean, FigureKind::ReadTail),
             (FigureKind::WriteMean, FigureKind::WriteTail),

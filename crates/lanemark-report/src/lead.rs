@@ -4,7 +4,7 @@ use lanemark_schema::result::{RunResult, Sample, Target, TestResult, Verdict};
 use lanemark_schema::workload::Operation;
 
 use crate::Style;
-use crate::number::{fixed, grouped, is_wide, known, significant};
+use crate::number::{fixed, grouped, is_wide, known_value, significant};
 use crate::terminal::TerminalText;
 use crate::{credits, durable, target};
 
@@ -52,7 +52,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
     let Some(rate) = rate(test) else {
         return format!("{subject} completed no request in {name}.");
     };
-    let latency = known(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
+    let latency = known_value(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
     let latency =
         latency.map_or(String::new(), |ns| format!(", with a mean latency of {}", time(ns)));
     format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
@@ -63,9 +63,9 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
     let most = |verb_of: &str| {
         let candidates =
             tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
-        let rate = |test: &&TestResult| known(&test.throughput_bytes_per_second).unwrap_or(0.0);
+        let rate = |test: &&TestResult| known_value(&test.throughput_bytes_per_second).unwrap_or(0.0);
         let test = candidates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
-        let rate = known(&test.throughput_bytes_per_second).filter(|rate| *rate > 0.0)?;
+        let rate = known_value(&test.throughput_bytes_per_second).filter(|rate| *rate > 0.0)?;
         let rate = grouped(&significant(rate / 1e6));
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))
     };
@@ -96,10 +96,10 @@ fn verb(test: &TestResult) -> &'static str {
 
 /// Formats the rate of a test: `566 MB/s`, or `9,900 IOPS (40.6 MB/s)` for requests at random offsets.
 fn rate(test: &TestResult) -> Option<String> {
-    let bytes = known(&test.throughput_bytes_per_second)?;
+    let bytes = known_value(&test.throughput_bytes_per_second)?;
     let megabytes = format!("{} MB/s", grouped(&significant(bytes / 1e6)));
     let is_random = test.test.pattern().is_some() && !test.test.is_in_order();
-    match known(&test.iops).filter(|_| is_random) {
+    match known_value(&test.iops).filter(|_| is_random) {
         Some(iops) => Some(format!("{} IOPS ({megabytes})", count(iops))),
         None => Some(megabytes),
     }

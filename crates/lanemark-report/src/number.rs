@@ -74,7 +74,7 @@ pub(crate) fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Str
 }
 
 /// Returns a figure; absent without repeats.
-pub(crate) fn known(statistic: &Statistic) -> Option<f64> {
+pub(crate) fn known_value(statistic: &Statistic) -> Option<f64> {
     (statistic.count > 0 && statistic.value.is_finite()).then_some(statistic.value)
 }
 

@@ -86,8 +86,8 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
 
 /// Returns whether a warning is one of the warnings at the top of the output.
 fn is_assumed(warning: &str, run: &RunResult) -> bool {
-    let limits = run.warnings.iter().filter(|one| matches!(one, Warning::AssumedLimit { .. }));
-    limits.into_iter().any(|one| one.to_string() == warning)
+    let limits = run.warnings.iter().filter(|warning| matches!(warning, Warning::AssumedLimit { .. }));
+    limits.into_iter().any(|limit| limit.to_string() == warning)
 }
 
 /// States which tests are limited by an assumed value, in one sentence for each value.
@@ -147,7 +147,7 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
     let latencies = runs.iter().flat_map(|(_, run)| &run.tests).flat_map(|test| &test.samples);
     let latencies = latencies.flat_map(|sample| {
         let directions = [&sample.reads, &sample.writes, &sample.unified];
-        let means = directions.into_iter().flatten().map(|one| one.latency.mean_ns());
+        let means = directions.into_iter().flatten().map(|direction| direction.latency.mean_ns());
         let of_device = sample.is_counted_by_device().then(|| sample.latency_mean_ns());
         means.chain(of_device).collect::<Vec<f64>>()
     });
@@ -277,7 +277,7 @@ fn repeated(result: &TestResult) -> String {
 /// States the part of the tests that was simulated, if long tests were shortened.
 pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
-    let short = || samples.clone().filter_map(|one| Some((one, one.similar?)));
+    let short = || samples.clone().filter_map(|sample| Some((sample, sample.similar?)));
     let (_, first) = short().next()?;
     let is_alike = short().all(|(_, other)| other.factor == first.factor);
     let drive = match (is_alike, first.drive_factor) {
@@ -290,7 +290,7 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
         let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
         return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));
     }
-    let simulated = |one: &Sample| one.converged.map_or(one.operations(), |known| known.simulated);
+    let simulated = |sample: &Sample| sample.converged.map_or(sample.operations(), |known| known.simulated);
     let all: u64 = short().map(|(one, _)| simulated(one)).sum();
     let whole: u64 = short().map(|(_, similar)| similar.requests).sum();
     let part = match (is_alike, first.drive_factor) {

@@ -39,7 +39,7 @@ pub fn study_table(
         sheet.table(&figure_table::table(outcome, metric, &here));
     }
     let systems: Vec<(&str, &RunResult)> =
-        outcome.systems.iter().map(|one| (one.label.as_str(), &one.run)).collect();
+        outcome.systems.iter().map(|system| (system.label.as_str(), &system.run)).collect();
     if let Some(table) = transactions::by_test(&systems) {
         sheet.blank();
         sheet.heading("Transactions");
@@ -72,7 +72,7 @@ pub fn study_table(
     }
     let sentences: Vec<String> = (outcome.systems.iter())
         .flat_map(|system| {
-            concurrent::sentences(&system.run).into_iter().map(|one| format!("{}: {one}", system.label))
+            concurrent::sentences(&system.run).into_iter().map(|sentence| format!("{}: {sentence}", system.label))
         })
         .collect();
     if !sentences.is_empty() {

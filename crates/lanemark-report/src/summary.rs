@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{RunResult, Statistic, TestResult};
 
-use crate::number::{grouped, known, significant};
+use crate::number::{grouped, known_value, significant};
 
 /// Returns one sentence about these runs; `None` if no test has ended.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
@@ -30,7 +30,7 @@ fn alone(run: &RunResult) -> Option<String> {
     );
     let median = |test: &TestResult| test.latency().percentile_ns(50.0);
     let prompt =
-        run.tests.iter().filter_map(|test| Some((median(test)?, test))).min_by_key(|one| one.0);
+        run.tests.iter().filter_map(|test| Some((median(test)?, test))).min_by_key(|test| test.0);
     if let Some((median, test)) = prompt {
         text += &format!(
             "; {} answers fastest: half of its requests within {}",
@@ -64,7 +64,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
             .iter()
             .map(|(_, run)| Some(&run.test(&test.test.name)?.throughput_bytes_per_second))
             .collect();
-        let Some(rates) = rates.filter(|rates| rates.iter().all(|rate| known(rate).is_some()))
+        let Some(rates) = rates.filter(|rates| rates.iter().all(|rate| known_value(rate).is_some()))
         else {
             continue;
         };

@@ -132,7 +132,7 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         runs.iter().map(|run| TrialSystem::of(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
     let invalid: Vec<&str> =
-        systems.iter().filter(|one| !one.is_valid()).map(|one| one.name).collect();
+        systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
     if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
         return Some(format!(
             "The time of the command on {} is not known: this machine answered too late. Give a larger --time-scale.",
@@ -145,7 +145,7 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
             invalid.join(" and ")
         ));
     }
-    let waits = |one: &TrialSystem<'_>| waits(one).map_or(String::new(), |text| format!(" {text}"));
+    let waits = |trial_system: &TrialSystem<'_>| waits(trial_system).map_or(String::new(), |text| format!(" {text}"));
     if let [only] = systems.as_slice() {
         let time = time_text(only.time().value);
         return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));
@@ -203,14 +203,14 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
     }
     let systems: Vec<TrialSystem<'_>> =
         runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
-    let ends = systems.iter().filter_map(|one| Some((one.name, one.end_of_credits()?)));
+    let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
     for (number, (name, end)) in ends.enumerate() {
         if number == 0 {
             sheet.blank();
         }
         sheet.paragraph(&format!("{name}: {end}"));
     }
-    let scales = systems.iter().map(|one| one.time_scale());
+    let scales = systems.iter().map(|system| system.time_scale());
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
         sheet.aside(&format!(

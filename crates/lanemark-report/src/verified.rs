@@ -97,7 +97,7 @@ fn ranges(damage: &[Damage]) -> Table {
             Cell::plain(entry.offset_bytes.get().to_string()),
             Cell::plain(entry.length_bytes.get().to_string()),
             Cell::plain(entry.expected.map_or_else(|| ABSENT.to_owned(), |entry| expected(&entry))),
-            Cell::plain(found(entry.found)),
+            Cell::plain(found_data_text(entry.found)),
         ]);
     }
     table
@@ -113,7 +113,7 @@ fn expected(change: &AcknowledgedChange) -> String {
     )
 }
 
-fn found(found: FoundData) -> String {
+fn found_data_text(found: FoundData) -> String {
     match found {
         FoundData::Zeros => "zeros".to_owned(),
         FoundData::Generation(generation) => format!("write {generation}"),

@@ -47,7 +47,7 @@ impl Arrivals {
     }
 
     /// Records a read that found bytes, and whether it left room in its buffer.
-    pub(crate) fn found(&mut self, has_room: bool) {
+    pub(crate) fn record_read(&mut self, has_room: bool) {
         let now = self.work_until_now();
         let stretch = now.since_or_zero(self.emptied);
         self.came = now.min(self.emptied + stretch.scaled(1, 2));
@@ -154,14 +154,14 @@ mod tests {
         arrivals.end_wait(true, true);
         // The thread handles the request for 60 µs, and others arrive during that time.
         clock.turn_to(at(260));
-        arrivals.found(true);
+        arrivals.record_read(true);
         assert_eq!(arrivals.came(), at(230));
         // A full buffer does not show that the socket is empty.
         clock.turn_to(at(300));
-        arrivals.found(false);
+        arrivals.record_read(false);
         assert_eq!(arrivals.came(), at(280));
         clock.turn_to(at(360));
-        arrivals.found(true);
+        arrivals.record_read(true);
         assert_eq!(arrivals.came(), at(310));
     }
 
@@ -169,9 +169,9 @@ mod tests {
     fn a_thread_without_waits_is_busy_and_a_client_without_requests_is_no_wait() {
         let (clock, delivered, mut arrivals) = bench();
         clock.turn_to(at(500));
-        arrivals.found(true);
+        arrivals.record_read(true);
         clock.turn_to(at(900));
-        arrivals.found(true);
+        arrivals.record_read(true);
         assert_eq!(delivered.intake.time().busy(), 1.0);
         arrivals.begin_wait();
         clock.turn_to(at(1_500));

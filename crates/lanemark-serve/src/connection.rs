@@ -73,7 +73,7 @@ fn receive(
 ) -> io::Result<usize> {
     let Some(arrivals) = arrivals else { return outbox.socket().receive(bytes) };
     if let Some(read) = outbox.socket().receive_now(bytes)? {
-        arrivals.found(read < bytes.len());
+        arrivals.record_read(read < bytes.len());
         return Ok(read);
     }
     arrivals.begin_wait();

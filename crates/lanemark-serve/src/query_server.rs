@@ -96,9 +96,9 @@ fn turn(
         None => PollFlags::IN,
     };
     let mut waited = vec![PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
-    waited.extend(askers.iter().map(|one| PollFd::from_borrowed_fd(one.socket.as_fd(), flag(one))));
+    waited.extend(askers.iter().map(|asker| PollFd::from_borrowed_fd(asker.socket.as_fd(), flag(asker))));
     let now = Instant::now();
-    let left = askers.iter().map(|one| one.until.saturating_duration_since(now)).min();
+    let left = askers.iter().map(|asker| asker.until.saturating_duration_since(now)).min();
     let left = left.map(|left| Timespec {
         tv_sec: left.as_secs().cast_signed(),
         tv_nsec: left.subsec_nanos().into(),
@@ -117,7 +117,7 @@ fn turn(
     if ready[0] {
         let socket = listener.accept()?;
         if askers.len() >= ASKERS_MAX {
-            let oldest = askers.iter().position(|one| one.answer.is_none()).unwrap_or(0);
+            let oldest = askers.iter().position(|asker| asker.answer.is_none()).unwrap_or(0);
             askers.remove(oldest);
         }
         let until = Instant::now() + TIME;

@@ -31,9 +31,9 @@ struct Told {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = SystemSpec::example().checked()?;
     for users in [1, 4, 16, 64] {
-        let told = look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
-        let iops = told.latency.count() as f64 * PAGES.len() as f64 / told.elapsed_s;
-        let p99_us = told.latency.percentile_ns(99.0).unwrap_or_default() as f64 / 1e3;
+        let report = look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
+        let iops = report.latency.count() as f64 * PAGES.len() as f64 / report.elapsed_s;
+        let p99_us = report.latency.percentile_ns(99.0).unwrap_or_default() as f64 / 1e3;
         println!("{users:>3} users: {iops:>6.0} IOPS, p99 of a lookup {p99_us:>6.1} us");
     }
     Ok(())
@@ -96,19 +96,19 @@ mod tests {
         let mut simulator = Simulator::new(&system, tree().into(), StreamKey::from_seed(1));
         let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: PAGE };
         simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
-        let one = simulator.advance().unwrap().completed.since(Instant::ZERO);
-        let alone = told(1).latency;
-        assert_eq!(alone.min_ns(), Some((one * 3).nanoseconds()));
+        let since = simulator.advance().unwrap().completed.since(Instant::ZERO);
+        let alone = report(1).latency;
+        assert_eq!(alone.min_ns(), Some((since * 3).nanoseconds()));
         assert_eq!(alone.min_ns(), alone.max_ns());
     }
 
     /// Little's law. At the end, each user is in the middle of a lookup, which is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
-        let (users, told) = (16.0, told(16));
-        let counted = told.latency.count() as f64 * told.latency.mean_ns() / 1e9;
-        let all = users * told.elapsed_s;
-        let most = users * told.latency.max_ns().unwrap() as f64 / 1e9;
+        let (users, report) = (16.0, report(16));
+        let counted = report.latency.count() as f64 * report.latency.mean_ns() / 1e9;
+        let all = users * report.elapsed_s;
+        let most = users * report.latency.max_ns().unwrap() as f64 / 1e9;
         assert!(counted <= all && all - counted <= most, "{counted} of {all} s");
     }
 

@@ -38,7 +38,7 @@
 //! };
 //! let mut spec = SystemSpec::example();
 //! spec.first_mut().drive = drive;
-//! spec.first_mut().way = PortPathSpec { trunk: 0, links: vec![link] };
+//! spec.first_mut().port_path = PortPathSpec { trunk: 0, links: vec![link] };
 //! let system = spec.checked()?;
 //!
 //! let test = Test::sequential_read("128 KiB").volume("64 MiB").span("64 MiB").build()?;

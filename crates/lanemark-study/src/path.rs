@@ -54,13 +54,13 @@ pub fn platform_tree(platform: &Platform) -> TopologyNode {
 fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
-    let ways = system.spec.attachments.iter().flat_map(ways);
-    let taken: Vec<_> = system.taken.iter().zip(ways).collect();
+    let port_paths = system.spec.attachments.iter().flat_map(port_paths);
+    let taken: Vec<_> = system.taken.iter().zip(port_paths).collect();
     for port in ports {
         let taken = taken.iter().find(|(taken, _)| taken.port == port.name);
         let hop_at = |depth: usize| {
-            let (_, (way, second)) = taken?;
-            let id = hop(way, *second, depth);
+            let (_, (port_path, second)) = taken?;
+            let id = hop(port_path, *second, depth);
             hops.iter().any(|hop| hop.id == id).then_some(id)
         };
         let used = taken.is_some();
@@ -79,14 +79,14 @@ fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
 }
 
 /// Returns the paths of a drive, each with whether it leads to the second port.
-fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
-    one.ways().zip([false, true])
+fn port_paths(attachment_spec: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
+    attachment_spec.port_paths().zip([false, true])
 }
 
 /// Returns the hop of the link that is `depth` links below the root of a path. A further drive's own link is the hop of
 /// the first drive's link at the same depth.
-fn hop(way: &PortPathSpec, second: bool, depth: usize) -> HopId {
-    match depth.checked_sub(way.trunk) {
+fn hop(port_path: &PortPathSpec, second: bool, depth: usize) -> HopId {
+    match depth.checked_sub(port_path.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),
         _ => HopId::Link(depth as u8),
     }

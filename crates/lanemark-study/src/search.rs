@@ -138,8 +138,8 @@ impl Index {
             }
         }
         match best(&drives) >= best(&platforms) {
-            true => platforms = by_platform.scores(&by_drive.taken(&drives)),
-            false => drives = by_drive.scores(&by_platform.taken(&platforms)),
+            true => platforms = by_platform.scores(&by_drive.best_words(&drives)),
+            false => drives = by_drive.scores(&by_platform.best_words(&platforms)),
         }
         let is_known = |at: &usize| {
             let word = words[*at].as_str();
@@ -185,14 +185,14 @@ impl Index {
         let (platform, _) = self.platforms.iter().find(|(one, _)| one.id == name.platform)?;
         let port = platform.ports.iter().find(|port| port.name == name.port)?;
         (name.to_string() == text && drive.plug.fits(port.plug))
-            .then(|| found(drive, platform, port))
+            .then(|| found_system(drive, platform, port))
     }
 
     /// Returns `word`, or the name's word that it misspells.
     fn corrected(&self, word: String) -> String {
         let names = self.drives.iter().map(|(_, names)| names);
         let names = names.chain(self.platforms.iter().map(|(_, names)| names));
-        let is_known = ports::is_word(&word) || names.clone().any(|one| one.quality(&word) > 0.0);
+        let is_known = ports::is_word(&word) || names.clone().any(|name| name.quality(&word) > 0.0);
         if is_known {
             return word;
         }
@@ -258,7 +258,7 @@ impl Index {
                 let platform = &self.platforms[platform_at].0;
                 for (port, score) in ports::ranked(words, drive.plug, &platform.ports) {
                     let score = 2.0 * drive_score + 2.0 * platform_score + score;
-                    all.push((score, found(drive, platform, port)));
+                    all.push((score, found_system(drive, platform, port)));
                 }
             }
         }
@@ -291,7 +291,7 @@ fn drive_text(entry: &DriveEntry) -> String {
     format!("{id} {name} {year} {kind} {bus}")
 }
 
-fn found(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> FoundSystem {
+fn found_system(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> FoundSystem {
     FoundSystem {
         system: format!("{}@{}:{}", drive.id, platform.id, port.name),
         drive: drive.name.clone(),
@@ -333,7 +333,7 @@ impl Weights {
     }
 
     /// Returns the words that the entry with the best score matches.
-    fn taken(&self, scores: &[f64]) -> Vec<usize> {
+    fn best_words(&self, scores: &[f64]) -> Vec<usize> {
         let most = best(scores);
         let at = scores.iter().position(|score| most > 0.0 && *score >= most);
         let Some(all) = at.and_then(|at| self.matches.get(at)) else { return Vec::new() };

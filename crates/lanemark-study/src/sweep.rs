@@ -238,7 +238,7 @@ impl Sweep {
                 for value in &axis.values {
                     library
                         .open(kind, value)
-                        .map_err(|error| crate::system::found(error, &axis.location))?;
+                        .map_err(|error| crate::system::located_at(error, &axis.location))?;
                 }
             }
         }

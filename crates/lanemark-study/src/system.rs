@@ -210,7 +210,7 @@ impl System {
     ) -> Result<Self, StudyError> {
         let platform_file = library
             .open(LibraryKind::Platform, &parts.platform)
-            .map_err(|error| found(error, &named_at.platform))?;
+            .map_err(|error| located_at(error, &named_at.platform))?;
         Self::assemble_on(library, &platform_file, parts, named_at, name, settings)
     }
 
@@ -392,7 +392,7 @@ impl System {
             complete: false,
             warnings: self.warnings.clone(),
         };
-        let is_enough = |one: &Sample| one.converged.is_some() || one.similar.is_some();
+        let is_enough = |sample: &Sample| sample.converged.is_some() || sample.similar.is_some();
         let one_is_enough = samples.iter().flatten().flatten().any(is_enough);
         if workload.repeats < 3 && !one_is_enough {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
@@ -453,8 +453,8 @@ impl System {
     #[must_use]
     pub fn assumed_limit(&self, test: &Test, sample: &Sample) -> Option<AssumedLimit> {
         let is_nvme = self.spec.first().protocol.kind == ProtocolKind::Nvme;
-        let set = |one: &&UncertainValue| {
-            !self.target.overrides.iter().any(|other| other.parameter == one.parameter)
+        let set = |uncertain_value: &&UncertainValue| {
+            !self.target.overrides.iter().any(|other| other.parameter == uncertain_value.parameter)
         };
         let uncertain: Vec<UncertainValue> = self.uncertain.iter().filter(set).cloned().collect();
         crate::assumed::limit(test, sample, &uncertain, &self.target.values_assumed, is_nvme)
@@ -486,7 +486,7 @@ impl System {
         let capacity = self.spec.volume_capacity().unwrap_or(one);
         let held = match &attachment.drive.media {
             MediaSpec::Flash(flash) => match flash.condition {
-                Condition::Fresh => attachment.held(content.written),
+                Condition::Fresh => attachment.written_extent(content.written),
                 Condition::Purged => Bytes::ZERO,
                 Condition::Sequential | Condition::Random => {
                     Bytes((capacity.get() as f64 * flash.filled.get()).round() as u64)
@@ -520,7 +520,7 @@ impl System {
 }
 
 /// Moves an error about an unknown name in a library to the location of the name.
-pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
+pub(crate) fn located_at(error: StudyError, place: &Location) -> StudyError {
     match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: place.clone(), ..error },
         false => error,

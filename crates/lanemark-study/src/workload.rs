@@ -291,14 +291,14 @@ boot = \"100 ms\"
 
     #[test]
     fn what_is_wrong_in_a_scenario_is_told_with_its_place() {
-        let told = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
-        assert!(told("").contains("it contains no faults"));
+        let message_of = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
+        assert!(message_of("").contains("it contains no faults"));
         let other = format!("{SCENARIO}\n[workload]\nname = \"x\"\n");
-        assert!(told(&other).contains("workload"), "{}", told(&other));
+        assert!(message_of(&other).contains("workload"), "{}", message_of(&other));
         let late = SCENARIO.replace("5 s", "2 days");
-        assert!(told(&late).contains("a.toml"), "{}", told(&late));
+        assert!(message_of(&late).contains("a.toml"), "{}", message_of(&late));
         let many = SCENARIO.repeat(501);
-        assert!(told(&many).contains("more than 1000"), "{}", told(&many));
+        assert!(message_of(&many).contains("more than 1000"), "{}", message_of(&many));
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn pio_is_read_as_written_and_only_for_sata() {
         assert_eq!(spec.attachments[0].protocol.queue_depth, 1);
         let commands = SataCommands::Pio { block: Bytes(block) };
         assert_eq!(
-            spec.attachments[0].way.links[1].model,
+            spec.attachments[0].port_path.links[1].model,
             LinkModel::Sata(Sata::new(SataRate::Gen3, commands))
         );
     }
@@ -60,7 +60,7 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let plain = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let held = plain.with_fifo(Bytes::kibi(2), Some(BytesPerSecond(200_000_000)), None);
     assert_eq!(
-        spoilt.system(system).unwrap().spec.attachments[0].way.links[1].model,
+        spoilt.system(system).unwrap().spec.attachments[0].port_path.links[1].model,
         LinkModel::Sata(held)
     );
     let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
@@ -151,14 +151,14 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
     let system = spoilt.system(BOTH).unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!((second.way.trunk, second.multipath), (1, Multipath::RoundRobin));
+    assert_eq!((second.port_path.trunk, second.multipath), (1, Multipath::RoundRobin));
     assert_eq!(second.path_timeout, COMMAND_TIMEOUT);
-    let names = |way: &PortPathSpec| {
-        system.spec.links(way).map(|link| link.name.clone()).collect::<Vec<_>>()
+    let names = |port_path: &PortPathSpec| {
+        system.spec.links(port_path).map(|link| link.name.clone()).collect::<Vec<_>>()
     };
     let adapter = "adapter, PCIe 3.0 x8";
-    assert_eq!(names(&system.spec.first().way), [adapter, "SAS 12 Gb/s, port sas"]);
-    assert_eq!(names(&second.way), [adapter, "SAS 12 Gb/s, port sas-2"]);
+    assert_eq!(names(&system.spec.first().port_path), [adapter, "SAS 12 Gb/s, port sas"]);
+    assert_eq!(names(&second.port_path), [adapter, "SAS 12 Gb/s, port sas-2"]);
     assert_eq!(system.target.port, "sas and sas-2");
     assert_eq!(system.warnings, [], "one phy a port is all that the drive has for it");
     assert_eq!(SystemName::parse(BOTH).unwrap().to_string(), BOTH);
@@ -193,8 +193,8 @@ fn a_way_that_fails_is_read_and_told() {
     assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
     let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
     assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);
-    let told = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(told, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
+    let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
     let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has no other path";
     assert!(alone.contains(expected), "{alone}");
@@ -264,9 +264,9 @@ fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     let spoilt = Spoilt::new(NVME_DRIVE, from, to);
     let system = spoilt.system("samsung-950-pro-512gb@workstation-z170:pcie-slot|m2").unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!(second.way.trunk, 0);
-    assert_eq!(system.spec.attachments[0].way.links[0].name, "PCIe 3.0 x2, port pcie-slot");
-    assert_eq!(second.way.links[1].name, "PCIe 3.0 x2, port m2");
+    assert_eq!(second.port_path.trunk, 0);
+    assert_eq!(system.spec.attachments[0].port_path.links[0].name, "PCIe 3.0 x2, port pcie-slot");
+    assert_eq!(second.port_path.links[1].name, "PCIe 3.0 x2, port m2");
     let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:4k-qd32-read").unwrap();
     let run = system.run(&workload, Provenance::default()).unwrap();
     let hops = &run.tests[0].samples[0].path.as_ref().unwrap().hops;

@@ -90,7 +90,7 @@ impl<R: Read> TraceInput<R> {
     }
 
     /// Returns the bytes of the input that were read.
-    fn taken(&self) -> u64 {
+    fn packed_bytes(&self) -> u64 {
         match &self.kind {
             Compression::Plain(input) => input.get_ref().bytes,
             Compression::Gzip(input) => input.get_ref().get_ref().bytes,
@@ -111,7 +111,7 @@ impl<R: Read> Read for TraceInput<R> {
             Compression::Zstd(frames) => frames.read(buffer)?,
         };
         self.given += read as u64;
-        if self.given > FREE && self.given / RATIO > self.taken() {
+        if self.given > FREE && self.given / RATIO > self.packed_bytes() {
             let message = format!(
                 "it unpacks to more than {RATIO} times its size, unlike any recorded trace; if it is a trace, unpack it first"
             );

@@ -112,8 +112,8 @@ impl Guard {
     fn is_in_headers(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie_name();
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|one| {
-            let (key, value) = one.trim().split_once('=')?;
+        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|cookie| {
+            let (key, value) = cookie.trim().split_once('=')?;
             (key == name).then_some(value)
         });
         let header = headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok());

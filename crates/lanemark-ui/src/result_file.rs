@@ -183,7 +183,7 @@ fn figures(result: &TestResult) -> TestJson {
         is_cut_short: false,
         megabytes_per_second: of_rate(&result.throughput_bytes_per_second, 1e6),
         iops: of_rate(&result.iops, 1.0),
-        transactions_per_minute: transactions.map(|one| figure(result, &one, 1.0, IntervalDirection::Rate)),
+        transactions_per_minute: transactions.map(|transaction| figure(result, &transaction, 1.0, IntervalDirection::Rate)),
         latency_mean_us: latency_mean
             .filter(|one| one.value > 0.0)
             .map(|one| figure(result, &one, 1e3, IntervalDirection::Time)),

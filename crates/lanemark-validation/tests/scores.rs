@@ -88,7 +88,7 @@ fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
 fn scores_are_by_half_grades_and_class() {
     let predictions = Predictions { comparisons: ten(), skipped: vec!["T99: no value".into()] };
     let figures = predictions.figures();
-    let rows = |half, grades, class| figures.score(half, grades, class).map(|one| one.rows);
+    let rows = |half, grades, class| figures.score(half, grades, class).map(|figure| figure.rows);
     let validation = CorpusHalf::Validation;
     assert_eq!(rows(validation, Grades::All, "mix"), Some(6));
     assert_eq!(rows(validation, Grades::All, "saturated"), Some(3));

@@ -78,7 +78,7 @@ impl Check<'_> {
         let judge = Judge { history: &history, volatile: volatile_cache };
         let mut account = VerdictCounts::new(&history);
         // If the target ends before the end of the written range, the units after its end are lost.
-        let held = self.held(&history)?;
+        let held = self.held_units(&history)?;
         if held < history.header.units() {
             let unit = u64::from(history.header.unit);
             let (held, written) = (Bytes(held * unit), Bytes(history.header.units() * unit));
@@ -129,7 +129,7 @@ impl Check<'_> {
     }
 
     /// Returns the number of whole written units before the end of the target.
-    fn held(&self, history: &History) -> Result<u64, VerifyError> {
+    fn held_units(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
         // A target that cannot be opened, or has no end, is reported when it is opened for reading.
         let size = || {

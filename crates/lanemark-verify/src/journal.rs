@@ -137,9 +137,9 @@ impl Journal {
             return Ok(());
         }
         // The number of synced records is read first: a number that is too low is harmless.
-        let known = *held(&self.synced);
+        let known = *lock(&self.synced);
         let upto = {
-            let mut written = held(&self.written);
+            let mut written = lock(&self.written);
             let JournalState { records: count, bytes, broken } = &mut *written;
             if *broken {
                 let source = io::Error::other("an earlier append failed");
@@ -161,9 +161,9 @@ impl Journal {
 
     /// Waits until `upto` records are on the media; the first caller syncs for all others that wait.
     fn sync_to(&self, upto: u64) -> Result<(), VerifyError> {
-        let mut synced = held(&self.synced);
+        let mut synced = lock(&self.synced);
         if *synced < upto {
-            let written = held(&self.written).records;
+            let written = lock(&self.written).records;
             let done = self.file.sync_data();
             done.map_err(|source| VerifyError::journal(&self.path, "synced", source))?;
             *synced = written;
@@ -182,7 +182,7 @@ impl Journal {
 }
 
 /// Acquires the lock. If a thread panicked, any incomplete state that it left is marked as broken.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -59,7 +59,7 @@ pub(super) fn show(
         ));
     }
     let library = library::open(&args.library)?;
-    let found: Vec<MatchedDrive<'_>> = listed.iter().map(|drive| found(&library, drive)).collect();
+    let found: Vec<MatchedDrive<'_>> = listed.iter().map(|drive| match_drive(&library, drive)).collect();
     match args.json {
         true => output::print_json(&found)?,
         false => output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?,
@@ -67,7 +67,7 @@ pub(super) fn show(
     Ok(Some(Outcome::Done))
 }
 
-fn found<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive<'d> {
+fn match_drive<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive<'d> {
     let model = drive.model.as_deref().unwrap_or_default();
     let ModelMatches { same, other_capacity } = drives_of(library, model, drive.size_bytes);
     MatchedDrive { drive, library: same, library_other_capacity: other_capacity }

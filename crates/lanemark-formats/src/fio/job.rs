@@ -56,7 +56,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
     let mut global = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
     for section in sections {
-        let lines = known(section, found);
+        let lines = known_options(section, found);
         if section.name.eq_ignore_ascii_case("global") {
             global.extend(lines);
             continue;
@@ -88,7 +88,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
 }
 
 /// Returns the options of a section by their primary fio names, and reports the options that are not supported.
-fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line> {
+fn known_options(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line> {
     let mut lines = BTreeMap::new();
     for line in &section.lines {
         let Some(known) = option::find(&line.name) else {

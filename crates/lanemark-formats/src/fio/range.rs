@@ -100,7 +100,7 @@ impl RequestedRange {
     }
 
     /// Returns the minimum size of a clone's files, if it is known.
-    fn known(&self) -> Option<u64> {
+    fn known_size(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {
             (Some(Size::Bytes(size)), Size::Bytes(offset), Size::Bytes(step)) => {
@@ -188,9 +188,9 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
     for wanted in jobs.iter().filter_map(|(_, wanted)| wanted.as_ref()) {
         let clones = if wanted.own { wanted.clones } else { 1 };
         match drafts.iter_mut().find(|draft| draft.key == wanted.key) {
-            Some(draft) => draft.length = draft.length.max(wanted.known()),
+            Some(draft) => draft.length = draft.length.max(wanted.known_size()),
             None => {
-                drafts.push(PartDraft { key: wanted.key.clone(), clones, length: wanted.known() });
+                drafts.push(PartDraft { key: wanted.key.clone(), clones, length: wanted.known_size() });
             }
         }
     }

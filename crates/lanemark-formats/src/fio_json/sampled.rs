@@ -481,7 +481,7 @@ mod tests {
     fn errors_are_counted_once_with_the_first_number() {
         let of = |value: Value| {
             let errors = errors(&value).ok()?;
-            let first = errors.counts().first().and_then(|one| one.errno);
+            let first = errors.counts().first().and_then(|count| count.errno);
             Some((errors.total(), first))
         };
         assert_eq!(of(json!({})), Some((0, None)));

@@ -101,8 +101,8 @@ impl Job<'_> {
         }
         let errno = self.number(4)? as u32;
         let mut sides: Vec<(Option<DirectionResult>, Duration)> = Vec::new();
-        for one in 0..directions {
-            sides.push(self.direction(HEAD + one * width)?);
+        for direction in 0..directions {
+            sides.push(self.direction(HEAD + direction * width)?);
         }
         let elapsed = sides.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
         let computed = sides.iter().any(|(side, _)| side.is_some());

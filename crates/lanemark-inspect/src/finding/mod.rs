@@ -27,7 +27,7 @@ struct Findings {
 pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut findings = Findings::default();
     for device in devices {
-        for path in &device.ways {
+        for path in &device.paths {
             let mut above = None;
             for hop in &path.hops {
                 if let Some(link) = &hop.link {

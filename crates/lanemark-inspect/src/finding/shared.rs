@@ -31,7 +31,7 @@ pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut uplinks: BTreeMap<&str, UplinkLoad<'_>> = BTreeMap::new();
     let mut chipset = UplinkLoad::default();
     for (order, device) in devices.iter().enumerate() {
-        for path in &device.ways {
+        for path in &device.paths {
             let linked = |hop: &&InspectedHop| hop.link.is_some();
             let Some(last) = path.hops.iter().rev().find(linked) else { continue };
             let Some(rate) = takes(device, last) else { continue };

@@ -389,13 +389,13 @@ mod tests {
             read_request: Some(5),
             denied: true,
         };
-        let told = |one: &Function| format!("{one:?}");
+        let debug_text = |function: &Function| format!("{function:?}");
         let mut empty = Function::default();
         empty.complete(whole());
-        assert_eq!(told(&empty), told(&whole()));
+        assert_eq!(debug_text(&empty), debug_text(&whole()));
         let mut full = whole();
         full.complete(Function { name: "other".to_owned(), class: Some(9), ..Function::default() });
-        assert_eq!(told(&full), told(&whole()));
+        assert_eq!(debug_text(&full), debug_text(&whole()));
         let mut neither = Function::default();
         neither.complete(Function::default());
         assert!(!neither.denied);

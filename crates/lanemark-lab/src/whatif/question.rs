@@ -134,11 +134,11 @@ fn driver_times(system: &System) -> Vec<UncertainValue> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
     });
-    let ranged = records.filter_map(|one| {
-        let time: Duration = one.text.parse().ok()?;
+    let ranged = records.filter_map(|record| {
+        let time: Duration = record.text.parse().ok()?;
         let at = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
         let ends = [at(1.0 / HOST_SPREAD), at(HOST_SPREAD)];
-        UncertainValue::within(&one.parameter, &one.text, ends.each_ref().map(String::as_str))
+        UncertainValue::within(&record.parameter, &record.text, ends.each_ref().map(String::as_str))
     });
     ranged.collect()
 }
@@ -153,7 +153,7 @@ fn with_fitted_host(
 ) -> Result<(System, Vec<(Calibration, Location)>), LabError> {
     let plain = assemble(library, name, set)?;
     let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
-    let is_set = |one: &Calibration| set.iter().any(|(other, _)| other.parameter == one.parameter);
+    let is_set = |calibration: &Calibration| set.iter().any(|(other, _)| other.parameter == calibration.parameter);
     let free = host.into_iter().flatten().filter(|one| !is_set(one));
     let mut all: Vec<(Calibration, Location)> =
         free.map(|one| (one.clone(), Location::file("--fit"))).collect();
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    fn asked<'a>(set: &'a [String]) -> WhatIfQuestion<'a> {
+    fn question_with<'a>(set: &'a [String]) -> WhatIfQuestion<'a> {
         WhatIfQuestion {
             from: "a@b:c",
             model: None,
@@ -326,7 +326,7 @@ mod tests {
         let named = |args: &WhatIfQuestion<'_>| {
             other(args, "a@b:c").map(|(name, set)| (name, set.len())).map_err(|e| e.to_string())
         };
-        let plain = asked(&[]);
+        let plain = question_with(&[]);
         for (args, name) in [
             (WhatIfQuestion { drive: Some("x"), ..plain }, "x@b:c"),
             (WhatIfQuestion { port: Some("x"), ..plain }, "a@b:x"),
@@ -335,7 +335,7 @@ mod tests {
         ] {
             assert_eq!(named(&args), Ok((name.to_owned(), 0)));
         }
-        assert_eq!(named(&asked(&set)), Ok(("a@b:c".to_owned(), 1)));
+        assert_eq!(named(&question_with(&set)), Ok(("a@b:c".to_owned(), 1)));
         assert!(named(&plain).unwrap_err().contains("no other system"));
         let half = named(&WhatIfQuestion { platform: Some("x"), ..plain }).unwrap_err();
         assert!(half.contains("the port is missing"), "{half}");

@@ -62,7 +62,7 @@ pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
     let condition = conditions
         .iter()
-        .find(|one| one.source == ConditionSource::Table(table) && one.text == text);
+        .find(|condition| condition.source == ConditionSource::Table(table) && condition.text == text);
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 

@@ -39,7 +39,7 @@ pub fn drive_file(
         write(&mut document, fitted, parameter);
     }
     let is_fitted =
-        |place: &str| fitted.parameters.iter().any(|one| one.parameter == place && is_written(one));
+        |place: &str| fitted.parameters.iter().any(|parameter| parameter.parameter == place && is_written(parameter));
     // Separate times of the pages would hide the fitted time.
     if is_fitted("drive.flash.read") {
         divide_read(&mut document, &fitted.template);

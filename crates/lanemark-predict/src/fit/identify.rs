@@ -206,7 +206,7 @@ impl Covariance {
             .cholesky()
             .map_or_else(|| DMatrix::identity(free, free), |root| root.inverse());
         let freedom = residuals.len().saturating_sub(free).max(1);
-        let squares: f64 = residuals.iter().map(|one| one * one).sum();
+        let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
         let scatter = (squares / freedom as f64).sqrt();
         // A scatter that is estimated from few residuals is itself uncertain.
         let wider = if scatter > 1.0 { scatter * student_95(freedom) / SIDES_95 } else { 1.0 };

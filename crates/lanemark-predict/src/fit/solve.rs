@@ -160,7 +160,7 @@ impl Search<'_> {
         logs
     }
 
-    fn kept<T>(&self, outcome: Result<T, PredictError>) -> Option<T> {
+    fn keep_error<T>(&self, outcome: Result<T, PredictError>) -> Option<T> {
         outcome.map_err(|error| *self.error.borrow_mut() = Some(error)).ok()
     }
 }
@@ -179,14 +179,14 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let mut residuals = self.kept(self.engine.residuals_at(&self.all(), &self.trials))?;
+        let mut residuals = self.keep_error(self.engine.residuals_at(&self.all(), &self.trials))?;
         residuals.extend(self.unknowns.iter());
         Some(DVector::from_vec(residuals))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let logs = self.all();
-        let figures = self.kept(jacobian(self.engine, &logs, &self.free, &self.trials))?;
+        let figures = self.keep_error(jacobian(self.engine, &logs, &self.free, &self.trials))?;
         let (rows, columns) = figures.shape();
         let mut matrix = DMatrix::zeros(rows + columns, columns);
         matrix.view_mut((0, 0), (rows, columns)).copy_from(&(figures * PRIOR_SD));

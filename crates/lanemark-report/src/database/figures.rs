@@ -6,7 +6,7 @@
 use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
 use lanemark_schema::workload::Operation;
 
-use crate::number::{ABSENT, known, or_absent, significant, spread};
+use crate::number::{ABSENT, known_value, or_absent, significant, spread};
 use crate::table::{Cell, Column, CellEmphasis, Table};
 
 /// A figure of a sample with database transactions.
@@ -210,7 +210,7 @@ pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
             .iter()
             .flat_map(|(_, test)| {
                 let found = test.over_samples(figure.of).unwrap_or_default();
-                let value = or_absent(known(&found), significant);
+                let value = or_absent(known_value(&found), significant);
                 [Cell::plain(value), Cell::inked(spread(&found), CellEmphasis::Faint)]
             })
             .collect();

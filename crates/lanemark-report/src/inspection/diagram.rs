@@ -23,7 +23,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
     let on_path = inspection.target.is_some();
     let mut root = Node::new("", "CPU".to_owned(), on_path);
     for device in &inspection.devices {
-        for path in &device.ways {
+        for path in &device.paths {
             root.add(device, path, on_path);
         }
     }

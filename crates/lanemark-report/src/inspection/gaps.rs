@@ -52,12 +52,12 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
 
 /// Returns the gaps of one device.
 pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
-    let hops = || device.ways.iter().flat_map(|path| &path.hops);
+    let hops = || device.paths.iter().flat_map(|path| &path.hops);
     if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
         return vec![Gap::AllLinks { on_pci }];
     }
-    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_path).collect();
+    let mut gaps: Vec<Gap> = device.paths.iter().flat_map(of_path).collect();
     gaps.sort();
     gaps.dedup();
     gaps

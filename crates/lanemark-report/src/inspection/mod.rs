@@ -98,7 +98,7 @@ fn answer(inspection: &Inspection) -> String {
 
 /// `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
 fn slowest(drive: &InspectedDevice) -> String {
-    let links = drive.ways.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
+    let links = drive.paths.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
     let rate = |link: &InspectedLink| link.usable().or(link.range().map(|(least, _)| least));
     let known = links.filter_map(|link| Some((link, rate(link)?)));
     known.min_by_key(|(_, rate)| rate.0).map_or(String::new(), |(link, rate)| {

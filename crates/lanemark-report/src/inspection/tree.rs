@@ -27,10 +27,10 @@ pub(super) fn draw<'a>(
     device: &'a InspectedDevice,
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
 ) {
-    for (index, path) in device.ways.iter().enumerate() {
-        draw_path(sheet, device, path, index + 1 == device.ways.len());
+    for (index, path) in device.paths.iter().enumerate() {
+        draw_path(sheet, device, path, index + 1 == device.paths.len());
     }
-    if device.ways.is_empty() {
+    if device.paths.is_empty() {
         let limits = words::queue(&device.queue);
         if !limits.is_empty() {
             sheet.item("", &limits, CellEmphasis::Faint);

@@ -33,19 +33,19 @@ fn one_run_is_told_with_its_fastest_and_its_promptest_test() {
     let mut tail = vec![1_500_000; 2];
     tail.extend([200; 98]);
     let fast = test("fast", vec![reads(5, 64, &tail)]);
-    let told = |tests| summary(&[("a", &run(tests))]);
+    let text_of = |tests| summary(&[("a", &run(tests))]);
     // 100 requests of 64 KiB in 5 ms are 1310.72 MB/s.
     let first = "fast moves the most data, 1,311 MB/s; ";
     let prompt = "slow answers fastest: half of its requests within 80.0 µs, 99% within 80.0 µs.";
-    assert_eq!(told(vec![slow.clone(), fast.clone()]).unwrap(), format!("{first}{prompt}"));
-    let text = told(vec![fast]).unwrap();
+    assert_eq!(text_of(vec![slow.clone(), fast.clone()]).unwrap(), format!("{first}{prompt}"));
+    let text = text_of(vec![fast]).unwrap();
     assert!(text.contains("fast answers fastest: half of its requests within 200 µs"), "{text}");
     assert!(text.ends_with(", 99% within 1,500 ms."), "{text}");
-    assert_eq!(told(Vec::new()), None);
-    assert_eq!(told(vec![test("none", vec![Sample::empty()])]), None);
+    assert_eq!(text_of(Vec::new()), None);
+    assert_eq!(text_of(vec![test("none", vec![Sample::empty()])]), None);
     let transactions = TransactionsUse { per_minute: 12_345.0, ..TransactionsUse::default() };
     let users = Sample { transactions: Some(transactions), ..reads(10, 4, &[80]) };
-    let text = told(vec![slow, test("users", vec![users])]);
+    let text = text_of(vec![slow, test("users", vec![users])]);
     assert_eq!(text.as_deref(), Some("users: 12,345 transactions a minute."));
     assert_eq!([999_999, 1_000_000].map(time), ["1,000 µs", "1.00 ms"]);
 }
@@ -61,7 +61,7 @@ fn rates(requests: &[usize]) -> RunResult {
 
 #[test]
 fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
-    let told = |all: &[&[usize]]| {
+    let text_of = |all: &[&[usize]]| {
         let runs: Vec<RunResult> = all.iter().map(|rates_of| rates(rates_of)).collect();
         let names = ["A", "B", "C"];
         let named: Vec<(&str, &RunResult)> = names.into_iter().zip(&runs).collect();
@@ -101,6 +101,6 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
             true => format!("{wanted}{tie}."),
             false => wanted.to_owned(),
         };
-        assert_eq!(told(all), wanted);
+        assert_eq!(text_of(all), wanted);
     }
 }

@@ -241,7 +241,7 @@ fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
 /// Builds the table of all points with figures.
 fn table(sweep: &Sweep) -> Table {
     let ok = |point: &SweepPoint| point.outcome.clone().ok();
-    let latencies = sweep.points.iter().filter_map(ok).map(|one| one.latency_mean_us * 1e3);
+    let latencies = sweep.points.iter().filter_map(ok).map(|point| point.latency_mean_us * 1e3);
     let unit = LatencyUnit::fitting(latencies);
     let mut columns: Vec<Column> = sweep.axes.iter().map(|axis| Column::name(axis)).collect();
     columns.extend([

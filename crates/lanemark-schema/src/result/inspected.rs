@@ -92,7 +92,8 @@ pub struct InspectedDevice {
     /// Limits and settings of the device's queue.
     pub queue: QueueLimits,
     /// The paths from the processor: several for multipath, empty for a device that consists of other devices.
-    pub ways: Vec<InspectedPath>,
+    #[serde(rename = "ways")]
+    pub paths: Vec<InspectedPath>,
     /// Devices below this device, including its members.
     pub below: Vec<String>,
     /// Partitions of the device.

@@ -5,7 +5,7 @@ use crate::units::{Bytes, Ratio};
 use crate::workload::{Accesses, Mix, SizeShare};
 
 /// Returns the positions of the first `count` requests of 4 KiB over `positions`.
-fn drawn(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
+fn draw_positions(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
     let (span, volume) = (Bytes(4096 * positions), Some(Bytes::mebi(1)));
     let test = Test { span, volume, ..Test::of_blocks(Bytes::kibi(4)) };
     let test = test.with(|requests| requests.pattern = pattern);
@@ -26,7 +26,7 @@ fn zone(share: f64, span: f64) -> Zone {
 fn shares(pattern: Pattern, positions: u64) -> Vec<f64> {
     const COUNT: usize = 200_000;
     let mut counts = vec![0u32; positions as usize];
-    drawn(pattern, positions, COUNT).into_iter().for_each(|address| counts[address as usize] += 1);
+    draw_positions(pattern, positions, COUNT).into_iter().for_each(|address| counts[address as usize] += 1);
     counts.into_iter().map(|count| f64::from(count) / COUNT as f64).collect()
 }
 
@@ -45,7 +45,7 @@ fn every_pattern_reaches_each_of_a_few_places() {
     ];
     for pattern in patterns {
         for positions in [1, 2, 3, 7] {
-            let mut reached = drawn(pattern.clone(), positions, 500);
+            let mut reached = draw_positions(pattern.clone(), positions, 500);
             reached.sort_unstable();
             reached.dedup();
             assert_eq!(reached, (0..positions).collect::<Vec<_>>(), "{pattern:?} over {positions}");
@@ -55,10 +55,10 @@ fn every_pattern_reaches_each_of_a_few_places() {
 
 #[test]
 fn sequential_patterns_turn_over_at_their_last_place() {
-    assert_eq!(drawn(Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
-    assert_eq!(drawn(Pattern::Backward, 3, 7), [2, 1, 0, 2, 1, 0, 2]);
+    assert_eq!(draw_positions(Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
+    assert_eq!(draw_positions(Pattern::Backward, 3, 7), [2, 1, 0, 2, 1, 0, 2]);
     // Each pass of a shuffled order contains every position once.
-    for pass in drawn(Pattern::Shuffled, 5, 50).chunks(5) {
+    for pass in draw_positions(Pattern::Shuffled, 5, 50).chunks(5) {
         let mut positions = pass.to_vec();
         positions.sort_unstable();
         assert_eq!(positions, [0, 1, 2, 3, 4]);
@@ -138,7 +138,7 @@ fn pareto_sends_its_share_to_its_places() {
 
 #[test]
 fn normal_places_have_their_mean_and_deviation() {
-    let found = drawn(Pattern::Normal { deviation: ratio(0.1) }, 10_000, 50_000);
+    let found = draw_positions(Pattern::Normal { deviation: ratio(0.1) }, 10_000, 50_000);
     let mean = found.iter().sum::<u64>() as f64 / 50_000.0;
     let squares: f64 = found.iter().map(|&address| libm::pow(address as f64 - mean, 2.0)).sum();
     let deviation = (squares / 50_000.0).sqrt();

@@ -83,7 +83,7 @@ impl SavedLoad {
 
 impl SavedPattern {
     /// Returns the pattern that draws the positions; `None` for a trace, or if it is not stated.
-    fn drawn(self) -> Option<Pattern> {
+    fn stated_pattern(self) -> Option<Pattern> {
         Some(match self {
             Self::Sequential => Pattern::Sequential,
             Self::Backward => Pattern::Backward,
@@ -141,7 +141,7 @@ impl TryFrom<SavedTest> for Test {
             value: "trace".to_owned(),
             bound: format!("not together with a load of {error}"),
         };
-        let asks = match (saved.pattern.drawn(), saved.load) {
+        let asks = match (saved.pattern.stated_pattern(), saved.load) {
             (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartlyStated {
                 pattern,
                 read_share,

@@ -298,7 +298,7 @@ mod tests {
     }
 
     /// Returns the number of sectors that still contain the written data after a cut.
-    fn kept(cache: Cache, flush: bool) -> usize {
+    fn kept_writes(cache: Cache, flush: bool) -> usize {
         let data = Data::memory(1 << 20, cache, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         if flush {
@@ -310,10 +310,10 @@ mod tests {
 
     #[test]
     fn a_cut_loses_unflushed_data_of_a_volatile_cache() {
-        assert!((10..90).contains(&kept(VOLATILE, false)));
-        assert_eq!(kept(VOLATILE, true), 100);
+        assert!((10..90).contains(&kept_writes(VOLATILE, false)));
+        assert_eq!(kept_writes(VOLATILE, true), 100);
         for kind in [WriteCache::Protected, WriteCache::Off] {
-            assert_eq!(kept(Cache { kind, ..VOLATILE }, false), 100);
+            assert_eq!(kept_writes(Cache { kind, ..VOLATILE }, false), 100);
         }
     }
 

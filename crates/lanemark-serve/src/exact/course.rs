@@ -127,13 +127,13 @@ impl GuestRun {
         let [from_calendar, from_disk] = wait_for([calendar, disk], LOOK)?;
         if from_calendar {
             match &self.calendar {
-                None => self.calendar = Some(taken(&self.listeners.0)?),
+                None => self.calendar = Some(accept_within(&self.listeners.0)?),
                 Some(_) => self.hear_calendar()?,
             }
         }
         if from_disk {
             match &self.disk {
-                None => self.disk = Some(taken(&self.listeners.1)?),
+                None => self.disk = Some(accept_within(&self.listeners.1)?),
                 Some(_) => self.hear_disk()?,
             }
         }
@@ -347,7 +347,7 @@ fn wait_for<const N: usize>(
     }
 }
 
-fn taken(listener: &UnixListener) -> io::Result<UnixStream> {
+fn accept_within(listener: &UnixListener) -> io::Result<UnixStream> {
     let stream = listener.accept()?.0;
     stream.set_read_timeout(Some(MESSAGE))?;
     stream.set_write_timeout(Some(MESSAGE))?;

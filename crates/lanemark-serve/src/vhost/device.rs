@@ -149,13 +149,13 @@ impl Device {
         match message {
             Message::GetFeatures => return number(block::FEATURES),
             Message::SetFeatures(features) => {
-                self.known("feature", features, block::FEATURES)?;
+                self.check_known("feature", features, block::FEATURES)?;
                 // Without the feature, there is no message that enables the queue.
                 self.is_enabled |= features & F_PROTOCOL_FEATURES == 0;
             }
             Message::GetProtocolFeatures => return number(self.protocol_features()),
             Message::SetProtocolFeatures(features) => {
-                self.known("protocol feature", features, self.protocol_features())?;
+                self.check_known("protocol feature", features, self.protocol_features())?;
             }
             Message::GetQueues => return number(1),
             Message::SetMemory(regions) => {
@@ -225,7 +225,7 @@ impl Device {
         P_REPLY_ACK | P_CONFIG | P_CHANNEL | in_band
     }
 
-    fn known(&self, what: &str, features: u64, known: u64) -> io::Result<()> {
+    fn check_known(&self, what: &str, features: u64, known: u64) -> io::Result<()> {
         match features & !known {
             0 => Ok(()),
             rest => Err(io::Error::other(format!("{what}s {rest:#x} were not offered"))),

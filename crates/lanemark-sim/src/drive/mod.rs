@@ -79,7 +79,7 @@ impl Drive {
     /// Returns the data that the drive has written so far.
     pub(super) fn usage(&self) -> DriveUse {
         let buffered = match &self.media {
-            Media::SolidState(_) | Media::Disk(_) => self.buffer.held(),
+            Media::SolidState(_) | Media::Disk(_) => self.buffer.occupied(),
             // A volume only holds the data of writes in flight.
             Media::Cloud(_) => Bytes::ZERO,
         };

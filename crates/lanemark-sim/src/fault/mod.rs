@@ -203,7 +203,7 @@ impl Faults {
     }
 
     /// Records a command that a fault delayed.
-    pub(super) fn held(&mut self, number: FaultNumber) {
+    pub(super) fn record_delay(&mut self, number: FaultNumber) {
         self.uses[usize::from(number)].held += 1;
     }
 

@@ -54,7 +54,7 @@ impl Cache {
     }
 
     /// Returns the bytes in the cache, including data in transit to it.
-    pub(crate) fn held(&self) -> Bytes {
+    pub(crate) fn occupied(&self) -> Bytes {
         self.spec.size - self.room
     }
 
@@ -197,7 +197,7 @@ mod tests {
         assert!(!cache.reserve(Bytes(65)));
         assert!(cache.reserve(Bytes(64)) && !cache.reserve(Bytes(1)));
         cache.put(DRIVE, (Bytes(0), Bytes(64)));
-        assert_eq!((cache.held(), cache.room), (Bytes(64), Bytes::ZERO));
+        assert_eq!((cache.occupied(), cache.room), (Bytes(64), Bytes::ZERO));
         let piece = cache.next(DRIVE).unwrap();
         // A piece that the cache did not send does not release room.
         cache.drained(DRIVE, (Bytes(0), Bytes(32)));
@@ -224,7 +224,7 @@ mod tests {
             let mut cache = cache(1 << 20, 1 << 20, 8);
             put(&mut cache, 64, 64);
             put(&mut cache, at, length);
-            assert_eq!(cache.held(), Bytes(64 + length - overwritten), "{length} at {at}");
+            assert_eq!(cache.occupied(), Bytes(64 + length - overwritten), "{length} at {at}");
         }
     }
 

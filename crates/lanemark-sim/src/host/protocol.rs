@@ -241,7 +241,7 @@ impl Protocol {
     pub(crate) fn fetch(
         &self,
         now: Instant,
-        way: &mut PortPath,
+        port_path: &mut PortPath,
         shared: &mut [Link],
         operation: Operation,
         length: Bytes,
@@ -257,8 +257,8 @@ impl Protocol {
             device_writes: [Bytes::ZERO; 2],
             device_reads: (entry_bytes(self.spec.kind, length), fetches),
         };
-        way.charge(shared, now, issue);
-        let one_way = way.message_latency(shared);
+        port_path.charge(shared, now, issue);
+        let one_way = port_path.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
         trace.spend(Hop::Protocol as usize, ServiceSpan { start: now, end });
         end

@@ -114,7 +114,7 @@ pub(crate) trait LinkFormulas: fmt::Display {
     fn rate(&self) -> BytesPerSecond;
 
     /// Returns the maximum throughput of the link for the requests.
-    fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond;
+    fn ceiling(&self, load: LinkLoad<'_>) -> BytesPerSecond;
 
     /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
     fn train(&self, to: TrainedRate) -> Option<Self>

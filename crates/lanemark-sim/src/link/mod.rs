@@ -101,8 +101,8 @@ impl LinkModel {
     }
 
     /// Returns the maximum throughput of the link for the requests.
-    pub(super) fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond {
-        self.kind().ceiling(asked)
+    pub(super) fn ceiling(&self, load: LinkLoad<'_>) -> BytesPerSecond {
+        self.kind().ceiling(load)
     }
 }
 

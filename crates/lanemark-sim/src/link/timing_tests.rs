@@ -345,7 +345,7 @@ fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
     assert_eq!(model.replay_time(), model.wire_time(128 + 24) + model.wire_time(8) + latency * 2);
     let (rate, count) = (1e-6, 20_000);
     for (to_host, speed) in
-        [true, false].into_iter().flat_map(|way| [1, 2, 4].map(|one| (way, one)))
+        [true, false].into_iter().flat_map(|port_path| [1, 2, 4].map(|one| (port_path, one)))
     {
         let busy = |rate: Option<f64>| {
             let mut one = link(LinkModel::Pcie(model), speed);

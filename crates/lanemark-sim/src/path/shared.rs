@@ -8,15 +8,15 @@
 //! Not modelled: weighted port arbitration and virtual channels; credits that would hold back a burst in the previous
 //! link (the queues here are unbounded).
 
-use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::number::{DriveNumber, PathNumber};
 use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
 use crate::engine::station::ServiceSpan;
 use crate::link::{Link, LinkBurst};
 use lanemark_schema::units::Instant;
 
 /// Returns the port of a shared link to which a path of a drive leads; each drive has two such ports.
-pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
-    drive.0 * 2 + u16::from(way.0)
+pub(crate) fn port_of(drive: DriveNumber, port_path: PathNumber) -> u16 {
+    drive.0 * 2 + u16::from(port_path.0)
 }
 
 /// A burst of read data in transit over shared links.

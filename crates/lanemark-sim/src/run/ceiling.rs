@@ -77,7 +77,7 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     for other in &spec.attachments[1..] {
         let own = ceilings_of_one(spec, other, test);
         for (hop, first) in hops.iter_mut().zip(&first) {
-            if of_host(hop.id) || of_trunk(hop.id, other.way.trunk) {
+            if of_host(hop.id) || of_trunk(hop.id, other.port_path.trunk) {
                 continue;
             }
             // A drive of another kind without the hop counts as much as the first drive's hop.
@@ -91,11 +91,11 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     }
 }
 
-fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
-    let mut hops = vec![processor(spec, one, test), protocol(one, test)];
-    hops.extend(links(spec, one, test));
-    hops.extend([front_end(one, test), data_path(&one.drive, test)]);
-    let media = formulas_of(&one.drive.media).demands(test).into_iter();
+fn ceilings_of_one(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+    let mut hops = vec![processor(spec, attachment_spec, test), protocol(attachment_spec, test)];
+    hops.extend(links(spec, attachment_spec, test));
+    hops.extend([front_end(attachment_spec, test), data_path(&attachment_spec.drive, test)]);
+    let media = formulas_of(&attachment_spec.drive.media).demands(test).into_iter();
     hops.extend(media.map(|hop| {
         let MediaDemand { id, name, formula, demand, servers, latency } = hop;
         Ceiling { id, name: name.to_owned(), formula, rate: served(test, demand, servers), latency }
@@ -104,15 +104,15 @@ fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<
 }
 
 /// Returns the number of commands into which a request is split.
-fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
-    test.block.get().div_ceil(one.transfer_max().get())
+fn commands(attachment_spec: &AttachmentSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(attachment_spec.transfer_max().get())
 }
 
 fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
     demand.rate(test.block, test.read_share(), servers)
 }
 
-fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
+fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
     // All values are named, so that the compiler reports this function if a value is added.
     let CpuSpec {
         cores: all,
@@ -124,8 +124,8 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
         thread_growth: _,
     } = spec.cpu;
     let request = request_submit + request_complete;
-    let protocol = &one.protocol;
-    let count = commands(one, test);
+    let protocol = &attachment_spec.protocol;
+    let count = commands(attachment_spec, test);
     let demand = Demand {
         read: request + protocol.read_time * count,
         write: request + write_submit + protocol.write_time * count,
@@ -143,7 +143,7 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
     Ceiling { id, name, formula, rate: served(test, demand, cores), latency: None }
 }
 
-fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
+fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
     let ProtocolSpec {
         kind,
         queues,
@@ -158,7 +158,7 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
         arbitration: _,
         coalescing: _,
         adapter,
-    } = &one.protocol;
+    } = &attachment_spec.protocol;
     let mut formula = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
     let mut rate = None;
     if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
@@ -170,7 +170,7 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
             formula += &format!(", writes into {} of cache", cache.size);
         }
         // The limit holds for any number of outstanding commands: it is the rate that some number of them can reach.
-        let demand = command_time * commands(one, test);
+        let demand = command_time * commands(attachment_spec, test);
         rate = served(test, Demand { read: demand, write: demand }, 1);
     }
     Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), formula, rate, latency: None }
@@ -178,7 +178,7 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
 
 /// Returns the links of the path, followed by the links of the path to a second port. If the two paths take turns, each
 /// carries half of the drive's data.
-fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |id: HopId, link: &LinkSpec, note: &str, times: u64| Ceiling {
         id,
         name: link.name.clone(),
@@ -187,24 +187,24 @@ fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
             speed => format!("{} at {speed} times its speed{note}", link.model),
         },
         rate: Some(BytesPerSecond(
-            over_link(&link.model, one.transfer_max(), test).0 * u64::from(link.speed) * times,
+            over_link(&link.model, attachment_spec.transfer_max(), test).0 * u64::from(link.speed) * times,
         )),
         latency: Some(link.latency),
     };
-    let Some(second) = &one.second else {
-        return first(spec, one).map(|(id, link)| ceiling(id, link, "", 1)).collect();
+    let Some(second) = &attachment_spec.second else {
+        return first(spec, attachment_spec).map(|(id, link)| ceiling(id, link, "", 1)).collect();
     };
     let (first_note, second_note, times) = match second.multipath {
         Multipath::RoundRobin => (", every other command", ", every other command", 2),
         Multipath::Failover => ("", ", if the first port fails", 1),
     };
     // A link on both paths carries both halves.
-    let both = one.way.trunk.min(second.way.trunk);
-    let first = first(spec, one).map(|(id, link)| match of_trunk(id, both) {
+    let both = attachment_spec.port_path.trunk.min(second.port_path.trunk);
+    let first = first(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
         true => ceiling(id, link, "", 1),
         false => ceiling(id, link, first_note, times),
     });
-    let own = second.way.links.iter().zip(0..);
+    let own = second.port_path.links.iter().zip(0..);
     let own = own.map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
     first.chain(own).collect()
 }
@@ -212,9 +212,9 @@ fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
 /// Returns the links of the first path to a drive, each with its hop.
 fn first<'s>(
     spec: &'s SystemSpec,
-    one: &'s AttachmentSpec,
+    attachment_spec: &'s AttachmentSpec,
 ) -> impl Iterator<Item = (HopId, &'s LinkSpec)> {
-    (0..).map(HopId::Link).zip(spec.links(&one.way))
+    (0..).map(HopId::Link).zip(spec.links(&attachment_spec.port_path))
 }
 
 /// Returns the maximum throughput of a link for a test whose requests are split into commands of up to `transfer_max`.
@@ -222,7 +222,7 @@ pub fn over_link(model: &LinkModel, transfer_max: Bytes, test: &Test) -> BytesPe
     model.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
 }
 
-fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
+fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
     // All values are named, so that the compiler reports this line if a value is added: a value that occupies an engine
     // limits the rate.
     let FrontEndSpec {
@@ -234,8 +234,8 @@ fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
         miss_latency: _,
         write_latency: _,
         flush_latency: _,
-    } = one.drive.front_end;
-    let count = commands(one, test);
+    } = attachment_spec.drive.front_end;
+    let count = commands(attachment_spec, test);
     let units = test.block.get().div_ceil(SLOT.get()).saturating_sub(count);
     let read = read_time * count + read_unit_time * units;
     let demand = Demand { read, write: write_time * count };
@@ -256,7 +256,7 @@ fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
 fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
     let (read, write) = (drive.data_path_read, drive.data_path_write);
-    let told = |rate: Option<BytesPerSecond>| {
+    let rate_text = |rate: Option<BytesPerSecond>| {
         rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
     };
     // Both directions carry data at the same time, each at its own rate.
@@ -266,7 +266,7 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     Ceiling {
         id: HopId::DataPath,
         name: "data path".to_owned(),
-        formula: format!("reading {}, writing {}", told(read), told(write)),
+        formula: format!("reading {}, writing {}", rate_text(read), rate_text(write)),
         rate: reading.into_iter().chain(writing).min(),
         latency: None,
     }

@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(live.advance_until(after(5)), None);
         assert_eq!(written(&mut live), refused);
         let phases =
-            |live: &LiveSystem, now| live.faults(now).iter().map(|one| one.phase).collect::<Vec<_>>();
+            |live: &LiveSystem, now| live.faults(now).iter().map(|fault| fault.phase).collect::<Vec<_>>();
         use FaultPhase::{Active, Over, Pending};
         assert_eq!(phases(&live, live.now()), [Active, Pending, Pending]);
         let now = live.now() + Duration::from_picoseconds(1);
@@ -339,7 +339,7 @@ mod tests {
         live.submit(Submission::new(after(2_000_000), access(Operation::Write, 1))).unwrap();
         assert_eq!(live.advance_until(Instant::END).unwrap().status, RequestStatus::Good);
         let faults = live.sample().faults;
-        assert_eq!(faults.iter().map(|one| one.failed).collect::<Vec<_>>(), [1]);
+        assert_eq!(faults.iter().map(|fault| fault.failed).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

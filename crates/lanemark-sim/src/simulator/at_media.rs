@@ -44,15 +44,15 @@ impl Simulator {
         match met {
             FaultEffect::Nothing => return false,
             FaultEffect::Stuck(fault) => {
-                faults.held(fault);
+                faults.record_delay(fault);
                 let status = RequestStatus::Failed(ErrorKind::Timeout);
                 command.harm =
                     CommandDamage { status, then: HostStep::Unstick, fault, ..command.harm };
                 let stuck = faults.stuck(fault);
-                let one = &faults.system.attachments[usize::from(command.drive)];
+                let attachment = &faults.system.attachments[usize::from(command.drive)];
                 let patience = match stuck.abort {
                     Some(abort) => stuck.timeout + abort,
-                    None if one.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
+                    None if attachment.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
                     None => stuck.timeout,
                 };
                 let at = (command.sent + patience).max(self.now);
@@ -64,7 +64,7 @@ impl Simulator {
                         CommandDamage { status: RequestStatus::Failed(kind), fault, ..command.harm };
                 }
                 if until > self.now {
-                    faults.held(fault);
+                    faults.record_delay(fault);
                     self.events.schedule(until, Event::Held(handle));
                 } else if error.is_none() {
                     return false;
@@ -85,7 +85,7 @@ impl Simulator {
             && let Some((pause, over)) = faults.paused(command.drive)
             && over > self.now
         {
-            faults.held(pause);
+            faults.record_delay(pause);
             self.events.schedule(over, Event::Held(handle));
             return;
         }
@@ -97,9 +97,9 @@ impl Simulator {
 
     /// Ends a command with an error and without data: over SATA with a Register frame.
     fn refuse(&mut self, handle: CommandHandle) {
-        let Command { drive, way, trace, .. } = &mut self.commands[handle];
-        let way = self.attachments[usize::from(*drive)].path.way(*way);
-        let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
+        let Command { drive, port_path, trace, .. } = &mut self.commands[handle];
+        let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
+        let notified = port_path.complete(&mut self.shared, self.now, Operation::Flush, trace);
         self.events.schedule(notified, Event::Notified(handle));
     }
 }

@@ -1,6 +1,6 @@
 //! Requests and commands in flight, laid out by cache lines.
 
-use crate::engine::number::{DriveNumber, QueueNumber, WayNumber};
+use crate::engine::number::{DriveNumber, QueueNumber, PathNumber};
 use std::hint::black_box;
 use std::mem::offset_of;
 
@@ -51,7 +51,7 @@ pub(super) struct Command {
     pub(super) operation: Operation,
     pub(super) announced: bool,
     /// The path that the command took.
-    pub(super) way: WayNumber,
+    pub(super) port_path: PathNumber,
     /// Whether the next `Decoded` of this command is void.
     pub(super) put_back: bool,
     /// Whether the command is the only one of its request, and pays the application's processor time.
@@ -111,7 +111,7 @@ impl Default for Command {
             drive: DriveNumber(0),
             operation: Operation::Read,
             announced: false,
-            way: WayNumber(0),
+            port_path: PathNumber(0),
             put_back: false,
             alone: false,
             in_cache: false,
@@ -152,7 +152,7 @@ impl Command {
         self.drive = drive;
         self.operation = operation;
         self.announced = false;
-        self.way = WayNumber(0);
+        self.port_path = PathNumber(0);
         self.put_back = false;
         self.alone = alone;
         self.in_cache = false;

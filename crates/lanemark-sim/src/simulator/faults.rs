@@ -23,7 +23,7 @@ use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
 use crate::engine::event::Event;
-use crate::engine::number::{DriveNumber, WayNumber, drives};
+use crate::engine::number::{DriveNumber, PathNumber, drives};
 use crate::engine::slab::{CommandHandle, RequestHandle};
 use crate::fault::{
     FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, SilentDamage, RequestStatus,
@@ -186,10 +186,10 @@ impl Simulator {
     /// Trains a link, or sets its bit errors, by the last active fault of its kind.
     fn look_at_link(&mut self, drive: DriveNumber, place: LinkSelector, kind: &FaultKind) {
         let Some(faults) = &self.faults else { return };
-        let one = &faults.system.attachments[usize::from(drive)];
-        let Some(way) = one.ways().nth(place.port.into()) else { return };
-        let number = number_of(way, place);
-        let Some(model) = faults.system.links(way).nth(number).map(|spec| spec.model) else { return };
+        let attachment = &faults.system.attachments[usize::from(drive)];
+        let Some(port_path) = attachment.port_paths().nth(place.port.into()) else { return };
+        let number = number_of(port_path, place);
+        let Some(model) = faults.system.links(port_path).nth(number).map(|spec| spec.model) else { return };
         let key =
             StreamKey { thread: LINK_STREAM | u32::from(drive.0) << 5 | number as u32, ..self.key };
         // A link has several names: with or without its number, and under each drive that shares it.
@@ -227,9 +227,9 @@ impl Simulator {
 
     /// Returns the link with that number on the path to a port.
     fn link(&mut self, drive: DriveNumber, port: u8, number: usize) -> &mut Link {
-        let way = self.attachments[usize::from(drive)].path.way(WayNumber(port));
-        match number.checked_sub(way.shared()) {
-            Some(own) => way.link(own),
+        let port_path = self.attachments[usize::from(drive)].path.port_path(PathNumber(port));
+        match number.checked_sub(port_path.shared()) {
+            Some(own) => port_path.link(own),
             None => &mut self.shared[number],
         }
     }
@@ -240,7 +240,7 @@ impl Simulator {
         let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
         for (attachment, drive) in all.filter(|(_, drive)| fault.hurts(drive.0)) {
             let lost = faults.last(drive, self.now, |kind| loses_port(kind, port)).is_some();
-            attachment.ways.lose(WayNumber(port), lost);
+            attachment.port_paths.lose(PathNumber(port), lost);
             if !lost {
                 faults.drive(drive).gone = None;
             }
@@ -259,7 +259,7 @@ impl Simulator {
             return true;
         }
         let Some(reset) = drive.reset.filter(|reset| self.now < reset.until) else { return false };
-        faults.held(reset.fault);
+        faults.record_delay(reset.fault);
         self.events.schedule(reset.until, Event::Submitted(handle));
         true
     }
@@ -268,7 +268,7 @@ impl Simulator {
     pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        if !path.way(command.way).take_spoilt() {
+        if !path.port_path(command.port_path).take_spoilt() {
             return;
         }
         command.harm.spoilt = true;
@@ -285,15 +285,15 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let index = command.drive;
-        let Attachment { ways, .. } = &self.attachments[usize::from(index)];
-        let (harm, at) = if ways.is_lost(command.way) {
+        let Attachment { port_paths, .. } = &self.attachments[usize::from(index)];
+        let (harm, at) = if port_paths.is_lost(command.port_path) {
             // The host's timer may have expired already.
             let status = RequestStatus::Failed(ErrorKind::Timeout);
-            let lost = |kind: &FaultKind| loses_port(kind, command.way.0);
+            let lost = |kind: &FaultKind| loses_port(kind, command.port_path.0);
             let fault = faults.last(index, self.now, lost).unwrap_or_default();
             let timeout = match faults.fault(fault).kind {
                 FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
-                _ => ways.timeout,
+                _ => port_paths.timeout,
             };
             let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)
@@ -324,7 +324,7 @@ impl Simulator {
         } else {
             return false;
         };
-        faults.held(harm.fault);
+        faults.record_delay(harm.fault);
         command.harm = harm;
         self.events.schedule(at.max(self.now), Event::TimedOut(handle));
         true
@@ -339,7 +339,7 @@ impl Simulator {
             HostStep::Again => true,
             HostStep::Fail => false,
             HostStep::OtherWay => {
-                let lost = self.attachments[usize::from(index)].ways.are_lost();
+                let lost = self.attachments[usize::from(index)].port_paths.are_lost();
                 if lost {
                     faults.drive(index).gone = Some(fault);
                 }
@@ -426,8 +426,8 @@ impl Simulator {
         {
             let spec = &faults.system.attachments[usize::from(drive)];
             for turns in &mut self.turns {
-                for way in [0, 1] {
-                    turns.forget(transfers, port_of(drive, WayNumber(way)));
+                for port_path in [0, 1] {
+                    turns.forget(transfers, port_of(drive, PathNumber(port_path)));
                 }
             }
             while let Some(burst) = attachment.drive.buffer.next_waiting() {
@@ -495,14 +495,14 @@ type FaultedLink = (Option<(DriveNumber, u8)>, usize);
 
 /// Returns the link of a drive at `place`, or `None` if the drive has no such port.
 fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkSelector) -> Option<FaultedLink> {
-    let way = system.attachments[usize::from(drive)].ways().nth(place.port.into())?;
-    let number = number_of(way, place);
-    Some(((number >= way.trunk).then_some((drive, place.port)), number))
+    let port_path = system.attachments[usize::from(drive)].port_paths().nth(place.port.into())?;
+    let number = number_of(port_path, place);
+    Some(((number >= port_path.trunk).then_some((drive, place.port)), number))
 }
 
 /// Returns the number of a link on its path: the last link if `place` has no number.
-fn number_of(way: &PortPathSpec, place: LinkSelector) -> usize {
-    place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
+fn number_of(port_path: &PortPathSpec, place: LinkSelector) -> usize {
+    place.number.map_or(port_path.trunk + port_path.links.len() - 1, usize::from)
 }
 
 impl Attachment {

@@ -85,7 +85,7 @@ impl SystemSpec {
                     coalescing: CoalescingSpec::default(),
                     adapter: None,
                 },
-                way: PortPathSpec { trunk: 0, links: vec![link] },
+                port_path: PortPathSpec { trunk: 0, links: vec![link] },
                 second: None,
                 drive: DriveSpec::example(),
                 namespaces: Vec::new(),

@@ -73,11 +73,11 @@ fn drives_without_an_adapter_are_not_held_up_by_that_of_others() {
 
 #[test]
 fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
-    let (system, asked) = (behind_an_adapter(), reads(32));
-    let hop = ceilings(&system, &asked).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    let (system, load) = (behind_an_adapter(), reads(32));
+    let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
     assert!(hop.formula.ends_with("5 us each, 8 us with more than 64 outstanding"), "{}", hop.formula);
-    let told = sensitivity(&checked(&system), &asked.checked().unwrap(), StreamKey::from_seed(1));
+    let told = sensitivity(&checked(&system), &load.checked().unwrap(), StreamKey::from_seed(1));
     let told = told.unwrap();
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();
     assert!(gain.throughput_gain > 0.9, "{gain:?}");

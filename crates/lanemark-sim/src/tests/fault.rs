@@ -76,7 +76,7 @@ pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
 
 pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter();
-    counts.filter(|one| one.kind == kind).map(|one| one.requests).sum()
+    counts.filter(|count| count.kind == kind).map(|count| count.requests).sum()
 }
 
 #[test]
@@ -251,8 +251,8 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     };
     let base = sata(unlimited());
     let mut slow = base.clone();
-    let LinkModel::Sata(model) = base.attachments[0].way.links[1].model else { unreachable!() };
-    slow.attachments[0].way.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
+    let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else { unreachable!() };
+    slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
     let (fast, slow) = (megabytes(&run(&base, &test)), megabytes(&run(&slow, &test)));
     let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
     let seen = megabytes(&run(&fall, &test));
@@ -315,7 +315,7 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     let spoilt = with(&base, &["link-errors rate=1e-6"]);
     let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
     let (sound, seen) = (run(&base, &long), run(&spoilt, &long));
-    let LinkModel::Pcie(model) = base.attachments[0].way.links[0].model else { unreachable!() };
+    let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else { unreachable!() };
     let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
     let expected = replays * model.replay_time().as_seconds();
     let more = (seen.elapsed - sound.elapsed).as_seconds();

@@ -42,7 +42,7 @@ pub(crate) fn read(at: Duration, number: u64) -> Ask {
 }
 
 /// Returns a system with all of `asks` submitted.
-fn asked(system: &SystemSpec, asks: &[Ask]) -> Storage {
+fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Storage {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, drive, access)) in asks.iter().enumerate() {
         storage
@@ -54,7 +54,7 @@ fn asked(system: &SystemSpec, asks: &[Ask]) -> Storage {
 
 /// Returns all completions in the order of `asks`, and the outcome of the faults.
 pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, Vec<FaultUse>) {
-    let mut storage = asked(system, asks);
+    let mut storage = run_requests(system, asks);
     let mut seen: Vec<Completion> = std::iter::from_fn(|| storage.advance()).collect();
     seen.sort_by_key(|done| done.tag);
     assert_eq!((seen.len(), storage.simulator().outstanding()), (asks.len(), 0));
@@ -81,15 +81,15 @@ pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
 /// Time of an NVMe command before it reaches the media, and time of a command that fails there until its request
 /// completes.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
-    let one = &system.attachments[0];
-    let LinkModel::Pcie(link) = one.way.links[0].model else { unreachable!() };
-    let front_end = &one.drive.front_end;
+    let attachment = &system.attachments[0];
+    let LinkModel::Pcie(link) = attachment.port_path.links[0].model else { unreachable!() };
+    let front_end = &attachment.drive.front_end;
     let own = match operation {
         Operation::Read => front_end.read_time + front_end.read_latency,
         _ => front_end.write_time + front_end.write_latency,
     };
     // Doorbell, and fetch of the entry.
-    let fetched = Duration::from_nanoseconds(150 + 300) + one.protocol.memory_read;
+    let fetched = Duration::from_nanoseconds(150 + 300) + attachment.protocol.memory_read;
     let entry = link.write_time(Bytes(16)) + link.write_time(Bytes(4));
     (HALF + fetched + own, entry + Duration::from_nanoseconds(150) + HALF)
 }
@@ -157,7 +157,7 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
             let faults = texts.clone().map(|text| text.parse::<Fault>().unwrap());
             let system = with(&base, &[&texts[0], &texts[1]]);
             let operations = [Operation::Read, Operation::Write];
-            for (at, operation) in bounds.iter().flat_map(|at| operations.map(|one| (at, one))) {
+            for (at, operation) in bounds.iter().flat_map(|at| operations.map(|operation| (at, operation))) {
                 let (before, refused) = around_media(&base, operation);
                 let (until, error) = held_by(&faults, operation, Instant::ZERO + *at);
                 let seen = outcomes(&system, &[(*at - before, 0, block(operation, 1))]).0[0];
@@ -231,7 +231,7 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
     drive.power = Some(flash_power());
     let mut shared = sata(drive.clone());
     let uplink = Pcie::new(PcieGeneration::One, 1, Bytes(128), Bytes(512));
-    shared.attachments[0].way.links[0].model = LinkModel::Pcie(uplink);
+    shared.attachments[0].port_path.links[0].model = LinkModel::Pcie(uplink);
     share(&mut shared, 1);
     for base in [
         shared,
@@ -259,12 +259,12 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
             "power-cut boot=5ms at=30020us drive=1",
             "power-cut boot=5ms at=30200us drive=1",
         ] {
-            let mut storage = asked(&with(&base, &[fault]), &mixed());
+            let mut storage = run_requests(&with(&base, &[fault]), &mixed());
             while storage.advance().is_some() {}
             assert_eq!(storage.simulator().outstanding(), 0, "{fault}");
             let working = |seconds: u64| {
                 let readings = storage.simulator().power(Instant::ZERO + ms(seconds * 1_000));
-                readings.unwrap().iter().map(|one| one.times.working).collect::<Vec<_>>()
+                readings.unwrap().iter().map(|reading| reading.times.working).collect::<Vec<_>>()
             };
             assert!(working(100).iter().all(|time| *time > Duration::ZERO && *time < ms(60)));
             let kind = base.attachments[0].protocol.kind;
@@ -301,7 +301,7 @@ fn a_standing_fault_returns_after_a_temporary_one() {
 fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     let mut worn = times(nvme(small_drive()), 2);
     let alone = alone(&worn, BLOCK);
-    worn.attachments.iter_mut().for_each(|one| one.drive.flash_mut().cycles = 1_000);
+    worn.attachments.iter_mut().for_each(|attachment| attachment.drive.flash_mut().cycles = 1_000);
     let all = "read-retries share=100% endurance=1000";
     let asks: Vec<Ask> = (0..120)
         .map(|index| (us(index * 500), (index % 2) as u16, block(Operation::Read, index * 8)))
@@ -334,7 +334,7 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
 #[test]
 fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
     let base = sata(small_drive());
-    let links = &base.attachments[0].way.links;
+    let links = &base.attachments[0].port_path.links;
     let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (links[0].model, links[1].model) else {
         unreachable!()
     };
@@ -453,7 +453,7 @@ fn of_two_limits_of_writes_the_lower_counts() {
 #[test]
 fn a_power_cut_at_any_instant_of_a_read_forgets_it() {
     let base = nvme(small_drive());
-    let mut watched = asked(&base, &[read(us(10), 0)]);
+    let mut watched = run_requests(&base, &[read(us(10), 0)]);
     let mut instants = Vec::new();
     while let Some(at) = watched.simulator().next_at() {
         instants.push(at.since(Instant::ZERO));
@@ -538,7 +538,7 @@ fn protected_data_are_stored_after_a_cut_although_the_host_resets_the_drive_for_
     let cut = format!("power-cut at={}ps boot=1ms", (written + ms(1)).picoseconds());
     let stuck = format!("stuck timeout=100us reset=500ms at={}ps", written.picoseconds());
     for faults in [&[cut.as_str()][..], &[&cut, &stuck]] {
-        let mut storage = asked(&with(&base, faults), &asks);
+        let mut storage = run_requests(&with(&base, faults), &asks);
         let until = |storage: &mut Storage, at: Duration| {
             while storage.advance_until(Instant::ZERO + at).is_some() {}
             storage.simulator().drive_use()

@@ -267,7 +267,7 @@ fn a_faster_drive_rests_the_time_that_it_saves() {
             let mut system = metered(power);
             system.attachments[0].drive.front_end.read_latency = time;
             system.attachments[0].protocol.read_time = Duration::ZERO;
-            system.attachments[0].way.links[0].latency = Duration::ZERO;
+            system.attachments[0].port_path.links[0].latency = Duration::ZERO;
             system
         };
         let power = PowerSpec {

@@ -234,22 +234,22 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
         let amplification = simulated.drive.unwrap().write_amplification().unwrap();
         assert!(amplification > 1.3, "{amplification}");
 
-        let mut told = drive(Condition::Fresh);
+        let mut measured = drive(Condition::Fresh);
         // Room for all written data, so that no collection runs at the same time.
-        told.flash_mut().blocks_per_plane = 4000;
-        told.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
-        let sample = run(&nvme(told.clone()), &test);
+        measured.flash_mut().blocks_per_plane = 4000;
+        measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
+        let sample = run(&nvme(measured.clone()), &test);
         within(sample.iops(), simulated.iops(), 0.05);
         within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
 
         let mut in_order = test.clone();
         in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
         let fresh = {
-            let mut fresh = told.clone();
+            let mut fresh = measured.clone();
             fresh.flash_mut().translation.beside_collection = None;
             run(&nvme(fresh), &in_order).iops()
         };
-        within(run(&nvme(told), &in_order).iops(), fresh, 0.01);
+        within(run(&nvme(measured), &in_order).iops(), fresh, 0.01);
     }
 }
 

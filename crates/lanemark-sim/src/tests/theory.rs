@@ -74,10 +74,10 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     let system = idle(|system| {
         system.cpu.cores = 64;
         let model = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
-        system.attachments[0].way.links[0].model = link::LinkModel::Pcie(model);
+        system.attachments[0].port_path.links[0].model = link::LinkModel::Pcie(model);
     });
     let link =
-        link::Link::new(&system.attachments[0].way.links[0], crate::host::protocol::COMPLETION);
+        link::Link::new(&system.attachments[0].port_path.links[0], crate::host::protocol::COMPLETION);
     let position = link::BurstPosition { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));

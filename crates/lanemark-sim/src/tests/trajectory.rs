@@ -7,7 +7,7 @@ use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, Multipath, PriorContent, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
-use crate::tests::link::{dual, held, pio};
+use crate::tests::link::{dual, with_fifo, pio};
 use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Instant, Ratio};
@@ -61,7 +61,7 @@ fn the_trajectory_of_every_way_never_changes() {
         ("sata", sata(drive.clone())),
         ("sas", sas(drive.clone(), 2)),
         ("pio", pio(&drive, Bytes(512))),
-        ("held", held(&slower, Bytes(512))),
+        ("held", with_fifo(&slower, Bytes(512))),
         ("round robin", dual(&drive, Multipath::RoundRobin)),
         ("failover", dual(&drive, Multipath::Failover)),
         ("stripe", striped(VolumeSpec::Stripe { chunk: Bytes::kibi(64) })),

@@ -33,7 +33,7 @@ fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> Sy
     let model = LinkModel::Pcie(model);
     let uplink = LinkSpec { name: "uplink".to_owned(), model, latency, speed: 1 };
     system.trunk = vec![uplink];
-    system.attachments.iter_mut().for_each(|one| one.way.trunk = 1);
+    system.attachments.iter_mut().for_each(|attachment| attachment.port_path.trunk = 1);
     system
 }
 
@@ -77,7 +77,7 @@ fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
 
 #[test]
 fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() {
-    let own = apart(&unlimited(), 2, STRIPE).attachments[0].way.links[0].name.clone();
+    let own = apart(&unlimited(), 2, STRIPE).attachments[0].port_path.links[0].name.clone();
     // The drives share one PCIe 2.0 lane, twice that, or more than both need.
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };

@@ -285,7 +285,7 @@ impl Section<'_> {
     }
 
     /// Converts a value that was read to the result of its key, and records any error.
-    fn found<T>(&self, read: Result<Option<T>, StudyError>) -> Result<KeyReading<T>, StudyError> {
+    fn key_reading<T>(&self, read: Result<Option<T>, StudyError>) -> Result<KeyReading<T>, StudyError> {
         match read {
             Ok(None) => Ok(KeyReading::Absent),
             Ok(Some(value)) => Ok(KeyReading::Read(value)),
@@ -294,7 +294,7 @@ impl Section<'_> {
     }
 
     fn optional<T>(&self, read: Result<Option<T>, StudyError>) -> Result<Option<T>, StudyError> {
-        match self.found(read)? {
+        match self.key_reading(read)? {
             KeyReading::Read(value) => Ok(Some(value)),
             KeyReading::Absent | KeyReading::Wrong => Ok(None),
         }
@@ -310,10 +310,10 @@ impl Section<'_> {
         stand_in: impl FnOnce() -> Result<T, StudyError>,
     ) -> Result<T, StudyError> {
         self.ask_always(key);
-        let mut found = self.found(read())?;
+        let mut found = self.key_reading(read())?;
         if let KeyReading::Absent = found {
             self.document.note(self.missing(key, what))?;
-            found = self.found(read())?;
+            found = self.key_reading(read())?;
         }
         match found {
             KeyReading::Read(value) => Ok(value),

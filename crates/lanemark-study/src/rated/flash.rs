@@ -73,7 +73,7 @@ pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
 }
 
 /// Returns the rating, or the prior of such drives, capped at the throughput of the dies.
-fn held(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
+fn capped_rate(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
 
@@ -286,8 +286,8 @@ impl MaximumRates {
 fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &FlashArray, out: &mut Completion) {
     let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
-    let random = held(rated.random_read, &controller.random_read, most.random_read);
-    let sequential = held(rated.read, &controller.read, most.read).min(rated.link);
+    let random = capped_rate(rated.random_read, &controller.random_read, most.random_read);
+    let sequential = capped_rate(rated.read, &controller.read, most.read).min(rated.link);
     let channels = array.channels;
     let channel = nand.channel_rate.value;
     let needed = 1.15 * sequential / channels;
@@ -374,7 +374,7 @@ fn writes(
     out: &mut Completion,
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
-    let sequential = held(rated.write, &controller.write, most.write).min(rated.link);
+    let sequential = capped_rate(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
@@ -382,7 +382,7 @@ fn writes(
     // Flash is a tenth faster than the fastest rated writes, so that front end and data path are the limits.
     let fresh = match rated.market {
         Market::Client => {
-            let random = held(rated.random_write, &controller.random_write, most.random_write);
+            let random = capped_rate(rated.random_write, &controller.random_write, most.random_write);
             sequential.max(random * PAGE)
         }
         Market::DataCenter => sequential,
@@ -426,12 +426,12 @@ fn writes(
     }
     // The data passes at the rate of the link or of the data path, whichever is slower.
     let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
-    let asked = match rated.protocol {
+    let requested_memory = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
         ProtocolKind::Ahci | ProtocolKind::AtaDma => WRITE_AHCI,
         ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => WRITE_SAS,
     };
-    let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / commands;
+    let fixed = host(rated.protocol) + requested_memory + PAGE / passed + 1.0 / commands;
     let place = "front_end.write_latency";
     further_time(place, rated.one_write, "write", &controller.one_write, fixed, out);
     if rated.market == Market::Client {

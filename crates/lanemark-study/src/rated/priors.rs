@@ -161,8 +161,8 @@ impl Priors {
     /// other market are used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
-            let fits = |one: &&Controller| {
-                one.protocol == rated.protocol && market.is_none_or(|market| one.market == market)
+            let fits = |controller: &&Controller| {
+                controller.protocol == rated.protocol && market.is_none_or(|market| controller.market == market)
             };
             of_generation(self.controllers.iter().filter(fits).collect(), rated.generation)
         };

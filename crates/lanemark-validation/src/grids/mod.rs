@@ -92,7 +92,7 @@ fn judged(
     to: &mut Outputs<'_>,
 ) -> Result<Vec<Cell>, AnyError> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
-    let truth = Truth::drawn(library, &mut rng)?;
+    let truth = Truth::draw(library, &mut rng)?;
     let grid = truth.grid(library)?;
     let here = truth.measured(library, 0, &grid, &mut rng)?;
     let there = truth.measured(library, 1, &grid, &mut rng)?;
@@ -169,9 +169,9 @@ fn fitted(
     };
     let fitted = fit(library, &job, &mut |_| ())?;
     if options.cells {
-        for one in &fitted.drive.parameters {
-            let (name, value) = (&one.parameter, &one.value);
-            writeln!(to.out, "     {name} = {value:?} {:?} {:?}", one.range_80, one.standing)?;
+        for parameter in &fitted.drive.parameters {
+            let (name, value) = (&parameter.parameter, &parameter.value);
+            writeln!(to.out, "     {name} = {value:?} {:?} {:?}", parameter.range_80, parameter.standing)?;
         }
         writeln!(to.out, "     truth {:?}", truth.drive_settings)?;
     }

@@ -34,26 +34,26 @@ impl Cell {
     pub fn of(result: &WhatIf, there: &RunResult) -> Vec<Self> {
         let truths: Vec<(&str, f64)> =
             there.tests.iter().map(|test| (test.test.name.as_str(), test.iops.value)).collect();
-        let cell = |one: &WhatIfTest| {
-            let truth = truths.iter().find(|(name, _)| *name == one.test)?.1;
-            let here = one.measured.as_ref()?.iops;
-            let block = one.measured.as_ref()?.bytes_per_second / here;
-            let links = one.other.links_bytes_per_second.unwrap_or(f64::INFINITY) / block;
-            let predicted = one.expected() / block;
-            let ends = one.interval.as_ref();
+        let cell = |what_if_test: &WhatIfTest| {
+            let truth = truths.iter().find(|(name, _)| *name == what_if_test.test)?.1;
+            let here = what_if_test.measured.as_ref()?.iops;
+            let block = what_if_test.measured.as_ref()?.bytes_per_second / here;
+            let links = what_if_test.other.links_bytes_per_second.unwrap_or(f64::INFINITY) / block;
+            let predicted = what_if_test.expected() / block;
+            let ends = what_if_test.interval.as_ref();
             Some(Self {
-                test: one.test.clone(),
+                test: what_if_test.test.clone(),
                 here,
                 truth,
                 predicted,
                 rule: here.min(links),
                 interval: ends
                     .map(|ends| (ends.low_ratio * predicted, ends.high_ratio * predicted)),
-                same_limit: one.limit_stays(),
+                same_limit: what_if_test.limit_stays(),
                 widest: ends
                     .and_then(|ends| ends.widest.as_ref())
                     .map_or(String::new(), |widest| widest.parameter.clone()),
-                models: (one.present.iops, one.other.iops),
+                models: (what_if_test.present.iops, what_if_test.other.iops),
             })
         };
         result.tests.iter().filter_map(cell).collect()

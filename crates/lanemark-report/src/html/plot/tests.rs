@@ -131,8 +131,8 @@ fn two_pictures_have_the_names_of_both_unless_the_second_is_empty() {
         figures: (0..figures).map(|_| figure(name, 10.0, 10.0)).collect(),
     };
     let names = |picture: Picture| -> Vec<String> {
-        let entries = picture.entries.into_iter().map(|one| one.name);
-        entries.chain(picture.figures.into_iter().map(|one| one.title)).collect()
+        let entries = picture.entries.into_iter().map(|entry| entry.name);
+        entries.chain(picture.figures.into_iter().map(|figure| figure.title)).collect()
     };
     assert_eq!(names(both(picture("a", 1), picture("b", 1))), ["a", "b", "a", "b"]);
     assert_eq!(names(both(picture("a", 1), picture("b", 0))), ["a", "a"]);

@@ -19,7 +19,7 @@ fn device(name: &str) -> InspectedDevice {
         read_only: None,
         identity: Identity::default(),
         queue: QueueLimits::default(),
-        ways: Vec::new(),
+        paths: Vec::new(),
         below: Vec::new(),
         partitions: Vec::new(),
     }
@@ -138,13 +138,13 @@ fn a_path_begins_at_its_memory_and_its_last_line_has_the_limits() {
         link: None,
         numa_node: Some(1),
     };
-    let way = |name: &str| InspectedPath {
+    let named_path = |name: &str| InspectedPath {
         name: Some(name.to_owned()),
         state: None,
         hops: vec![hop.clone()],
     };
     let queue = QueueLimits { queue_depth: Some(31), ..QueueLimits::default() };
-    let own = InspectedDevice { ways: vec![way("a"), way("b")], queue, ..device("nvme0n1") };
+    let own = InspectedDevice { paths: vec![named_path("a"), named_path("b")], queue, ..device("nvme0n1") };
     assert_eq!(
         text(&own, &[], 80),
         [

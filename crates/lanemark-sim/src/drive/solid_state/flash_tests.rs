@@ -52,13 +52,13 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         Schedule::new(),
     );
     let mut done = vec![None; asks.len()];
-    let mut asked = 0;
+    let mut submitted = 0;
     loop {
-        let next = asks.get(asked).map(|(at, _)| Instant::from_picoseconds(ps(*at)));
+        let next = asks.get(submitted).map(|(at, _)| Instant::from_picoseconds(ps(*at)));
         let first = next.filter(|next| events.next_at().is_none_or(|at| *next <= at));
         if let Some(now) = first {
-            let (_, ask) = asks[asked];
-            let number = asked as u32;
+            let (_, ask) = asks[submitted];
+            let number = submitted as u32;
             let (task, time, bytes) = match ask {
                 Read(..) => (FlashTask::Read { command: Handle::of(number) }, 50, 10_000),
                 Move => (FlashTask::Move { relocation: Handle::of(number) }, 50, 10_000),
@@ -70,7 +70,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             let site =
                 DieSite { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
             flash.start(now, site, task, Bytes(bytes), &mut events);
-            asked += 1;
+            submitted += 1;
             continue;
         }
         let Some((now, event)) = events.pop() else { break };

@@ -186,7 +186,7 @@ fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none()
         && is_scale_free(spec, test, &requests.pattern)
-        && spec.attachments.iter().all(|one| one.namespaces.is_empty())
+        && spec.attachments.iter().all(|attachment| attachment.namespaces.is_empty())
         && !spec.drive_specs().any(|drive| drive.media.has_credits());
     if !is_plain || has_adapter_cache(spec) {
         return None;
@@ -235,7 +235,7 @@ fn is_scale_free(spec: &SystemSpec, test: &Test, pattern: &Pattern) -> bool {
 }
 
 fn has_adapter_cache(spec: &SystemSpec) -> bool {
-    spec.attachments.iter().any(|one| one.protocol.adapter_cache().is_some())
+    spec.attachments.iter().any(|attachment| attachment.protocol.adapter_cache().is_some())
 }
 
 /// Returns the scale of drives up to `wanted` times smaller: as few pages as possible, and fewer superblocks if the

@@ -188,7 +188,7 @@ impl Translation {
         let size = self.slots_per_superblock;
         let start = superblock.0 * size;
         let count = if one.as_found {
-            self.layout.held(superblock.into(), size, *within, free)
+            self.layout.valid_slots(superblock.into(), size, *within, free)
         } else {
             let slots = one.slots.get(*within as usize..).unwrap_or_default();
             let places = start + *within..;
