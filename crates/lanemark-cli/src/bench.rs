@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_event_is_a_line_with_its_rates() {
-        let mut test = Test::of_blocks(Bytes::kibi(4)).with(|asked| asked.queue_depth = 16);
+        let mut test = Test::of_blocks(Bytes::kibi(4)).with(|requests| requests.queue_depth = 16);
         test.name = "RND4K".to_owned();
         let mut workload = Workload::of_test("w", "W", test.clone());
         workload.repeats = 3;

@@ -257,7 +257,7 @@ fn turns(
 
 /// Prints and saves the outcome.
 fn deliver(
-    found: &LiveOutcome,
+    live_outcome: &LiveOutcome,
     parts: &StudyParts,
     sizes: &LiveSizes,
     args: &OltpLiveArgs,
@@ -271,9 +271,9 @@ fn deliver(
         let is_named = |system: &&lanemark_schema::result::StudySystem| system.name == name;
         let label =
             simulated.systems.iter().find(is_named).map_or(&name, |system| &system.label).clone();
-        let turn = &found.sides[side];
+        let turn = &live_outcome.sides[side];
         let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
-        let busy = turn.iter().filter_map(|turn| ProcessorCost::of(turn, found.cores)).map(|cost| cost.busy);
+        let busy = turn.iter().filter_map(|turn| ProcessorCost::of(turn, live_outcome.cores)).map(|cost| cost.busy);
         let busy = busy.collect();
         let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
@@ -281,7 +281,7 @@ fn deliver(
     let beside = TableInputs {
         outcome: simulated,
         sides: [&measured[0], &measured[1]],
-        scale: found.set.scale,
+        scale: live_outcome.set.scale,
         nodes: args.nodes,
     };
     let csv = outlets.table.as_ref();
@@ -290,7 +290,7 @@ fn deliver(
         .iter()
         .enumerate()
         .filter_map(|(side, saving)| {
-            let result = result(found, side, parts, sizes, &provenance)?;
+            let result = result(live_outcome, side, parts, sizes, &provenance)?;
             Some((saving, saving.save_run(&result)))
         })
         .collect();
@@ -302,15 +302,15 @@ fn deliver(
     output::print(&format!(
         "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
         parts.users,
-        found.set.loaded.buffer_mib,
+        live_outcome.set.loaded.buffer_mib,
         sizes.scale.warehouses,
         sizes.scale.divisor,
-        found.set.scale,
-        found.turns,
+        live_outcome.set.scale,
+        live_outcome.turns,
         sizes.times.duration.as_secs()
     ))?;
     output::print(&beside.text())?;
-    output::print(lanemark_report::wrapped(&remarks(found), 0).trim_end())?;
+    output::print(lanemark_report::wrapped(&remarks(live_outcome), 0).trim_end())?;
     if args.short {
         output::print("This is a short run: its figures are meaningless.")?;
     }
@@ -334,14 +334,14 @@ fn end(
 }
 
 /// Returns the remarks that the measured figures need below the table.
-fn remarks(found: &LiveOutcome) -> String {
+fn remarks(live_outcome: &LiveOutcome) -> String {
     let mean = |of: &dyn Fn(&TurnOutcome) -> Option<f64>, side: usize| {
-        let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();
+        let values: Vec<f64> = live_outcome.sides[side].iter().filter_map(of).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|turn| processor_us(&turn.sample));
-    let cost = |of: &dyn Fn(ProcessorCost) -> f64| both(&|turn| ProcessorCost::of(turn, found.cores).map(of));
+    let cost = |of: &dyn Fn(ProcessorCost) -> f64| both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of));
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
     let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
     let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
@@ -356,7 +356,7 @@ fn remarks(found: &LiveOutcome) -> String {
          results.",
         times[0],
         times[1],
-        found.set.processor_us,
+        live_outcome.set.processor_us,
         all[0],
         all[1],
         serving[0],
@@ -367,7 +367,7 @@ fn remarks(found: &LiveOutcome) -> String {
         writes[1],
         log[0],
         log[1],
-        scale = found.set.scale,
+        scale = live_outcome.set.scale,
     )
 }
 
@@ -379,22 +379,22 @@ fn late(turn: &TurnOutcome) -> Option<&Warning> {
 
 /// Returns the turns of a system as a run of `lanemark oltp run`, in the time of this machine.
 fn result(
-    found: &LiveOutcome,
+    live_outcome: &LiveOutcome,
     side: usize,
     parts: &StudyParts,
     sizes: &LiveSizes,
     provenance: &Provenance,
 ) -> Option<RunResult> {
-    let first = found.sides[side].first()?;
+    let first = live_outcome.sides[side].first()?;
     let options: &RunOptions = &first.options;
     let mut target = first.target.clone();
     target.settings.insert("served".to_owned(), parts.sides[side].arguments.join(" "));
-    target.settings.insert("time_scale".to_owned(), found.set.scale.to_string());
+    target.settings.insert("time_scale".to_owned(), live_outcome.set.scale.to_string());
     let workload = outcome::workload(&sizes.scale, options, first.data, sizes.turns);
-    let samples = found.sides[side].iter().map(|turn| turn.sample.clone()).collect();
+    let samples = live_outcome.sides[side].iter().map(|turn| turn.sample.clone()).collect();
     let test = workload.tests.first().map(|test| test.name.clone());
     let mut result = outcome::result(provenance.clone(), target, workload, samples);
-    for turn in &found.sides[side] {
+    for turn in &live_outcome.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (late(turn), &test)
         {

@@ -100,7 +100,7 @@ struct GivenResult<'r> {
 }
 
 /// Refuses two results of different work.
-fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
     let asks = |result: &TestResult| {
         let test = &result.test;
         // The number of users changes a database's load; single requests may come from any number of users.
@@ -113,11 +113,11 @@ fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failu
             users,
         )
     };
-    match asks(own.result) == asks(other.result) {
+    match asks(given_result.result) == asks(other.result) {
         true => Ok(()),
         false => Err(Failure::input(format!(
             "{} and {} are results of different tests: {} and {}",
-            own.option, other.option, own.result.test.name, other.result.test.name
+            given_result.option, other.option, given_result.result.test.name, other.result.test.name
         ))
         .hint("give two results of the same test")),
     }
@@ -127,14 +127,14 @@ fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failu
 const SAME_RATE: f64 = 0.02;
 
 /// Refuses two results with different rates of work.
-fn same_rate(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
-    let (a, b) = (own.result.iops.value, other.result.iops.value);
+fn same_rate(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+    let (a, b) = (given_result.result.iops.value, other.result.iops.value);
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
         return Ok(());
     }
     Err(Failure::input(format!(
         "{} reached {a:.0} requests/s and {} {b:.0}: the drives did not do the same work in the same time",
-        own.option, other.option
+        given_result.option, other.option
     ))
     .hint("set `rate = \"5000/s\"` in the test, so that both drives do the same work in its time"))
 }

@@ -307,7 +307,7 @@ fn wall(samples: &[Sample]) -> Duration {
 fn deliver(
     args: &TrialArgs,
     systems: &[TrialSystem],
-    found: &TrialOutcome,
+    trial_outcome: &TrialOutcome,
     mut provenance: Provenance,
     savings: &[ResultSaver],
     page: Option<&OutputFile>,
@@ -316,15 +316,15 @@ fn deliver(
     let command = command_text(args);
     let results: Vec<RunResult> = systems
         .iter()
-        .map(|system| result(system, &command, found.complete, provenance.clone()))
+        .map(|system| result(system, &command, trial_outcome.complete, provenance.clone()))
         .collect();
     let runs: Vec<&RunResult> = results.iter().collect();
     let saved: Vec<_> =
         savings.iter().zip(&results).map(|(saving, run)| (saving, saving.save_run(run))).collect();
     let written = page.map_or(Ok(()), |page| page.write(&lanemark_report::html(None, &runs)));
     match args.json {
-        true => output::print(&as_json(&results, &found.cuts)?)?,
-        false => output::print(&trial_text(&runs, &found.cuts, &output::style()))?,
+        true => output::print(&as_json(&results, &trial_outcome.cuts)?)?,
+        false => output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?,
     }
     for (saving, saved) in saved {
         saving.report(saved)?;

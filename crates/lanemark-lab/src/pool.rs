@@ -118,7 +118,7 @@ mod tests {
                 true
             },
         );
-        assert!(messages.iter().all(|own| *own == (0..20).collect::<Vec<_>>()));
+        assert!(messages.iter().all(|message| *message == (0..20).collect::<Vec<_>>()));
     }
 
     #[test]

@@ -538,8 +538,8 @@ impl<'a> Bench<'a> {
 type History = Vec<(Duration, u64)>;
 
 /// Adds the machine's readings to samples that were taken concurrently: the readings do not distinguish their requests.
-fn add_evidence(taken: &mut [TakenSample], between: &Evidence) {
-    for TakenSample { sample, .. } in taken {
+fn add_evidence(taken_samples: &mut [TakenSample], between: &Evidence) {
+    for TakenSample { sample, .. } in taken_samples {
         let Evidence { threads, outstanding, punted, .. } =
             sample.evidence.take().unwrap_or_default();
         sample.evidence = Some(Evidence { threads, outstanding, punted, ..between.clone() });

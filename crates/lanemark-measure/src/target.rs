@@ -160,13 +160,13 @@ impl Target {
     /// Opens a block device whose content may be lost.
     fn claimed(
         path: &Path,
-        found: &ResolvedFile,
+        resolved_file: &ResolvedFile,
         offered: Option<&Path>,
         furthest: &Test,
     ) -> Result<Self, MeasureError> {
-        let file = Claim::new(path, found.number, offered)?.file;
+        let file = Claim::new(path, resolved_file.number, offered)?.file;
         let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
-        if stat.st_rdev != found.number {
+        if stat.st_rdev != resolved_file.number {
             return Err(MeasureError::Replaced { path: path.to_owned() });
         }
         let size = device_size(path, &file)?;
@@ -184,9 +184,9 @@ impl Target {
     }
 
     /// Opens an existing file or block device for a workload that only reads.
-    fn read_only(path: &Path, found: &ResolvedFile, furthest: &Test) -> Result<Self, MeasureError> {
-        let (file, stat) = reopen(path, found, OFlags::RDONLY, "read")?;
-        let device = found.kind.is_block_device();
+    fn read_only(path: &Path, resolved_file: &ResolvedFile, furthest: &Test) -> Result<Self, MeasureError> {
+        let (file, stat) = reopen(path, resolved_file, OFlags::RDONLY, "read")?;
+        let device = resolved_file.kind.is_block_device();
         let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
         check_reach(path, size, furthest)?;
         Ok(Self {
@@ -201,11 +201,11 @@ impl Target {
     }
 
     /// Opens an existing file whose content may be lost. The file may grow, but never shrinks.
-    fn overwritten(path: &Path, found: &ResolvedFile, layout: u64) -> Result<Self, MeasureError> {
-        if let Some(device) = loop_device(found.identity) {
+    fn overwritten(path: &Path, resolved_file: &ResolvedFile, layout: u64) -> Result<Self, MeasureError> {
+        if let Some(device) = loop_device(resolved_file.identity) {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }
-        let (file, stat) = reopen(path, found, OFlags::RDWR, "write")?;
+        let (file, stat) = reopen(path, resolved_file, OFlags::RDWR, "write")?;
         // A server locks its data. This lock lasts until the file is closed; some file systems do not support locks.
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(MeasureError::Locked { path: path.to_owned() });
@@ -391,7 +391,7 @@ fn check_overwrite(
 /// Opens the file that was found, and not a file that has replaced it since.
 fn reopen(
     path: &Path,
-    found: &ResolvedFile,
+    resolved_file: &ResolvedFile,
     access: OFlags,
     action: &'static str,
 ) -> Result<(OwnedFd, Stat), MeasureError> {
@@ -404,12 +404,12 @@ fn reopen(
     let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
     let is_of_kernel = rustix::fs::fstatfs(&file)
         .is_ok_and(|system| KERNEL_FILE_SYSTEMS.contains(&(system.f_type as u64)));
-    if is_of_kernel && found.kind.is_file() {
+    if is_of_kernel && resolved_file.kind.is_file() {
         let kind = "file that the kernel generates";
         return Err(MeasureError::WrongKind { path: path.to_owned(), kind });
     }
-    let same = FileIdentity::new(&stat) == found.identity
-        && FileType::from_raw_mode(stat.st_mode) == found.kind;
+    let same = FileIdentity::new(&stat) == resolved_file.identity
+        && FileType::from_raw_mode(stat.st_mode) == resolved_file.kind;
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
 }
 

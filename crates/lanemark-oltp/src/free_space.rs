@@ -88,7 +88,7 @@ fn left(path: &Path) -> Option<FreeSpace> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|ancestor| ancestor.exists())?;
     // A file system without a size (such as some file systems in memory or on networks) does not report free space.
-    let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
+    let found = rustix::fs::statvfs(below).ok().filter(|space| space.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
     Some(FreeSpace { below: below.to_owned(), free, size })
 }

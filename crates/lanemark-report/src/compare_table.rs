@@ -202,7 +202,7 @@ fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r Te
 /// Returns the reads and the writes of a test that has both directions in both runs, named after the test.
 fn directions(
     a: &RunResult,
-    own: &TestResult,
+    test_result: &TestResult,
     b: &RunResult,
     other: &TestResult,
 ) -> Vec<(TestResult, TestResult)> {
@@ -210,9 +210,9 @@ fn directions(
         part.test.name = format!("{name}, {direction}");
         part
     };
-    let pairs = own.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
+    let pairs = test_result.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
         |((direction, own_part), (_, other_part))| {
-            let name = &own.test.name;
+            let name = &test_result.test.name;
             (named(name, direction, own_part), named(name, direction, other_part))
         },
     );

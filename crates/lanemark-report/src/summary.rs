@@ -114,11 +114,11 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
 
 /// Returns whether a rate is above all others, beyond the spread of repeats if there is a spread.
 fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
-    let own = rates[one];
+    let rate = rates[one];
     rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
-        let least = match own.has_range() && other.has_range() {
-            true => own.ratio_range(other).0,
-            false => own.value / other.value / ALONE,
+        let least = match rate.has_range() && other.has_range() {
+            true => rate.ratio_range(other).0,
+            false => rate.value / other.value / ALONE,
         };
         least > 1.0
     })

@@ -113,8 +113,8 @@ fn expected(change: &AcknowledgedChange) -> String {
     )
 }
 
-fn found_data_text(found: FoundData) -> String {
-    match found {
+fn found_data_text(found_data: FoundData) -> String {
+    match found_data {
         FoundData::Zeros => "zeros".to_owned(),
         FoundData::Generation(generation) => format!("write {generation}"),
         FoundData::Elsewhere { offset_bytes, generation } => {

@@ -121,7 +121,7 @@ mod tests {
             .map(|one| format!("{} = {}", one.parameter, one.text))
             .collect();
         let test = Test::of_blocks(Bytes::kibi(4))
-            .with(|asked| asked.read_share = Ratio::new(reads).unwrap());
+            .with(|requests| requests.read_share = Ratio::new(reads).unwrap());
         limit(&test, &sample(hops), &all, &assumed, nvme).map(|limit| limit.parameter)
     }
 

@@ -426,10 +426,10 @@ fn slug(name: &str) -> String {
     name.chars().take(80).map(letter).collect()
 }
 
-fn free(taken: &[String], name: &str) -> String {
+fn free(used_names: &[String], name: &str) -> String {
     let others = (2..).map(|count| format!("{name}-{count}"));
     let mut all = std::iter::once(name.to_owned()).chain(others);
-    all.find(|name| !taken.contains(name)).unwrap_or_default()
+    all.find(|name| !used_names.contains(name)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -152,14 +152,14 @@ fn misfit(
     platform: &Platform,
     port: &Port,
     named_at: &Location,
-    own: Plug,
+    plug: Plug,
     other: Plug,
 ) -> StudyError {
     let message = format!(
-        "{} has {own} and does not fit port `{}` of {}, which is {other}",
+        "{} has {plug} and does not fit port `{}` of {}, which is {other}",
         drive.name, port.name, platform.name
     );
-    let fits = |candidate: &&Port| own.fits(candidate.plug);
+    let fits = |candidate: &&Port| plug.fits(candidate.plug);
     let fitting: Vec<&str> =
         platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);

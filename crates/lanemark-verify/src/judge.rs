@@ -146,15 +146,15 @@ impl<'a> Unit<'a> {
         RequiredChange { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
     }
 
-    fn wrong(&self, kind: DamageKind, found: FoundData) -> Verdict {
+    fn wrong(&self, kind: DamageKind, found_data: FoundData) -> Verdict {
         let expected = self.firm().newest.map(|(number, _)| number);
-        Verdict::Wrong(UnitDamage { kind, expected, found })
+        Verdict::Wrong(UnitDamage { kind, expected, found: found_data })
     }
 
     /// Returns the verdict for a change that is missing without a flush; `firm` has allowed it.
-    fn unflushed(&self, found: FoundData) -> Verdict {
+    fn unflushed(&self, found_data: FoundData) -> Verdict {
         match self.acknowledged().newest {
-            Some((number, _)) => Verdict::Unflushed(number, found),
+            Some((number, _)) => Verdict::Unflushed(number, found_data),
             None => Verdict::Unjudged,
         }
     }

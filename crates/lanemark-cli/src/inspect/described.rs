@@ -74,8 +74,8 @@ fn match_drive<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive
 }
 
 /// Returns the lines of a drive.
-fn block(found: &MatchedDrive<'_>) -> String {
-    let drive = found.drive;
+fn block(matched_drive: &MatchedDrive<'_>) -> String {
+    let drive = matched_drive.drive;
     let name = drive.name.as_deref().unwrap_or("drive");
     let kind = drive.rotational.map(|rotational| if rotational { "HDD" } else { "SSD" });
     let size = drive.size_bytes.map(|bytes| format!("{:.1} GB", bytes as f64 / 1e9));
@@ -98,7 +98,7 @@ fn block(found: &MatchedDrive<'_>) -> String {
         let addresses: Vec<String> = drive.pci.iter().map(address).collect();
         lines.push(format!("  path: {}", addresses.join(", ")));
     }
-    lines.push(match (found.library.as_slice(), found.library_other_capacity.as_slice()) {
+    lines.push(match (matched_drive.library.as_slice(), matched_drive.library_other_capacity.as_slice()) {
         ([], []) => {
             "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
                 .to_owned()

@@ -17,9 +17,9 @@ fn result(requests: u64) -> TestResult {
     TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
 }
 
-fn is_same(own: &TestResult, other: &TestResult) -> bool {
-    let own = GivenResult { option: "--present", result: own };
-    same_test(&own, &GivenResult { option: "--other", result: other }).is_ok()
+fn is_same(test_result: &TestResult, other: &TestResult) -> bool {
+    let test_result = GivenResult { option: "--present", result: test_result };
+    same_test(&test_result, &GivenResult { option: "--other", result: other }).is_ok()
 }
 
 #[test]

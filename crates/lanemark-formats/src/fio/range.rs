@@ -47,14 +47,14 @@ pub(crate) struct JobRange {
 }
 
 impl RequestedRange {
-    pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
-        let clones = job.integer("numjobs", found).unwrap_or(1);
+    pub(crate) fn of(job: &Job, findings: &mut Findings) -> Option<Self> {
+        let clones = job.integer("numjobs", findings).unwrap_or(1);
         if clones == 0 || clones > CLONES_MAX {
-            found.fault(job.error("numjobs", "from 1 to 1024"));
+            findings.fault(job.error("numjobs", "from 1 to 1024"));
             return None;
         }
         let named = job.text("filename").map(|names| names_of(names).len() as u64);
-        let nrfiles = job.integer("nrfiles", found).unwrap_or(1).clamp(1, 1 << 20);
+        let nrfiles = job.integer("nrfiles", findings).unwrap_or(1).clamp(1, 1 << 20);
         let files = named.unwrap_or(nrfiles).max(1);
         let folder = job.text("directory").unwrap_or("");
         let key = match job.text("filename") {
@@ -62,38 +62,38 @@ impl RequestedRange {
             // No file can have this name.
             None => format!("\0{}\0{}", job.name, job.line),
         };
-        let size = match job.flag("fill_device", found) {
+        let size = match job.flag("fill_device", findings) {
             Some(true) => None,
-            _ => job.size("size", found),
+            _ => job.size("size", findings),
         };
         // An option that is already reported as an error is not also reported as unknown.
-        if size.is_none() && job.has("size") && job.flag("fill_device", found) != Some(true) {
+        if size.is_none() && job.has("size") && job.flag("fill_device", findings) != Some(true) {
             return None;
         }
-        let filesize = job.parsed("filesize", found, |text| {
+        let filesize = job.parsed("filesize", findings, |text| {
             let most = text.rsplit('-').next().unwrap_or(text);
             super::number::bytes(most, job.kb_base())
         });
         if job.text("filesize").is_some_and(|text| text.contains('-')) {
-            job.note("filesize", found, SupportLevel::Nearly, "all files have the maximum size");
+            job.note("filesize", findings, SupportLevel::Nearly, "all files have the maximum size");
         }
         let nothing = |size: Option<Size>| size == Some(Size::Bytes(0));
         if nothing(size) || filesize == Some(0) {
             let name = if nothing(size) { "size" } else { "filesize" };
-            found.fault(job.error(name, "a size above 0"));
+            findings.fault(job.error(name, "a size above 0"));
             return None;
         }
         if files > 1 {
             let name = if named.is_some() { "filename" } else { "nrfiles" };
-            job.note(name, found, SupportLevel::Nearly, "all files are one part of the target");
+            job.note(name, findings, SupportLevel::Nearly, "all files are one part of the target");
         }
         Some(Self {
             key,
             files,
             own: named.is_none(),
             clones,
-            offset: job.size("offset", found).unwrap_or(Size::Bytes(0)),
-            increment: job.size("offset_increment", found).unwrap_or(Size::Bytes(0)),
+            offset: job.size("offset", findings).unwrap_or(Size::Bytes(0)),
+            increment: job.size("offset_increment", findings).unwrap_or(Size::Bytes(0)),
             size,
             filesize,
         })
@@ -138,7 +138,7 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
 pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Vec<Option<Vec<JobRange>>> {
     let parts = parts(jobs, target_size);
     let several = parts.len() > 1;
@@ -147,7 +147,7 @@ pub(crate) fn job_ranges(
             let wanted = wanted.as_ref()?;
             let part = parts.iter().find(|part| part.key == wanted.key)?;
             let Some(length) = part.length else {
-                found.fault(
+                findings.fault(
                     job.error("size", "size=, because the size of the target is not known").hint(
                         "give size= in the job or --size to the command, or run on a file or device that exists",
                     ),
@@ -162,10 +162,10 @@ pub(crate) fn job_ranges(
                 );
                 let named = ["filename", "directory", "filesize", "size"];
                 if let Some(line) = named.iter().find_map(|name| job.line(name)) {
-                    found.note(line, SupportLevel::Nearly, reason);
+                    findings.note(line, SupportLevel::Nearly, reason);
                 }
             }
-            placed(job, wanted, part.offset, length, found)
+            placed(job, wanted, part.offset, length, findings)
         })
         .collect()
 }
@@ -218,7 +218,7 @@ fn placed(
     wanted: &RequestedRange,
     start: u64,
     length: u64,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<Vec<JobRange>> {
     let bytes = |size: Size| match size {
         Size::Bytes(bytes) => bytes,
@@ -230,7 +230,7 @@ fn placed(
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);
     let Some((last, room)) = last.map(|last| (last, length - offset)) else {
-        found
+        findings
             .fault(job.error("offset", &format!("an offset inside the file of {}", Bytes(length))));
         return None;
     };
@@ -247,7 +247,7 @@ fn placed(
         parted: false,
     };
     if job.text("zonemode") == Some("strided") {
-        return strided(job, wanted, begin, room, found);
+        return strided(job, wanted, begin, room, findings);
     }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
@@ -277,17 +277,17 @@ fn strided(
     wanted: &RequestedRange,
     begin: u64,
     room: u64,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<Vec<JobRange>> {
-    let zone = job.integer("zonesize", found).filter(|&zone| zone > 0);
+    let zone = job.integer("zonesize", findings).filter(|&zone| zone > 0);
     let Some(zone) = zone else {
-        found.fault(job.error("zonesize", "the size of a zone"));
+        findings.fault(job.error("zonesize", "the size of a zone"));
         return None;
     };
-    let range = job.integer("zonerange", found).unwrap_or(zone).max(zone);
-    let stride = range.saturating_add(job.integer("zoneskip", found).unwrap_or(0));
-    if wanted.own && wanted.clones > 1 || job.flag("time_based", found).unwrap_or(false) {
-        found.fault(job.error("zonemode", "one clone that ends with its last zone"));
+    let range = job.integer("zonerange", findings).unwrap_or(zone).max(zone);
+    let stride = range.saturating_add(job.integer("zoneskip", findings).unwrap_or(0));
+    if wanted.own && wanted.clones > 1 || job.flag("time_based", findings).unwrap_or(false) {
+        findings.fault(job.error("zonemode", "one clone that ends with its last zone"));
         return None;
     }
     let count = match wanted.size {
@@ -297,10 +297,10 @@ fn strided(
     let count = count.min((room - 1) / stride + 1);
     if count > ZONES_MAX {
         let expected = "wider strides: each zone is a test, and there can be at most 4,095 zones";
-        found.fault(job.error("zoneskip", expected));
+        findings.fault(job.error("zoneskip", expected));
         return None;
     }
-    job.note("zonemode", found, SupportLevel::Nearly, "each zone is a separate test");
+    job.note("zonemode", findings, SupportLevel::Nearly, "each zone is a separate test");
     let zone_at = |at: u64| JobRange {
         offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),

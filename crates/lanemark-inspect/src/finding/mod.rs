@@ -43,7 +43,7 @@ pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
         }
     }
     findings.found.extend(shared::find(devices));
-    findings.found.sort_by_key(|found| found.finding.is_note());
+    findings.found.sort_by_key(|finding| finding.finding.is_note());
     findings.found
 }
 

@@ -276,8 +276,8 @@ pub(crate) fn hops<'a>(inspection: &'a Inspection, name: &str) -> Vec<&'a str> {
 
 /// Returns the findings, each as `devices: text`.
 pub(crate) fn finding_texts(inspection: &Inspection) -> Vec<String> {
-    let line = |found: &lanemark_schema::result::InspectedFinding| {
-        format!("{}: {}", found.devices.join(" "), found.finding)
+    let line = |inspected_finding: &lanemark_schema::result::InspectedFinding| {
+        format!("{}: {}", inspected_finding.devices.join(" "), inspected_finding.finding)
     };
     inspection.findings.iter().map(line).collect()
 }

@@ -30,10 +30,10 @@ const TIMES: [(&str, &str, bool); 2] = [
 /// Fixes each occupancy that `trials` do not show, and fits the other values again.
 pub(super) fn fix(
     engine: &mut TrialSimulator,
-    found: SearchResult,
+    search_result: SearchResult,
     trials: &[usize],
 ) -> Result<SearchResult, PredictError> {
-    let mut logs = found.logs.clone();
+    let mut logs = search_result.logs.clone();
     let mut is_changed = false;
     for (name, latency, reads) in TIMES {
         let (Some(index), Some(latency)) = (engine.index_of(name), engine.index_of(latency)) else {
@@ -48,7 +48,7 @@ pub(super) fn fix(
             trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
         if own_trials.is_empty()
             || engine.held.contains(&index)
-            || is_shown(engine, &found.logs, index, latency, &own_trials)?
+            || is_shown(engine, &search_result.logs, index, latency, &own_trials)?
         {
             continue;
         }
@@ -61,7 +61,7 @@ pub(super) fn fix(
         is_changed = true;
     }
     match is_changed {
-        false => Ok(found),
+        false => Ok(search_result),
         true => search(engine, &logs, &engine.free(), trials, 1),
     }
 }

@@ -84,10 +84,10 @@ fn fastest(
 /// Returns a guess for each subset of `bounds`: its parameters are at their bounds, and the others are as in `logs`.
 fn combined(engine: &TrialSimulator, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f64>> {
     let subsets = 0..1_u32 << bounds.len();
-    let guess = subsets.map(|taken| {
+    let guess = subsets.map(|subset| {
         let mut logs = logs.to_vec();
         for (bit, (name, value)) in bounds.iter().enumerate() {
-            put(engine, &mut logs, name, *value, taken >> bit & 1 == 1);
+            put(engine, &mut logs, name, *value, subset >> bit & 1 == 1);
         }
         logs
     });

@@ -83,7 +83,7 @@ fn answer(inspection: &Inspection) -> String {
         several => format!("{} drives ({})", several.len(), named(several)),
     };
     let limits: Vec<&InspectedFinding> =
-        inspection.findings.iter().filter(|found| !found.finding.is_note()).collect();
+        inspection.findings.iter().filter(|finding| !finding.finding.is_note()).collect();
     match limits.as_slice() {
         [] if drives.iter().any(|drive| !gaps::of(drive).is_empty()) => {
             format!("{subject}; no limit found, but not all links are known.")
@@ -162,9 +162,9 @@ fn few(names: &[&str]) -> String {
 }
 
 /// Formats a finding as `sda, sdb: text of the finding`.
-fn finding(found: &InspectedFinding) -> String {
-    let names: Vec<&str> = found.devices.iter().map(String::as_str).collect();
-    format!("{}: {}.", few(&names), found.finding)
+fn finding(inspected_finding: &InspectedFinding) -> String {
+    let names: Vec<&str> = inspected_finding.devices.iter().map(String::as_str).collect();
+    format!("{}: {}.", few(&names), inspected_finding.finding)
 }
 
 /// Writes the files that were not read, by reason.

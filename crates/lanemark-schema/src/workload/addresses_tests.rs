@@ -107,8 +107,8 @@ fn zones_are_taken_in_proportion_for_any_sum() {
     }
     // Equal zones, and a single zone.
     for zones in [vec![zone(0.2, 0.3); 5], vec![zone(0.01, 0.01)]] {
-        for found in shares(Pattern::Zones { zones: zones.clone() }, 5) {
-            assert!((found - 0.2).abs() < 0.005, "{zones:?}: {found}");
+        for share in shares(Pattern::Zones { zones: zones.clone() }, 5) {
+            assert!((share - 0.2).abs() < 0.005, "{zones:?}: {share}");
         }
     }
 }

@@ -422,10 +422,10 @@ impl Faults {
 
     /// Returns the fault of the media that fails a command, with the time that the drive tries before.
     fn failing(&self, access: &MediaAccess) -> Option<(FaultNumber, Duration)> {
-        let own = &self.drives[usize::from(access.drive)];
+        let drive = &self.drives[usize::from(access.drive)];
         let all = match access.operation {
-            Operation::Read => &own.unreadable,
-            Operation::Write => &own.unwritable,
+            Operation::Read => &drive.unreadable,
+            Operation::Write => &drive.unwritable,
             Operation::Trim | Operation::Flush => return None,
         };
         all.iter().find_map(|&number| {
@@ -435,7 +435,7 @@ impl Faults {
             else {
                 return None;
             };
-            let is_bad = match own.healing.get(&number) {
+            let is_bad = match drive.healing.get(&number) {
                 Some(bad) => bad.touch(access.start, access.end),
                 None => access.touches(&kind),
             };
@@ -446,8 +446,8 @@ impl Faults {
     /// Notes that the media execute a command: a write heals its bytes, unless a silent fault affects the request.
     /// Returns whether the command is a flush that is acknowledged and stores nothing.
     pub(super) fn execute(&mut self, access: &MediaAccess) -> bool {
-        let own = &self.drives[usize::from(access.drive)];
-        if let Some(number) = own.silent.iter().copied().find(|&one| self.deceives(one, access)) {
+        let drive = &self.drives[usize::from(access.drive)];
+        if let Some(number) = drive.silent.iter().copied().find(|&one| self.deceives(one, access)) {
             self.marks.deceive(access.request, number);
             return access.operation == Operation::Flush;
         }

@@ -129,10 +129,10 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
         let short = Test { duration: Some(Duration::from_seconds(1)), ..whole };
         let sample = run(&system(volume.clone()), &short);
         close(sample.operations() as f64, 3_000.0, 2e-3);
-        let found = sample.credits[0];
-        assert!(!found.is_simulated);
-        close(found.end.unwrap().as_seconds(), 2.0, 1e-6);
-        assert_eq!(found.refill_per_second, refill);
+        let credit = sample.credits[0];
+        assert!(!credit.is_simulated);
+        close(credit.end.unwrap().as_seconds(), 2.0, 1e-6);
+        assert_eq!(credit.refill_per_second, refill);
     }
 }
 

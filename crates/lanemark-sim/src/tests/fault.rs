@@ -302,7 +302,7 @@ fn a_queued_sata_command_that_is_spoilt_takes_all_others_with_it() {
     let spoilt = with(&base, &["link-errors rate=3e-7 recovery=100us"]);
     let reads = Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 8) };
     let held = |system: &SystemSpec| run(system, &reads).faults[0].held;
-    let single = reads.clone().with(|asked| asked.queue_depth = 1);
+    let single = reads.clone().with(|read| read.queue_depth = 1);
     let alone = run(&spoilt, &single).faults[0].held;
     assert!(held(&spoilt) > alone * 4, "{} for {alone}", held(&spoilt));
     let sas = with(&sas(small_drive(), 1), &["link-errors rate=3e-7 recovery=100us"]);

@@ -112,7 +112,7 @@ fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
 fn what_cannot_be_changed_is_left_out() {
     let system = nvme(small_drive());
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 65_536);
-    let base = simulate(&system, &reads.clone().with(|asked| asked.queue_depth = 1), KEY).unwrap();
+    let base = simulate(&system, &reads.clone().with(|read| read.queue_depth = 1), KEY).unwrap();
     let variants = variants(&checked(&system), &reads.checked().unwrap(), &base);
     let names: Vec<String> = variants.into_iter().map(|variant| variant.hop).collect();
     for left_out in ["queue depth", "write buffer", "data path"] {

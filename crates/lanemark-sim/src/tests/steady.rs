@@ -210,9 +210,9 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
 #[test]
 fn a_test_of_a_minute_is_recorded_by_itself() {
     let system = nvme(drive(Condition::Fresh));
-    let one = writes(&system.attachments[0].drive, 60).with(|asked| {
-        asked.queue_depth = 1;
-        asked.think = Duration::from_microseconds(50_000);
+    let one = writes(&system.attachments[0].drive, 60).with(|write| {
+        write.queue_depth = 1;
+        write.think = Duration::from_microseconds(50_000);
     });
     let key = StreamKey::from_seed(1);
     let series = simulate(&system, &one, key).unwrap().series.unwrap();

@@ -97,16 +97,16 @@ impl Completion {
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
         let value = |node| Value { offset, node };
         let entry = |node| Entry { key_offset: offset, value: value(node) };
-        let one = |given: GivenValue| {
-            let keys = given.place.split('.').map(str::to_owned).collect();
-            if given.origin.1.is_empty() {
-                return (keys, entry(Node::Text(given.text)));
+        let one = |given_value: GivenValue| {
+            let keys = given_value.place.split('.').map(str::to_owned).collect();
+            if given_value.origin.1.is_empty() {
+                return (keys, entry(Node::Text(given_value.text)));
             }
             let text = |text: String| entry(Node::Text(text));
             let mut table = Table::new();
-            table.insert("value".to_owned(), text(given.text));
-            table.insert(given.origin.0.to_owned(), text(given.origin.1));
-            if let Some(range) = given.range {
+            table.insert("value".to_owned(), text(given_value.text));
+            table.insert(given_value.origin.0.to_owned(), text(given_value.origin.1));
+            if let Some(range) = given_value.range {
                 let ends = range.into_iter().map(|end| value(Node::Text(end))).collect();
                 table.insert("range".to_owned(), entry(Node::Array(ends)));
             }

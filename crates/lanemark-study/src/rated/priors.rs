@@ -173,7 +173,7 @@ impl Priors {
 
     /// Returns the typical disk in `year` with the nearest speed of rotation.
     pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
-        let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|own| own.abs_diff(rpm));
+        let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|disk| disk.abs_diff(rpm));
         let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
         latest(&own, year, |disk| disk.from).unwrap_or(&self.disks[0])
     }

@@ -5,10 +5,10 @@ use lanemark_schema::workload::{Mix, SizeShare};
 use super::*;
 
 fn test() -> Test {
-    let mut test = Test::of_blocks(Bytes::kibi(8)).with(|asked| {
-        asked.pattern = Pattern::Sequential;
-        asked.read_share = Ratio::ONE;
-        asked.queue_depth = 3;
+    let mut test = Test::of_blocks(Bytes::kibi(8)).with(|requests| {
+        requests.pattern = Pattern::Sequential;
+        requests.read_share = Ratio::ONE;
+        requests.queue_depth = 3;
     });
     (test.name, test.threads, test.span) = ("t".to_owned(), 2, Bytes::mebi(7));
     test

@@ -152,7 +152,7 @@ mod tests {
     use lanemark_schema::workload::Pattern;
 
     fn writes(pattern: Pattern, block: Bytes) -> Test {
-        Test::of_blocks(block).with(|asked| asked.pattern = pattern)
+        Test::of_blocks(block).with(|requests| requests.pattern = pattern)
     }
 
     /// A die programs the host's data and, for each unit of it, as many moved units as write amplification requires.

@@ -275,10 +275,10 @@ impl Convergence {
     /// Returns the steady part that was found if the rest of the test is `left`.
     pub(super) fn until(
         &self,
-        found: &Candidate,
+        candidate: &Candidate,
         left: (Option<Duration>, Option<u64>),
     ) -> Option<Candidate> {
-        self.steady(found.first, left)
+        self.steady(candidate.first, left)
     }
 
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
@@ -400,8 +400,8 @@ impl Convergence {
     }
 
     /// Returns the requests of the steady part that was found.
-    pub(super) fn steady_part(&self, found: &Candidate) -> SteadyPart {
-        let &Candidate { first, from, .. } = found;
+    pub(super) fn steady_part(&self, candidate: &Candidate) -> SteadyPart {
+        let &Candidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
         let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
         let mut drive = DriveUse::default();
@@ -441,8 +441,8 @@ impl Convergence {
     }
 
     /// Returns the run with the parts before the steady part, if it keeps them, at their weight in the whole test.
-    pub(super) fn weigh(&mut self, found: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
-        let &Candidate { first, from, half_width, more } = found;
+    pub(super) fn weigh(&mut self, candidate: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
+        let &Candidate { first, from, half_width, more } = candidate;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
         let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
@@ -453,7 +453,7 @@ impl Convergence {
         let rest = (self.requests - earlier) as f64 * more;
         let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
-        let part = self.turnover.map(|_| self.steady_part(found));
+        let part = self.turnover.map(|_| self.steady_part(candidate));
         let mut sum: Option<(Tally, HopBusyTimes, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             if number < first {
