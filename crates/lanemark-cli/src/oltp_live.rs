@@ -348,9 +348,9 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     let log = both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
     format!(
         "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each \
-         pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} us of processor \
-         time in PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and \
-         all other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the \
+         pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} µs of processor \
+         time in PostgreSQL and its users ({:.0} µs without latency), and {:.0} and {:.0} µs including the kernel and \
+         all other work. The disk servers took another {:.0} and {:.0} µs; they represent the processors of the \
          drives and are not counted as busy. A transaction made {:.2} and {:.2} page reads, {:.2} and {:.2} page \
          writes, and {:.2} and {:.2} log writes. This workload is derived from TPC-C; its figures are not TPC \
          results.",

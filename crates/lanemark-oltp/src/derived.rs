@@ -163,7 +163,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          # {note}\n\n\
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
-         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} µs from one transaction of a user to the next, minus the processor time, {locks_us:.0} us of locks and {storage_us:.0} us of {storage}\" }}\n\
+         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} µs from one transaction of a user to the next, minus the processor time, {locks_us:.0} µs of locks and {storage_us:.0} µs of {storage}\" }}\n\
          locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, for each at work or waiting for storage\" }}\n\
          processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
          page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\

@@ -4,7 +4,7 @@ use lanemark_schema::result::{RunResult, Sample, Target, TestResult, Verdict};
 use lanemark_schema::workload::Operation;
 
 use crate::Style;
-use crate::number::{fixed, grouped, is_wide, known_value, significant};
+use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_text, significant};
 use crate::terminal::TerminalText;
 use crate::{credits, durable, target};
 
@@ -54,7 +54,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
     };
     let latency = known_value(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
     let latency =
-        latency.map_or(String::new(), |ns| format!(", with a mean latency of {}", time(ns)));
+        latency.map_or(String::new(), |ns| format!(", with a mean latency of {}", latency_text(ns)));
     format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
 }
 
@@ -97,7 +97,7 @@ fn verb(test: &TestResult) -> &'static str {
 /// Formats the rate of a test: `566 MB/s`, or `9,900 IOPS (40.6 MB/s)` for requests at random offsets.
 fn rate(test: &TestResult) -> Option<String> {
     let bytes = known_value(&test.throughput_bytes_per_second)?;
-    let megabytes = format!("{} MB/s", grouped(&significant(bytes / 1e6)));
+    let megabytes = rate_text(bytes);
     let is_random = test.test.pattern().is_some() && !test.test.is_in_order();
     match known_value(&test.iops).filter(|_| is_random) {
         Some(iops) => Some(format!("{} IOPS ({megabytes})", count(iops))),
@@ -129,7 +129,7 @@ fn replayed(test: &TestResult) -> Option<String> {
     let sample = test.samples.iter().find(|sample| in_own_time(sample))?;
     let of = |operation, name: &str| {
         let ns = sample.mean_latency_ns(operation)?;
-        Some(format!("{} {name}", time(ns)))
+        Some(format!("{} {name}", latency_text(ns)))
     };
     let parts: Vec<String> = [of(Operation::Read, "a read"), of(Operation::Write, "a write")]
         .into_iter()
@@ -161,14 +161,6 @@ fn limits(tests: &[TestResult]) -> Option<String> {
     };
     let parts: Vec<String> = verdicts.iter().map(part).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
-}
-
-/// Formats a time, `101 us` or `22.0 ms`.
-pub(crate) fn time(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e6 => format!("{} µs", significant(ns / 1e3)),
-        ns => format!("{} ms", grouped(&significant(ns / 1e6))),
-    }
 }
 
 /// Returns whether the target of a run is simulated.

@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{RunResult, Statistic, TestResult};
 
-use crate::number::{grouped, known_value, significant};
+use crate::number::{grouped, known_value, latency_text, significant};
 
 /// Returns one sentence about these runs; `None` if no test has ended.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
@@ -35,20 +35,13 @@ fn alone(run: &RunResult) -> Option<String> {
         text += &format!(
             "; {} answers fastest: half of its requests within {}",
             test.test.name,
-            time(median)
+            latency_text(median as f64)
         );
         if let Some(tail) = test.latency().percentile_ns(99.0) {
-            text += &format!(", 99% within {}", time(tail));
+            text += &format!(", 99% within {}", latency_text(tail as f64));
         }
     }
     Some(text + ".")
-}
-
-fn time(ns: u64) -> String {
-    match ns {
-        0..1_000_000 => format!("{} µs", significant(ns as f64 / 1e3)),
-        _ => format!("{} ms", grouped(&significant(ns as f64 / 1e6))),
-    }
 }
 
 /// The minimum lead between single repeats, which have no spread.

@@ -74,6 +74,20 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// Formats a rate in MB/s (10^6 bytes a second), `552 MB/s`.
+pub fn rate_text(bytes_per_second: f64) -> String {
+    format!("{} MB/s", significant(bytes_per_second / 1e6))
+}
+
+/// Formats a time in nanoseconds with the unit that fits it, `80.9 µs`, `22.0 ms` or `1.50 s`.
+pub fn latency_text(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e6 => format!("{} µs", significant(ns / 1e3)),
+        ns if ns < 1e9 => format!("{} ms", significant(ns / 1e6)),
+        ns => format!("{} s", significant(ns / 1e9)),
+    }
+}
+
 /// Groups the digits of a number with commas between thousands. Grouped digits stay as they are.
 pub fn grouped(text: &str) -> String {
     let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();

@@ -5,7 +5,7 @@
 //! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
 //! hop that causes the difference. A hop that is busy nearly all the time is named without this comparison.
 
-use lanemark_schema::text::significant;
+use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{Figures, HopFigures};
@@ -104,7 +104,7 @@ fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
     let carried = of_drive.filter_map(|other_hop| other_hop.ceiling_megabytes_per_second);
     let carried = carried.fold(f64::INFINITY, f64::min);
     (carried.is_finite() && carried > 0.0)
-        .then(|| (format!("{} MB/s", significant(carried)), figures.megabytes_per_second / carried))
+        .then(|| (rate_text(carried * 1e6), figures.megabytes_per_second / carried))
 }
 
 fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String {
@@ -283,11 +283,7 @@ fn percent(share: f64) -> String {
 }
 
 fn latency(us: f64) -> String {
-    match us {
-        us if us >= 1e6 => format!("{} s", significant(us / 1e6)),
-        us if us >= 1e3 => format!("{} ms", significant(us / 1e3)),
-        us => format!("{} µs", significant(us)),
-    }
+    latency_text(us * 1e3)
 }
 
 #[cfg(test)]

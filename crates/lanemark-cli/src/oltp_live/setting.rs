@@ -93,7 +93,7 @@ impl Setting<'_> {
         if let Some((rate, busy)) = self.parts.published(self.simulated) {
             progress.note(&format!(
                 "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
-                 {:.1} us for each; here a transaction takes {:.1} us, and {:.1} us in the disk's server, so {} \
+                 {:.1} µs for each; here a transaction takes {:.1} µs, and {:.1} µs in the disk's server, so {} \
                  processors reach {:.3} M if the processors that the disk's server leaves free are as busy",
                 set.scale,
                 rate / 1e6,

@@ -1,6 +1,6 @@
 //! Rust source as tokens: the files of a crate, and the names in each file.
 //!
-//! The scan reads tokens instead of text, so that it ignores comments and current_module, and instead of syntax, so that it
+//! The scan reads tokens instead of text, so that it ignores comments and strings, and instead of syntax, so that it
 //! covers the arguments of macros. The scan recognises a path that is written with `::` or in a `use`.
 
 use std::collections::{BTreeMap, BTreeSet};

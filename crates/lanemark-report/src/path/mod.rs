@@ -16,7 +16,9 @@ use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
-use crate::number::{ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, significant};
+use crate::number::{
+    ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
+};
 use crate::table::{Cell, Column, CellEmphasis, Table, point};
 use crate::terminal::{TerminalText, plain, wrap};
 use crate::test_detail::path_limit;
@@ -118,7 +120,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
     };
     let carried = match random {
         true => format!("{} IOPS", grouped(&fixed(loss.iops, 0))),
-        false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
+        false => rate_text(loss.bytes_per_second),
     };
     let faster = match &loss.own {
         Some(supported) => format!("over {supported}, which the drive supports,"),
@@ -176,7 +178,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
 
 /// Formats a rate with its unit, `600 MB/s`.
 fn rate(rate: BytesPerSecond) -> String {
-    format!("{} MB/s", significant(rate.as_megabytes()))
+    rate_text(rate.0 as f64)
 }
 
 /// Returns the throughput of the link to `node` with its unit, if it is known: `600 MB/s`, or `6460 to 7790 MB/s`.

@@ -6,7 +6,7 @@ mod page;
 use lanemark_schema::result::{Sweep, SweepPoint};
 
 use crate::Style;
-use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, significant};
+use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, rate_text, significant};
 use crate::table::{Cell, Column, CellEmphasis, Table};
 use crate::terminal::TerminalText;
 use curve::{Curve, Curves, Knee};
@@ -202,7 +202,7 @@ fn last(curve: &Curve) -> &str {
 /// Formats the throughput of a point.
 fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
     match curves.data {
-        true => format!("{} MB/s", significant(point.figures.bytes_per_second / 1e6)),
+        true => rate_text(point.figures.bytes_per_second),
         false => format!("{} requests a second", significant(point.figures.iops)),
     }
 }
