@@ -354,7 +354,7 @@ fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
 }
 
 fn read_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio {
-    let percent = |name: &str, found: &mut Findings| {
+    let percent = |name: &str, findings: &mut Findings| {
         job.parsed(name, findings, |text| {
             let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
             let ratio = percent.and_then(|percent| Ratio::new(percent / 100.0));

@@ -146,7 +146,7 @@ fn working(energy: &EnergyUse) -> Option<f64> {
 /// Returns the energy of the repeats that have it.
 fn energies(test: &TestResult) -> impl Iterator<Item = &EnergyUse> {
     let known = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
-    test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known_value)
+    test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known)
 }
 
 /// Returns the mean of a value over the repeats that have it; zero if no repeat has it.

@@ -11,7 +11,7 @@ use lanemark_schema::result::{
 use crate::calibration::system_label;
 use crate::error_summary::role_name;
 use crate::number::{
-    ABSENT, ERROR_LARGE, interval_text, known, or_absent, percent_signed, published, significant,
+    ABSENT, ERROR_LARGE, interval_text, known_value, or_absent, percent_signed, published, significant,
     spread,
 };
 use crate::table::{Cell, Column, CellEmphasis, Table};
@@ -127,7 +127,7 @@ pub(crate) fn table(
         let mut cells = vec![Cell::plain(row.test).repeating(same)];
         cells.extend(row.cells(outcome));
         cells.extend(measured.iter().map(|(_, run)| {
-            let value = run.test(row.test).and_then(|result| known(&metric.of(result)));
+            let value = run.test(row.test).and_then(|result| known_value(&metric.of(result)));
             Cell::plain(or_absent(value, significant)).repeating(same)
         }));
         table.push(cells);
@@ -142,7 +142,7 @@ impl FigureRow<'_> {
             Some(Role::Calibrated) => CellEmphasis::Faint,
             _ => CellEmphasis::Plain,
         };
-        let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
+        let simulated = or_absent(self.simulated.as_ref().and_then(known_value), significant);
         let interval = self.interval(outcome);
         // Repeats of a simulation differ only in their offsets, which adds little to the interval.
         let spread = match (&self.simulated, interval == ABSENT) {

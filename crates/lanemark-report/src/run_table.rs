@@ -15,7 +15,7 @@ use crate::concurrent;
 use crate::explanation;
 use crate::lead;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known, or_absent,
+    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known_value, or_absent,
     percent, significant, spread,
 };
 use crate::rate_phases;
@@ -349,12 +349,12 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let throughput = &result.throughput_bytes_per_second;
     let time = |ns: f64| significant(unit.of(ns));
     // The statistic is zero both for a latency of zero and for a test without requests.
-    let mean = known(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
+    let mean = known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![
-        Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
+        Cell::strong(or_absent(known_value(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),
         Cell::inked(repeated(result), CellEmphasis::Faint),
-        Cell::plain(or_absent(known(&result.iops), |iops| match iops {
+        Cell::plain(or_absent(known_value(&result.iops), |iops| match iops {
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),
         })),

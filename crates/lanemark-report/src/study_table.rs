@@ -9,7 +9,7 @@ use crate::number::significant;
 use crate::run_table::warnings;
 use crate::table::CellEmphasis;
 use crate::terminal::TerminalText;
-use crate::{Style, answer, beside, target, transactions};
+use crate::{Style, answer, concurrent, target, transactions};
 
 /// Writes the answer of a study, its figures, error summary and warnings; with `detail` also its calibrations and
 /// notes, and the published figures that it does not simulate.

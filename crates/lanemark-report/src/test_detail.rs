@@ -16,7 +16,7 @@ use crate::energy;
 use crate::explanation;
 use crate::faults;
 use crate::number::{
-    ABSENT, LatencyUnit, NO_SPREAD, fixed, known, latency_mean_ns, or_absent, percent,
+    ABSENT, LatencyUnit, NO_SPREAD, fixed, known_value, latency_mean_ns, or_absent, percent,
     percent_whole, significant, spread,
 };
 use crate::over_time;
@@ -193,8 +193,8 @@ pub(crate) fn busiest(hop: &HopShare) -> String {
 /// Describes throughput, requests and processor time in a sentence.
 fn figures(test: &TestResult) -> String {
     let throughput = &test.throughput_bytes_per_second;
-    let rate = or_absent(known(throughput), |bytes| significant(bytes / 1e6));
-    let iops = or_absent(known(&test.iops), |iops| fixed(iops, 0));
+    let rate = or_absent(known_value(throughput), |bytes| significant(bytes / 1e6));
+    let iops = or_absent(known_value(&test.iops), |iops| fixed(iops, 0));
     let spread = match spread(throughput) {
         spread if spread == ABSENT || spread == NO_SPREAD => String::new(),
         spread => format!(" {spread}"),

@@ -40,7 +40,7 @@ pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 use self::interactive::InteractiveParts;
 use crate::study_table::study_answer;
 use crate::{
-    beside, durable, energy, faults, figure_table, run_table, summary, target, transactions, trial,
+    concurrent, durable, energy, faults, figure_table, run_table, summary, target, transactions, trial,
 };
 
 /// All rules of a page.

@@ -47,7 +47,7 @@ fn one_run_is_told_with_its_fastest_and_its_promptest_test() {
     let users = Sample { transactions: Some(transactions), ..reads(10, 4, &[80]) };
     let text = text_of(vec![slow, test("users", vec![users])]);
     assert_eq!(text.as_deref(), Some("users: 12,345 transactions a minute."));
-    assert_eq!([999_999, 1_000_000].map(time), ["1,000 µs", "1.00 ms"]);
+    assert_eq!([999_999.0, 1_000_000.0].map(latency_text), ["1,000 µs", "1.00 ms"]);
 }
 
 /// Returns a run whose tests a, b, … move the data of this many requests.

@@ -22,7 +22,7 @@ mod power;
 mod solid_state;
 
 pub(super) use buffer::{Buffer, buffered};
-pub(super) use front_end::{Candidate, FrontEnd};
+pub(super) use front_end::{DecodableCommand, FrontEnd};
 pub(super) use power::{PowerMeter, PowerTimes};
 #[cfg(test)]
 pub(super) use solid_state::write_amplification;

@@ -35,10 +35,10 @@ fn a_reset_may_lengthen_the_one_before_and_not_shorten_it() {
     {
         let mut drive = DriveFaults::default();
         drive.begin_reset(at(1), at(first), false, 3);
-        let reset = Reset { at: at(1), until: at(first), again: false, fault: 3 };
+        let reset = DriveReset { at: at(1), until: at(first), again: false, fault: 3 };
         assert_eq!(drive.reset, Some(reset));
         drive.begin_reset(at(2), at(second), true, 4);
-        let reset = Reset { at: at(2), until: at(until), again: true, fault: 4 };
+        let reset = DriveReset { at: at(2), until: at(until), again: true, fault: 4 };
         assert_eq!(drive.reset, Some(reset), "{first} and {second}");
     }
 }

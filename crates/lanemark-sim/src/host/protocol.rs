@@ -29,7 +29,7 @@
 //! coalescing.
 
 use super::coalescing::Coalescing;
-use crate::drive::Candidate;
+use crate::drive::DecodableCommand;
 use crate::engine::budget::Hop;
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Handle, Slab};
@@ -182,7 +182,7 @@ impl Protocol {
     }
 
     /// Takes a slot for `command`, or makes it wait for one.
-    pub(crate) fn take_slot<T: Candidate>(
+    pub(crate) fn take_slot<T: DecodableCommand>(
         &mut self,
         slab: &mut Slab<T, Commands>,
         queue: QueueNumber,
@@ -211,7 +211,7 @@ impl Protocol {
     }
 
     /// Returns the next command that was waiting and now has a slot.
-    pub(crate) fn next_with_slot<T: Candidate>(
+    pub(crate) fn next_with_slot<T: DecodableCommand>(
         &mut self,
         slab: &mut Slab<T, Commands>,
         queue: QueueNumber,

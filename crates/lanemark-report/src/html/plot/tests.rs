@@ -13,7 +13,7 @@ fn entry(name: &str) -> Entry {
 
 fn draw(entries: Vec<Entry>, figures: Vec<Drawing>, columns: usize) -> Plot {
     let heading = Heading { title: "t".repeat(99), chart: "Throughput", systems: "s".repeat(99) };
-    drawn(&Picture { entries, figures }, &heading, PlotStyle { dark: false, columns })
+    render(&Picture { entries, figures }, &heading, PlotStyle { dark: false, columns })
 }
 
 /// Returns the attributes `x` and `y`, and the text, of each element that begins with `start`.

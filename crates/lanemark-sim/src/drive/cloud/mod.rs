@@ -16,7 +16,7 @@ mod bucket;
 mod formulas;
 mod medium;
 
-use self::account::{ChargedAmounts, Run};
+use self::account::{ChargedAmounts, CountedRun};
 use self::bucket::Bucket;
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::{CommandHandle, Operations, Slab};
@@ -39,7 +39,7 @@ pub(crate) struct Cloud {
     iops: Option<Bucket>,
     /// The limit of bytes.
     throughput: Option<Bucket>,
-    run: Run,
+    run: CountedRun,
     rng: Rng,
     busy: Duration,
     /// End of the time that is counted as busy.
@@ -67,7 +67,7 @@ impl Cloud {
             operations: Slab::new(),
             iops: spec.operations.map(bucket),
             throughput: spec.bytes.map(bucket),
-            run: Run::NONE,
+            run: CountedRun::NONE,
             rng: Rng::new(key.of_drive(drive.0)),
             busy: Duration::ZERO,
             busy_until: Instant::ZERO,

@@ -45,7 +45,7 @@ use self::flushes::Flushes;
 use self::map_cache::{MapCache, MapLocation};
 use self::operation::{FlashTask, Relocation, DieSite};
 use self::read_ahead::ReadAhead;
-use self::translation::{SlotRun, Source, Translation};
+use self::translation::{SlotRun, MovedSlots, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
 use crate::engine::event::Event;
@@ -71,7 +71,7 @@ pub(crate) struct SolidState {
     ahead: Option<ReadAhead>,
     relocations: Slab<Relocation, Relocations>,
     /// Sources still to be read for the unit that is being filled with moved data.
-    sources: Vec<Source>,
+    sources: Vec<MovedSlots>,
     /// The unit from which data to be moved was last read.
     last_moved: Option<u32>,
     /// Dies that have not erased their part of a superblock.

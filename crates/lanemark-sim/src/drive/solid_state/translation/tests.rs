@@ -81,11 +81,11 @@ impl Machine {
 
     fn relocate(&mut self, fold: bool) -> bool {
         let progress = self.translation.relocate(fold, &mut Vec::new());
-        if let Progress::Filled(filled) = progress {
+        if let CollectionStep::Filled(filled) = progress {
             self.program(filled);
         }
         self.end_one();
-        progress != Progress::Nothing
+        progress != CollectionStep::Nothing
     }
 
     fn write(&mut self, slot: u64) {
