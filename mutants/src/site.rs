@@ -1,9 +1,9 @@
 //! The locations that can be changed, and their changes.
 //!
-//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
-//! value at once, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
-//! an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns
-//! are not changed, since they cannot contain a switch.
+//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed value
+//! immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false, an
+//! arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns are
+//! not changed, since they cannot contain a switch.
 
 use std::fs;
 use std::ops::Range;
@@ -154,7 +154,7 @@ impl Finder<'_> {
         self.sites.push(Site { file, line, range, before, after, kind });
     }
 
-    /// A function that returns each fixed value of its type at once.
+    /// A function that returns each fixed value of its type immediately.
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if signature.constness.is_some()
             || !matches!(signature.safety, syn::Safety::Default)

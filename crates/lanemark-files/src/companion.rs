@@ -1,6 +1,6 @@
 //! Companion files: files that a command makes next to one that its user named, such as `disk.img.map`.
 //!
-//! The user did not choose the name, so a file that already has it may belong to another program, and in another user's
+//! The user did not choose the name, so a file that already has it may belong to another program. In another user's
 //! folder it may be a link to a file that only root can write. A companion is therefore opened by one of two methods. A
 //! new file is created with `O_EXCL | O_NOFOLLOW` (open(2)). An existing file is opened with `O_NOFOLLOW`, and is taken
 //! only if it is a regular file with one name whose first bytes are the mark of our format. An empty file contains no

@@ -1,8 +1,8 @@
 //! The tests of a program that prints figures without a complete description of its tests, as a result.
 //!
-//! A reader converts such a text to a [`StatedRun`]. A setting that the text does not state is absent, and no
-//! default is assumed: a test without a pattern or a depth describes a result and cannot be simulated until the user
-//! supplies the setting.
+//! A reader converts such a text to a [`StatedRun`]. A setting that the text does not state is absent, and no default
+//! is assumed. A test without a pattern or a depth describes a result and cannot be simulated until the user supplies
+//! the setting.
 
 use std::collections::{HashMap, HashSet};
 

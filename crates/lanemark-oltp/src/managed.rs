@@ -204,7 +204,7 @@ impl ManagedServer {
         }
     }
 
-    /// Stops the server at once and leaves its data as after a crash; for data that is no longer needed.
+    /// Stops the server immediately and leaves its data as after a crash; for data that is no longer needed.
     pub fn abandon(mut self) {
         let data = self.folder.join("data");
         if finish(&mut stop(&self.programs, &data, self.account, "immediate")).is_ok() {

@@ -1,7 +1,7 @@
 //! Compares two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
 //!
 //! The range extends from the smallest repeat of the first run divided by the largest repeat of the second, to the
-//! largest divided by the smallest, so it is the widest range that the repeats allow. If it contains 1, the runs do not
+//! largest divided by the smallest. It is the widest range that the repeats allow. If it contains 1, the runs do not
 //! differ beyond their spread. This is not a test of significance: a handful of repeats does not support one.
 
 mod answer;

@@ -118,7 +118,7 @@ impl DeliveryCounts {
         }
     }
 
-    /// Counts a request that was answered at once, in a server without latency.
+    /// Counts a request that was answered immediately, in a server without latency.
     pub fn count_at_once(&self, operation: Operation, length: Bytes) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match operation {

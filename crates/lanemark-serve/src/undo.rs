@@ -1,7 +1,7 @@
 //! The cleanup of a process before it ends, however it ends: mounts and disks, which outlast it.
 //!
-//! Each item is undone by its owner when the owner is dropped, including after a panic. If a signal ends the program at
-//! once, values are not dropped; the code that ends the program therefore first calls [`all`].
+//! Each item is undone by its owner when the owner is dropped, including after a panic. If a signal ends the program
+//! immediately, values are not dropped; the code that ends the program therefore first calls [`all`].
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

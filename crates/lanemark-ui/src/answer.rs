@@ -2,8 +2,8 @@
 //! the difference.
 //!
 //! All systems keep the same number of requests outstanding. Their rates therefore differ by the mean times of their
-//! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
-//! hop that causes the difference. A hop that is busy nearly all the time is named without this comparison.
+//! requests (Little's law). The hop at which a request of the slower system spends the most additional time causes the
+//! difference. A hop that is busy nearly all the time is named without this comparison.
 
 use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 //!
 //! The journal is a header of 96 bytes, followed by records of 48. It is append-only, under one lock, so that the order
 //! of records is an order of events: a request is recorded before it is submitted, an answer after it arrived. If A's
-//! answer is recorded before B's request, A had ended when B began. If not, they are assumed to have run at once, which
-//! allows more outcomes and never fewer.
+//! answer is recorded before B's request, A had ended when B began. If not, they are assumed to have run at the same
+//! time, which allows more outcomes and never fewer.
 //!
 //! **A kill** leaves the page cache intact, so a `write(2)` of the records before the request is enough. **A power
 //! cut** does not: with `sync`, one `fdatasync` between the records and the requests serves all threads that wait for

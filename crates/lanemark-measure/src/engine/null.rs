@@ -14,7 +14,7 @@ pub struct NullEngine {
 }
 
 impl NullEngine {
-    /// Creates an engine that completes every request at once, over the buffers of `arena`.
+    /// Creates an engine that completes every request immediately, over the buffers of `arena`.
     pub fn new(arena: Arena) -> Self {
         let pushed = VecDeque::with_capacity(arena.slots() as usize);
         Self { arena, pushed, complete: 0 }

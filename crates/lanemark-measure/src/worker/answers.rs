@@ -27,7 +27,8 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// Returns the time until which a slot rests: after the think time in a closed loop, at once in an open one.
+    /// Returns the time until which a slot rests: after the think time in a closed loop, and immediately in an open
+    /// loop.
     pub(super) fn rests_until(&self, now: u64) -> u64 {
         match (self.open, self.think_ns) {
             (false, 0) => 0,

@@ -1,9 +1,9 @@
 //! Tests over time: requests or data a second, with write amplification below them on the same time axis.
 //!
 //! Latency follows below as a heat map. The panels of rates begin at zero. Time is linear: the width of a period is
-//! proportional to its duration. Shaded areas come from the data: the time in which the drive moved no data, and the
-//! time after which the figures are steady by SNIA's rule, or the rounds whose figures a test that runs in rounds
-//! reports.
+//! proportional to its duration. Shaded areas come from the data. They show the time in which the drive moved no data,
+//! and the time after which the figures are steady by SNIA's rule. For a test that runs in rounds, they show the rounds
+//! whose figures it reports.
 
 use lanemark_schema::result::{DriveUse, Phases, RunResult, Sample, Series};
 use lanemark_schema::units::{Bytes, Duration};

@@ -33,8 +33,8 @@ const NAME_FAIR: usize = 26;
 /// Minimum number of columns in which formulas are wrapped.
 const LAW_MIN: usize = 16;
 
-/// Writes a system's path: the platform as a tree with the path marked, the hops with their ceilings for the test in
-/// MB/s (10^6 bytes a second) and their one-way latencies, and a sentence about the bottleneck.
+/// Writes a system's path: the platform as a tree with the path marked, the hops, and a sentence about the bottleneck.
+/// Each hop has its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
 pub fn path_table(view: &PathView, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));

@@ -56,9 +56,9 @@ impl Transactions {
     /// Computes the reads and writes of an LRU buffer with pages of size `page`, at `rate` transactions a second.
     ///
     /// The model is the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays for the time T in
-    /// which the number of different visited pages equals the size of the buffer: the sum of `1 - exp(-l T)` over all
-    /// pages is the size of the buffer, and a visit misses with probability `exp(-l T)`, where l is the page's rate of
-    /// visits. A page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is
+    /// which the number of different visited pages equals the size of the buffer. With l, the page's rate of visits,
+    /// the sum of `1 - exp(-l T)` over all pages is the size of the buffer, and a visit misses with probability `exp(-l
+    /// T)`. A page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is
     /// more frequent. If all pages fit, there are no reads, because the initial loading is not counted.
     ///
     /// If neighbours are gathered, a dropped page is written together with its changed neighbours, on both sides up to
@@ -158,12 +158,13 @@ impl PageClassInput {
     /// Returns the writes caused by dropping changed pages, of up to `pages_max` pages each.
     ///
     /// Neighbours' writes clean a changed page at a rate g. The page is changed after a visit with probability `p = c /
-    /// (1 - (1 - c) s)`, where c is the share of visits that change it and `s = l / (l + g) (1 - exp(-(l + g) T))` is
-    /// the probability that it is visited again before it is dropped or cleaned. After a visit, the page is dropped
-    /// while changed with probability `exp(-l T) p exp(-g T)`; at any time it is changed with probability `p s`. If a
-    /// page is dropped while changed, its neighbour has not been cleaned in the time T, because the page would have
-    /// been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was changed
-    /// before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all writes.
+    /// (1 - (1 - c) s)`. Here c is the share of visits that change the page, and `s = l / (l + g) (1 - exp(-(l + g)
+    /// T))` is the probability that the page is visited again before it is dropped or cleaned. After a visit, the page
+    /// is dropped while changed with probability `exp(-l T) p exp(-g T)`; at any time it is changed with probability `p
+    /// s`. If a page is dropped while changed, its neighbour has not been cleaned in the time T, because the page would
+    /// have been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was
+    /// changed before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all
+    /// writes.
     fn dropped(&self, stay: f64, pages_max: u32) -> PageClassWrites {
         if self.changed == 0.0 {
             return PageClassWrites::default();

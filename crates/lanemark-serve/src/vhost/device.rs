@@ -58,7 +58,7 @@ struct Guest {
     weight: u64,
 }
 
-/// Executes long writes at once, like short ones.
+/// Executes long writes immediately, like short writes.
 struct ImmediateWrites;
 
 impl TaskThread for ImmediateWrites {

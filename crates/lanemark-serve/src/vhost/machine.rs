@@ -126,7 +126,7 @@ fn serve(
     Ok(())
 }
 
-/// Submits a request to the model, or executes it at once without a model.
+/// Submits a request to the model, or executes it immediately if there is no model.
 fn submit(shared: &Shared, request: Request) {
     let Some(engine) = &shared.engine else {
         let Request { access, came, work, .. } = request;

@@ -2,13 +2,13 @@
 //!
 //! The model follows NVM Express 1.2, 4.11 (Command Arbitration), with the settings of feature 01h (Arbitration). Round
 //! robin (4.11.1): all queues are equal, and the controller visits them by number. Weighted round robin with urgent
-//! priority class (4.11.2): urgent queues precede all others; the high, medium and low levels share the remaining
-//! capacity, each with as many commands a round as its weight; a round ends when no level with commands has credit
+//! priority class (4.11.2): urgent queues precede all others. The high, medium and low levels share the remaining
+//! capacity, each with as many commands a round as its weight. A round ends when no level with commands has credit
 //! left. Within a class, queues are served round robin. In both cases a visit takes up to an arbitration burst of
 //! commands from a queue.
 //!
-//! Choices that the text leaves open: the levels of a round are served from high to low; a level whose weight exceeds
-//! the commands of its visits visits its queues again; an urgent command precedes even the rest of a burst.
+//! Choices that the specification leaves open: the levels of a round are served from high to low; a level whose weight
+//! exceeds the commands of its visits visits its queues again; an urgent command precedes even the rest of a burst.
 //!
 //! Queues with commands are bits in a set of words, so that the arbiter finds the next queue without testing empty
 //! queues. Memory is used for queues up to the highest number in use.

@@ -3,8 +3,8 @@
 //! Engines serve commands in the order of arrival or, if the protocol has several queues, in the order of the
 //! [`Arbiter`]. A command that arrives while all engines are busy waits in its queue. As long as all waiting commands
 //! belong to one queue, there is no choice, and they are booked ahead as at any station, without an event for the end
-//! of service. A command of another queue cancels these bookings (an event that is already scheduled for them is void
-//! when it occurs), and from then on the arbiter chooses whenever an engine becomes free, until no command waits. A
+//! of service. A command of another queue cancels these bookings; an event that is already scheduled for them is void
+//! when it occurs. From then on the arbiter chooses whenever an engine becomes free, until no command waits. A
 //! cancelled booking is made again for the same instant or later, because commands in between only add to the work;
 //! void events therefore occur before valid events.
 //!

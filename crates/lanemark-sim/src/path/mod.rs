@@ -2,10 +2,10 @@
 //!
 //! Stations along the path forward a burst while it flows in (cut-through), so its time is the time of the slowest
 //! station and not the sum. A drive's own links receive its bursts in one order, so their part of the path is computed
-//! at once. Links that several drives share are booked when a burst reaches them: bursts of different drives take turns
-//! in the order of their arrival, and since a drive's own link delivers its bursts one after the other, they keep their
-//! order. A bridge delays commands for longer than the frames that follow, so the link after it is also booked
-//! when the commands reach it.
+//! at once. Links that several drives share are booked when a burst reaches them. Bursts of different drives take turns
+//! in the order of their arrival. A drive's own link delivers its bursts one after the other, so they keep their order.
+//! A bridge delays commands for longer than the frames that follow, so the link after it is also booked when the
+//! commands reach it.
 
 pub(crate) mod multipath;
 pub(crate) mod shared;

@@ -5,11 +5,11 @@
 //! turn; *failover* sends all commands over the first path as long as it works.
 //!
 //! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on, commands take the
-//! other path. Commands in flight on the lost path are lost: the drive may have executed them, but no answer arrives,
-//! and the host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer
-//! starts when the command is sent). The host then sends the command again, from the start, over the other path. During
-//! that time the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the
-//! request fails, the host abandons the drive, and all later requests to it fail immediately.
+//! other path. Commands in flight on the lost path are lost. The drive may have executed them, but no answer arrives.
+//! The host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts
+//! when the command is sent). The host then sends the command again, from the start, over the other path. During that
+//! time the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the request
+//! fails, the host abandons the drive, and all later requests to it fail immediately.
 //!
 //! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's single list of
 //! slots and queues.

@@ -1,9 +1,9 @@
 //! A link that several drives share on their path to the host: the uplink of a chipset or switch.
 //!
 //! Bursts towards the host queue by their port of origin, and the ports take turns (round robin, PCI Express Base
-//! Specification 5.0, 6.3.3): a drive with many bursts in flight receives no more than a drive with few. A burst is
-//! ready when enough of it has flowed in that it can pass without a gap. Towards the drives there is no choice: all
-//! data comes from the host, in one order.
+//! Specification 5.0, 6.3.3). A drive with many bursts in flight therefore receives no more than a drive with few. A
+//! burst is ready when enough of it has flowed in that it can pass without a gap. Towards the drives there is no
+//! choice: all data comes from the host, in one order.
 //!
 //! Not modelled: weighted port arbitration and virtual channels; credits that would hold back a burst in the previous
 //! link (the queues here are unbounded).
@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(order, [0, 2, 0, 0, 0]);
     }
 
-    /// A burst is sent at once if the link is slower than the inflow, else when the rest can follow without a gap.
+    /// A burst is sent immediately if the link is slower than the inflow, and otherwise when the rest can follow
+    /// without a gap.
     #[test]
     fn a_burst_is_ready_when_the_link_can_pass_it_on_without_a_gap() {
         use crate::host::protocol::COMPLETION;

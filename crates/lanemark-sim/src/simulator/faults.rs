@@ -1,16 +1,16 @@
 //! Effects of faults on commands and requests, and the host's reaction.
 //!
-//! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When it expires, the host
-//! aborts the command, or resets the drive: a reset takes its time, the drive receives no commands during it, and all
-//! outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`; libata, which
-//! resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an Abort, and the
-//! second timeout, after the same time again, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A
-//! lost *port* no longer answers ([`multipath`](crate::path::multipath)). A command that a *link* has corrupted is sent
-//! again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with it (Serial ATA 3.2, native
-//! command queuing), and the host sends them all again.
+//! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When the timer expires,
+//! the host aborts the command, or resets the drive. A reset takes its time, the drive receives no commands during the
+//! reset, and all outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`;
+//! libata, which resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an
+//! Abort, and the second timeout, after the same time again, resets the controller (`nvme_timeout` in
+//! `drivers/nvme/host/pci.c`). A lost *port* no longer answers ([`multipath`](crate::path::multipath)). A command that
+//! a *link* has corrupted is sent again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with
+//! it (Serial ATA 3.2, native command queuing), and the host sends them all again.
 //!
 //! Rules of the drive. Faults of the media are in [`at_media`](super::at_media). A *power cut* ends all work in
-//! progress: requests on the drive fail at once, and written data that was not stored is lost unless the buffer is
+//! progress: requests on the drive fail immediately, and written data that was not stored is lost unless the buffer is
 //! protected ([`Medium::power_cut`]). The drive returns with an empty cache. With a cut of the whole system the host is
 //! down too, and submits nothing until it has started; if only a drive lost its power, the host waits for it.
 //!

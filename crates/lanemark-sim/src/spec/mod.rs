@@ -302,7 +302,7 @@ pub enum WriteCache {
     /// Data is lost: a flush waits until the data is stored.
     #[default]
     Volatile,
-    /// Data is stored (power-loss protection): a flush is complete at once.
+    /// Data is stored (power-loss protection): a flush is complete immediately.
     Protected,
     /// The buffer is not used: a write is complete when it is stored.
     Off,

@@ -1,8 +1,8 @@
 //! A file system's journal during a run: the requests of a file sync.
 //!
 //! The model follows ext4 with an ordered journal (Linux, fs/jbd2/commit.c): the descriptor and the changed blocks of
-//! metadata are appended to the journal; then a flush makes them and the file's data durable; then the commit block is
-//! written and made durable, by another flush, because the drive is assumed not to support forced unit access, which
+//! metadata are appended to the journal; then a flush makes them and the file's data durable. The commit block is then
+//! written and made durable by another flush, because the drive is assumed not to support forced unit access, which
 //! would cost about the same. A file whose change time has not moved since its last commit needs no commit: its sync is
 //! only a flush.
 //!

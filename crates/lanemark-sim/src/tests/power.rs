@@ -327,8 +327,8 @@ fn what_no_drive_takes_is_told_with_its_place() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any requests at any time, the times add up, the energy equals power times time plus the energy of
-    /// operations, no value decreases between two reads of the counters, and no die works longer than the elapsed time.
+    /// For any requests at any time, the times add up, and the energy equals power times time plus the energy of
+    /// operations. No value decreases between two reads of the counters, and no die works longer than the elapsed time.
     #[test]
     fn energy_is_conserved(
         gaps in proptest::collection::vec((0u64..40_000, 0u64..6, 1u64..40), 1..40), seed: u64,

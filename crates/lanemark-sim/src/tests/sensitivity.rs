@@ -234,8 +234,8 @@ proptest! {
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
-            // A die without a cache register is occupied while its page is transferred, so it is busy for both times,
-            // and a faster array or channel gains half of the time that the array or channel takes.
+            // A die without a cache register is occupied while its page is transferred, so it is busy for both times. A
+            // faster array or channel then gains half of the time that it takes.
             let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
             let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);

@@ -57,7 +57,7 @@ impl Medium for Cloud {
         self.begin(CloudOperation { command, writes: true, bytes: length, room, span }, events);
     }
 
-    /// Completes a flush at once: every completed write is stored.
+    /// Completes a flush immediately: every completed write is stored.
     fn flush(
         &mut self,
         _now: Instant,

@@ -9,7 +9,7 @@
 //! lognormal: `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers
 //! everything beyond the links of the host: the network, the provider's servers and their media.
 //!
-//! A write is complete once it is stored, so a flush ends at once. `docs/model/cloud-volumes.md` has the sources.
+//! A write is complete once it is stored, so a flush ends immediately. `docs/model/cloud-volumes.md` has the sources.
 
 mod account;
 mod bucket;

@@ -1,6 +1,6 @@
 //! Background work of a drive with written data: storing the data, and making room for it.
 //!
-//! Units that the host fills are programmed at once. Garbage collection ([`Translation::relocate`](
+//! Units that the host fills are programmed immediately. Garbage collection ([`Translation::relocate`](
 //! super::Translation::relocate)) reads the data to be moved, and programs the unit that it fills when all of that data
 //! has arrived; each unit of the host's data pays for its share. If no flash is erased for buffered data, the data
 //! waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC cache and collects up to

@@ -2,7 +2,7 @@
 //! at its time.
 //!
 //! Commands take 1 µs, a page 50 µs in the array (tR), a program 600 µs, an erase 3,000 µs, and the data of one
-//! operation 10 µs on the channel, so that the expected times can be added up by hand.
+//! operation 10 µs on the channel. The expected times can therefore be added up by hand.
 
 use super::flash::Flash;
 use super::operation::{FlashTask, DieSite};

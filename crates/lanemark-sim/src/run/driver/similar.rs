@@ -4,10 +4,9 @@
 //! amplification and the rate depend on the data written *relative to* the capacity, and not on each of them separately
 //! (Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for
 //! every policy that compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n`
-//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time: it has the same
-//! dies and channels, the same page times, the same number of superblocks and the same shares of spare and valid data.
-//! Its blocks are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink
-//! as well.
+//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time. Its dies, channels
+//! and page times are the same, and so are the number of superblocks and the shares of spare and valid data. Its blocks
+//! are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink as well.
 //!
 //! A drive with `m` times fewer superblocks, and `m` times less data, is similar too. It needs the same number of open
 //! superblocks and of superblocks that collection keeps erased, so only the others become fewer ([`Scale`]).

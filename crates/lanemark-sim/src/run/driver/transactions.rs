@@ -2,7 +2,7 @@
 //!
 //! A closed network: each user is elsewhere, at the processor, or waits for the drives, one at a time. Processors are
 //! the platform's cores with one queue. The simulator charges the submission and completion of requests to cores by
-//! user, and this time counts towards their use; the model omits that the two kinds of work wait for each other, which
+//! user, and this time counts towards their use. The model omits that the two kinds of work wait for each other, which
 //! matters only near saturation.
 //!
 //! Changed pages become due as transactions end, at the rate that the buffer's formula gives for the current rate of

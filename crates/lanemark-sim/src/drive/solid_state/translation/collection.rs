@@ -1,7 +1,7 @@
 //! Garbage collection: valid data is moved out of superblocks so that they can be erased.
 //!
 //! When fewer than `erased_min` superblocks are erased, each unit that the host writes pays for moving enough valid
-//! data to keep their number constant: for a victim with v of S slots valid, v slots are moved for every S - v slots
+//! data to keep their number constant. For a victim with v of S slots valid, v slots are moved for every S - v slots
 //! written, and more if fewer erased superblocks are left. Folding the pseudo-SLC cache works likewise, with a victim
 //! from that cache.
 

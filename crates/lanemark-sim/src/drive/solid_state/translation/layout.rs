@@ -13,7 +13,7 @@
 //! flash", ICNC 2012: with blocks of many pages greedy collection takes the oldest.) A superblock is collected at x(1),
 //! so write amplification begins at `1 / (1 - exp(-c))`.
 //!
-//! The assignment of logical slots to valid flash slots is random: a keyed permutation (a Feistel network with cycle
+//! The assignment of logical slots to valid flash slots is random. A keyed permutation (a Feistel network with cycle
 //! walking) assigns a rank to each logical slot, and ranks fill the valid flash slots of the superblocks in order,
 //! spread evenly over each. Either direction costs a few dozen instructions and no memory, so a drive of any size is
 //! preconditioned at once.

@@ -1,8 +1,8 @@
 //! Superblocks: one block of every plane of every die, the unit of erasing.
 //!
-//! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: when a filled
-//! superblock has a given number of cycles less than the most worn one, its data, which is never overwritten, is moved
-//! to a worn superblock, so that its own blocks are used.
+//! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: a filled
+//! superblock whose data is never overwritten does not wear. When it has a given number of cycles less than the most
+//! worn superblock, its data is moved to a worn superblock, so that its own blocks are used.
 
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{Policy, TranslationSpec};
