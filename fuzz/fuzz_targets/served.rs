@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     for mount in mounts::parse(bytes) {
         assert!(mounts::at(std::slice::from_ref(&mount), &mount.point).is_some());
     }
-    let answer = desk::http(&String::from_utf8_lossy(bytes), String::new);
+    let answer = query_server::http(&String::from_utf8_lossy(bytes), String::new);
     assert!(answer.starts_with("HTTP/1.1 ") && answer.len() < 256);
     let Ok(reading) = serde_json::from_slice::<ServedReading>(bytes) else { return };
     if reading.is_possible() {

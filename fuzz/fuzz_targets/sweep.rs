@@ -2,12 +2,12 @@
 #![no_main]
 
 use lanemark_fuzz::with_file;
-use lanemark_study::sweep::{Definition, rows};
+use lanemark_study::sweep::{SweepDefinition, rows};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     with_file(text, |path| {
-        let _ = Definition::open(path);
+        let _ = SweepDefinition::open(path);
     });
     let Ok(sweep) = rows::read(text) else { return };
     if sweep.check().is_ok() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::ratings::{REACHED, RatingMet};
+use lanemark_lab::ratings::{REACHED, RatingComparison};
 use lanemark_lab::results::OutputFile;
 use lanemark_lab::{Lab, LabError};
 use lanemark_report::{DriveOrigins, DriveRating, DriveValue};
@@ -86,7 +86,7 @@ struct DescribedModel {
     schema_version: u32,
     answer: String,
     name: String,
-    ratings: Vec<RatingMet>,
+    ratings: Vec<RatingComparison>,
     values: Vec<Value>,
     #[serde(skip)]
     rows: Vec<DriveValue>,
@@ -124,8 +124,8 @@ fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
     })
 }
 
-fn shown(ratings: &[RatingMet]) -> Vec<DriveRating> {
-    let rating = |met: &RatingMet| DriveRating {
+fn shown(ratings: &[RatingComparison]) -> Vec<DriveRating> {
+    let rating = |met: &RatingComparison| DriveRating {
         what: met.what.to_owned(),
         unit: met.unit,
         rated: met.rated,

@@ -14,7 +14,7 @@ use lanemark_lab::sweep::table;
 use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, merge, opened, settings};
 use lanemark_schema::result::{SCHEMA_VERSION, Sweep as SweepResult};
 use lanemark_schema::units::Ratio;
-use lanemark_study::sweep::{Axis, Definition};
+use lanemark_study::sweep::{Axis, SweepDefinition};
 use lanemark_study::{Library, Location, StudyError, Sweep};
 use serde::Serialize;
 
@@ -222,8 +222,8 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<ReservedName>), Failure> {
 /// Returns the sweep of the command line, with the values of its file.
 fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Failure> {
     let mut definition = match system.ends_with(".toml") && !system.contains('@') {
-        true => Definition::open(system.as_ref())?,
-        false => Definition {
+        true => SweepDefinition::open(system.as_ref())?,
+        false => SweepDefinition {
             system: system.to_owned(),
             workload: String::new(),
             axes: Vec::new(),

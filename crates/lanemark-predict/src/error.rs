@@ -1,6 +1,6 @@
 //! The errors in the input of a fit.
 
-use lanemark_lab::{Cause, LabError};
+use lanemark_lab::{ErrorCause, LabError};
 use lanemark_sim::SimError;
 use lanemark_study::StudyError;
 
@@ -143,6 +143,6 @@ impl PredictError {
 
 impl From<PredictError> for LabError {
     fn from(error: PredictError) -> Self {
-        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint() }
+        Self { cause: ErrorCause::Input, message: error.to_string(), hint: error.hint() }
     }
 }

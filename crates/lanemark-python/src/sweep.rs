@@ -10,7 +10,7 @@ use lanemark_lab::{Chunks, RunLength, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
 use lanemark_schema::result::Sweep as Points;
 use lanemark_study::Location;
-use lanemark_study::sweep::{Axis, Definition};
+use lanemark_study::sweep::{Axis, SweepDefinition};
 use pyo3::prelude::*;
 
 use crate::failure::Failure;
@@ -74,7 +74,7 @@ impl Sweep {
             Axis::new(name, texts, Location::file(format!("axis {name}")))
         };
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
-        let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
+        let definition = SweepDefinition { system, workload: named, axes, settings: settings(&set)? };
         let sweep = py.detach(move || {
             lanemark_study::Sweep::new(
                 &opened_library,
@@ -91,7 +91,7 @@ impl Sweep {
     /// Reads a sweep's file: the system, the workload, the axes and the settings.
     #[staticmethod]
     fn read(path: PathBuf) -> Result<SweepFileParts, Failure> {
-        let Definition { system, workload, axes, settings } = Definition::open(&path)?;
+        let SweepDefinition { system, workload, axes, settings } = SweepDefinition::open(&path)?;
         let axes = axes.into_iter().map(|axis| (axis.name, axis.values)).collect();
         let set =
             settings.iter().map(|(setting, _)| format!("{}={}", setting.parameter, setting.value));

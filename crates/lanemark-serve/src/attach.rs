@@ -35,7 +35,7 @@ const DIRECT_IO: u32 = 16;
 pub struct Disk {
     node: PathBuf,
     open: Arc<Mutex<Option<File>>>,
-    undone: undo::Entry,
+    undone: undo::UndoEntry,
 }
 
 /// A free device that is not configured yet.

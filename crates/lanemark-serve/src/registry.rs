@@ -38,7 +38,7 @@ const DEVICES_MAX: usize = 1000;
 pub struct Registration {
     list: PathBuf,
     _desk: QueryServer,
-    undone: undo::Entry,
+    undone: undo::UndoEntry,
 }
 
 impl Registration {

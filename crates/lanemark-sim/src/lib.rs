@@ -23,7 +23,7 @@
 //! ```
 //! use lanemark_schema::units::{Bytes, Duration};
 //! use lanemark_schema::workload::Test;
-//! use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+//! use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 //! use lanemark_sim::spec::{DriveSpec, PortPathSpec};
 //! use lanemark_sim::{SystemSpec, ceilings};
 //!

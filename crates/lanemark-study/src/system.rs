@@ -277,7 +277,7 @@ impl System {
                 warnings.push(warning);
             }
         }
-        let taken = attached.iter().flat_map(AttachedDrive::taken).collect();
+        let taken = attached.iter().flat_map(AttachedDrive::used_ports).collect();
         let values = ledger.records();
         let mut uncertain: Vec<UncertainValue> = Vec::new();
         for one in values.iter().filter_map(Record::uncertain) {

@@ -10,7 +10,7 @@ use lanemark_study::document::Context;
 use lanemark_study::document::requested_keys::{RequestedKey, RequestedKeys, record};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
-use lanemark_study::sweep::Definition;
+use lanemark_study::sweep::SweepDefinition;
 use lanemark_study::system::NameLocations;
 use lanemark_study::{
     Ledger, Library, Location, Overrides, Study, System, rated, system::SystemName, workload,
@@ -83,7 +83,7 @@ fn read_all(folder: &Path) {
     Study::open(&library, &own).unwrap();
     let sweep = folder.join("sweep.toml");
     fs::write(&sweep, SWEEP).unwrap();
-    Definition::open(&sweep).unwrap();
+    SweepDefinition::open(&sweep).unwrap();
 }
 
 /// Returns the name of a table in a file: a drive's `drive.flash` is `[flash]`.

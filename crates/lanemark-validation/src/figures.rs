@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use lanemark_lab::input;
-use lanemark_lab::reserved::Reserved;
+use lanemark_lab::reserved::ReservedName;
 
 use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
@@ -314,7 +314,7 @@ impl FiguresFile {
     /// # Errors
     /// Returns an error if the file cannot be written, or if another run has reserved it.
     pub fn reserve(root: &Path, path: &str) -> Result<Self, ValidationError> {
-        Ok(Self(Reserved::with_folders(&root.join(path))?))
+        Ok(Self(ReservedName::with_folders(&root.join(path))?))
     }
 
     /// Replaces the file's content as a whole.

@@ -16,7 +16,7 @@ use lanemark_schema::workload::{Average, Operation, Order, Pattern, Test, Worklo
 
 use super::account::VerdictCounts;
 use super::error::VerifyError;
-use super::history::{History, Reading};
+use super::history::{History, HistoryReader};
 use super::journal::{boot, read_header, read_records};
 use super::judge::Judge;
 use super::verification::{FILL_DEPTH, FILL_UNITS, VerifyProgress};
@@ -59,7 +59,7 @@ impl Check<'_> {
             InterveningEvent::Kill
         });
         let cut = since == InterveningEvent::PowerCut;
-        let mut reading = Reading::new(header, self.journal);
+        let mut reading = HistoryReader::new(header, self.journal);
         let end = read_records(&file, self.journal, &header, cut, &mut |position, record| {
             reading.take(position, record)
         })?;
@@ -406,7 +406,7 @@ mod tests {
             sync: false,
             write_through: false,
         };
-        let history = Reading::new(header, Path::new("journal")).finish(false);
+        let history = HistoryReader::new(header, Path::new("journal")).finish(false);
         let bad: Vec<u64> = vec![0, 5, 300, 301, units - 1];
         let engine = FailingEngine {
             bad: bad.iter().map(|number| number * u64::from(unit) + 100).collect(),

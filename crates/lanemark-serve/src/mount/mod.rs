@@ -31,7 +31,7 @@ pub struct Mount {
     session: Option<BackgroundSession>,
     point: MountPoint,
     ended: Arc<AtomicBool>,
-    undone: undo::Entry,
+    undone: undo::UndoEntry,
 }
 
 impl Mount {

@@ -68,7 +68,7 @@ pub enum Command {
         hole: bool,
     },
     /// Queries which parts of a range contain data.
-    RequestStatus {
+    Status {
         /// Whether the status of one part suffices.
         one: bool,
     },

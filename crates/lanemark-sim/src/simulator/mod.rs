@@ -200,7 +200,7 @@ pub struct Simulator {
 impl Attachment {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
-        let content = PriorContent { written: spec.record_delay(content.written), ..content };
+        let content = PriorContent { written: spec.written_extent(content.written), ..content };
         let arbiter = Arbiter::of(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
