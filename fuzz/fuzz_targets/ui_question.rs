@@ -4,7 +4,7 @@
 
 use lanemark_study::Study;
 use lanemark_study::library::Library;
-use lanemark_ui::request::{End, SystemRequest, TestRequest, ending};
+use lanemark_ui::request::{TestEnd, SystemRequest, TestRequest, ending};
 use lanemark_ui::{result_file, saved};
 use libfuzzer_sys::fuzz_target;
 
@@ -26,7 +26,7 @@ fuzz_target!(|question: &[u8]| {
     if let Ok(test) = serde_json::from_slice::<TestRequest>(question)
         && let Ok(test) = test.read()
     {
-        let _ = ending(&test, End::Requests(1));
+        let _ = ending(&test, TestEnd::Requests(1));
     }
     if let Ok(summary) = result_file::read(question.to_vec()) {
         // The page would receive a value that is not finite as `null`.

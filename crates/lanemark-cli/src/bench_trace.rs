@@ -15,7 +15,7 @@ use lanemark_schema::workload::{
     Arrival, Average, LoadKind, Operation, Order, SECTOR, Test, TraceSummary, Workload,
 };
 use lanemark_sim::replay::Speed;
-use lanemark_trace::{Options, Reader, Unpacked};
+use lanemark_trace::{Options, Reader, TraceInput};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
@@ -121,7 +121,7 @@ impl RecordedTrace {
         Ok(found)
     }
 
-    fn reader(&self, path: &Path) -> Result<Reader<BufReader<Unpacked<File>>>, Failure> {
+    fn reader(&self, path: &Path) -> Result<Reader<BufReader<TraceInput<File>>>, Failure> {
         let name = path.display().to_string();
         // The file is read twice, so it cannot be a pipe.
         if input::is_piped(path) {
@@ -131,7 +131,7 @@ impl RecordedTrace {
         }
         let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-        let text = Unpacked::new(file)
+        let text = TraceInput::new(file)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
         Ok(Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)?)
     }

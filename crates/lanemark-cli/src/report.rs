@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_formats::{Recognised, ResultFormat, recognise};
+use lanemark_formats::{RecognisedFormat, ResultFormat, recognise};
 use lanemark_lab::input;
 use lanemark_lab::results::{self, OutputFile, SavedResult};
 use lanemark_lab::sweep::provenance;
@@ -63,7 +63,7 @@ fn is_iometer(path: &Path) -> bool {
     // A pipe can be read only once, so it is taken to be a sweep.
     let text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
     let format = || Some(recognise(&text()?));
-    !input::is_piped(path) && format() == Some(Recognised::Result(ResultFormat::Iometer))
+    !input::is_piped(path) && format() == Some(RecognisedFormat::Result(ResultFormat::Iometer))
 }
 
 /// Reads results of Lanemark and of other programs: up to one study, and runs.

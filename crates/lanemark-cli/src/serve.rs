@@ -11,7 +11,7 @@ use lanemark_lab::{ErrorCause, assemble, input, settings};
 use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
-use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedWorkload, SECTOR};
+use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
 use lanemark_serve::query_server::{QueryServer, QueryEnd, http};
 use lanemark_serve::metrics;
 use lanemark_serve::reading::ServedReading;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     };
     let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
     let plan = DataPlan { location, over, size, overwrite };
-    let OpenedWorkload { data, notes } = plan.open(cache_of(&spec), args.seed)?;
+    let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();

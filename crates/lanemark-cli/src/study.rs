@@ -1,7 +1,7 @@
 //! `lanemark study`: compares modelled systems with published figures.
 
 use lanemark_lab::results::{self, OutputFile};
-use lanemark_lab::study::Extras;
+use lanemark_lab::study::AdditionalResults;
 use lanemark_lab::{Lab, RunLength, LabRun};
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_schema::result::RunResult;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let mut line = LabProgressLine::new(simulations);
     let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
     let intervals = (!args.no_interval).then_some(&library);
-    let extras = Extras { bottleneck: args.bottleneck, intervals };
+    let extras = AdditionalResults { bottleneck: args.bottleneck, intervals };
     let mut outcome = lab.study(&study, &provenance, extras, watch)?;
     drop(line);
     if outcome.systems.is_empty() && lab.cancel.is_cancelled() {

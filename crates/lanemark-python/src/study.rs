@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lanemark_lab::results::{self, ResultFile, SavedResult};
-use lanemark_lab::study::RunParts as StudyExtras;
+use lanemark_lab::study::AdditionalResults as StudyExtras;
 use lanemark_lab::{Event, Lab, RunLength, LabRun, columns, default_folder};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;

@@ -306,7 +306,7 @@ impl GridFigures {
 
 /// A file of figures whose name is reserved before an experiment begins.
 #[derive(Debug)]
-pub struct FiguresFile(Reserved);
+pub struct FiguresFile(ReservedName);
 
 impl FiguresFile {
     /// Reserves the file `path` below the project's root, and creates its folder.

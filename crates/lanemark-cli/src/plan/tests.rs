@@ -97,7 +97,7 @@ fn a_rate_may_be_named_and_a_power_given() {
     let (power, test) = watts("--drive", "1.4 W").unwrap();
     assert_eq!((power, test.is_none()), (1.4, true));
     assert!(watts("--drive", "absent.json").is_err());
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     assert_eq!(examples.or("--bits", Some(10), "12", 12), 10);
     assert_eq!(examples.or("--frames", None, "24", 24.5), 24.5);
     assert_eq!(examples.0, ["--frames 24"]);
