@@ -136,7 +136,15 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
         Event::Running(SampleInProgress { test, repeat, .. }) if *repeat >= workload.repeats => {
             format!("{}: queue depth {}", test.name, test.queue_depth())
         }
-        Event::Running(SampleInProgress { test, repeat, samples, elapsed, bytes, requests, .. }) => {
+        Event::Running(SampleInProgress {
+            test,
+            repeat,
+            samples,
+            elapsed,
+            bytes,
+            requests,
+            ..
+        }) => {
             let seconds = elapsed.as_seconds().max(1e-9);
             format!(
                 "{}/{} {}, repeat {} of {}: {:.0} MB/s, {:.0} IOPS",

@@ -55,7 +55,11 @@ fn text(args: &ExportArgs, result: &RunResult) -> Result<String, Failure> {
 }
 
 /// Writes a result to `reserved`.
-fn write(args: &ExportArgs, result: &RunResult, reserved: &ReservedName) -> Result<Outcome, Failure> {
+fn write(
+    args: &ExportArgs,
+    result: &RunResult,
+    reserved: &ReservedName,
+) -> Result<Outcome, Failure> {
     match args.output_format {
         OutputFormat::Parquet => parquet(args, result, reserved)?,
         _ => reserved.write(text(args, result)?.as_bytes())?,

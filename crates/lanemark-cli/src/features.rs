@@ -18,9 +18,17 @@ struct OptionalCommand {
 const OPTIONAL: [OptionalCommand; 7] = [
     OptionalCommand { words: &["exact"], feature: "serve", is_built: cfg!(feature = "serve") },
     OptionalCommand { words: &["oltp"], feature: "oltp", is_built: cfg!(feature = "oltp") },
-    OptionalCommand { words: &["oltp", "live"], feature: "serve", is_built: cfg!(feature = "serve") },
+    OptionalCommand {
+        words: &["oltp", "live"],
+        feature: "serve",
+        is_built: cfg!(feature = "serve"),
+    },
     OptionalCommand { words: &["serve"], feature: "serve", is_built: cfg!(feature = "serve") },
-    OptionalCommand { words: &["serve-control"], feature: "serve", is_built: cfg!(feature = "serve") },
+    OptionalCommand {
+        words: &["serve-control"],
+        feature: "serve",
+        is_built: cfg!(feature = "serve"),
+    },
     OptionalCommand { words: &["trial"], feature: "serve", is_built: cfg!(feature = "serve") },
     OptionalCommand { words: &["ui"], feature: "ui", is_built: cfg!(feature = "ui") },
 ];

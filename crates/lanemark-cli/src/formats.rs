@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::{SupportLevel, fio_json, iometer};
-use lanemark_lab::columns::{Column, RunTable, ColumnValues};
+use lanemark_lab::columns::{Column, ColumnValues, RunTable};
 use lanemark_lab::json;
 use lanemark_lab::opened::OpenedWorkload;
 use lanemark_schema::result::RunResult;
@@ -100,7 +100,9 @@ pub(crate) fn csv(columns: &[Column]) -> String {
     for row in 0..rows {
         let cell = |column: &Column| match &column.values {
             ColumnValues::Whole(values) => values[row].to_string(),
-            ColumnValues::Numbers(values) => values[row].map_or(String::new(), |value| value.to_string()),
+            ColumnValues::Numbers(values) => {
+                values[row].map_or(String::new(), |value| value.to_string())
+            }
             ColumnValues::Texts(values) => values[row].as_deref().map_or(String::new(), quoted),
         };
         text += &columns.iter().map(cell).collect::<Vec<_>>().join(",");

@@ -130,7 +130,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
         tests.iter().map(|test| (test.name.clone(), ceilings(&inspection, test))).collect();
     match (args.json, args.workload.is_some()) {
         (true, false) => output::print_json(&inspection)?,
-        (true, true) => output::print_json(&InspectionWithCeilings { inspection: &inspection, ceilings })?,
+        (true, true) => {
+            output::print_json(&InspectionWithCeilings { inspection: &inspection, ceilings })?
+        }
         (false, _) => {
             let style = output::style();
             let mut text = inspection_text(&inspection, &style);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use lanemark_lab::ErrorCause;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_oltp::check::{Condition, check};
-use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
-use lanemark_oltp::run::{self, TransactionDates, RunOptions};
+use lanemark_oltp::progress::ProgressSnapshot;
+use lanemark_oltp::run::{self, RunOptions, TransactionDates};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome, template};
 use lanemark_plan::Plan;
@@ -202,8 +202,9 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
         served.iter_mut().for_each(ServedMeasurement::begin);
-        let mut show =
-            |moment: &ProgressSnapshot| progress.show(&format!("{title} · {}", status_line(moment)));
+        let mut show = |moment: &ProgressSnapshot| {
+            progress.show(&format!("{title} · {}", status_line(moment)))
+        };
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(sample) => {
                 if !sample.complete {

@@ -34,7 +34,7 @@ use crate::{library, output, provenance, served_disk, stop};
 use setting::{Setting, TurnValues, cores};
 use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
-use turn::{TurnEnvironment, ProcessorCost, Turn, TurnOutcome, TurnTimes, processor_us};
+use turn::{ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us};
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
@@ -273,7 +273,10 @@ fn deliver(
             simulated.systems.iter().find(is_named).map_or(&name, |system| &system.label).clone();
         let turn = &live_outcome.sides[side];
         let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
-        let busy = turn.iter().filter_map(|turn| ProcessorCost::of(turn, live_outcome.cores)).map(|cost| cost.busy);
+        let busy = turn
+            .iter()
+            .filter_map(|turn| ProcessorCost::of(turn, live_outcome.cores))
+            .map(|cost| cost.busy);
         let busy = busy.collect();
         let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
@@ -341,7 +344,9 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|turn| processor_us(&turn.sample));
-    let cost = |of: &dyn Fn(ProcessorCost) -> f64| both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of));
+    let cost = |of: &dyn Fn(ProcessorCost) -> f64| {
+        both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of))
+    };
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
     let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
     let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);

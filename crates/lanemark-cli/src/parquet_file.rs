@@ -75,7 +75,9 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, repetition, logical) = match column.values {
         ColumnValues::Whole(_) => (Physical::INT64, Repetition::REQUIRED, None),
         ColumnValues::Numbers(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
-        ColumnValues::Texts(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String)),
+        ColumnValues::Texts(_) => {
+            (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String))
+        }
     };
     let builder = Type::primitive_type_builder(&column.name, physical);
     builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)

@@ -109,7 +109,11 @@ fn platform(
     Ok(Outcome::Done)
 }
 
-fn deliver(args: &PathArgs, drawing: Option<&OutputFile>, view: &PathView) -> Result<Outcome, Failure> {
+fn deliver(
+    args: &PathArgs,
+    drawing: Option<&OutputFile>,
+    view: &PathView,
+) -> Result<Outcome, Failure> {
     if let Some(drawing) = drawing {
         drawing.write(&path_svg(view))?;
     }

@@ -117,7 +117,10 @@ fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<
         true => Ok(()),
         false => Err(Failure::input(format!(
             "{} and {} are results of different tests: {} and {}",
-            given_result.option, other.option, given_result.result.test.name, other.result.test.name
+            given_result.option,
+            other.option,
+            given_result.result.test.name,
+            other.result.test.name
         ))
         .hint("give two results of the same test")),
     }

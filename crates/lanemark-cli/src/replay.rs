@@ -8,7 +8,7 @@ use lanemark_schema::workload::{Average, Order, Workload};
 use lanemark_sim::Progress as SoFar;
 use lanemark_sim::replay::{Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay};
 use lanemark_study::{Location, System, workload};
-use lanemark_trace::{TraceNotes, Options, Reader, TraceError};
+use lanemark_trace::{Options, Reader, TraceError, TraceNotes};
 
 use crate::args::ReplayArgs;
 use crate::delivery::Delivery;

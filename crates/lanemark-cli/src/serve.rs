@@ -12,11 +12,11 @@ use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warni
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
-use lanemark_serve::query_server::{QueryServer, QueryEnd, http};
 use lanemark_serve::metrics;
+use lanemark_serve::query_server::{QueryEnd, QueryServer, http};
 use lanemark_serve::reading::ServedReading;
 use lanemark_serve::registry::Registration;
-use lanemark_serve::session::{SessionFigures, Plan, Session, cache_of};
+use lanemark_serve::session::{Plan, Session, SessionFigures, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
@@ -65,7 +65,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
     let printer = move |result: &RunResult| {
-        formats::shown(result, json, None, formats::RequestedSections { detail: true, evidence: false })
+        formats::shown(
+            result,
+            json,
+            None,
+            formats::RequestedSections { detail: true, evidence: false },
+        )
     };
     let out = Destination::of(args.out.as_deref());
     let delivery = match args.no_latency {

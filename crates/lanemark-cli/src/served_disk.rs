@@ -405,8 +405,10 @@ mod tests {
                 DiskParameters { form, folder, name: "n", system, contents, size: 4096, scale };
             let command = wanted.command().unwrap();
             assert_eq!(command.get_program(), "setpriv");
-            let all: Vec<String> =
-                command.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
+            let all: Vec<String> = command
+                .get_args()
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect();
             assert_eq!(all[..2], ["--pdeathsig", "TERM"]);
             let at = all.iter().position(|one| one == "serve").unwrap();
             let start = match form {

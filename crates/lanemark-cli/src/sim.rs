@@ -2,7 +2,7 @@
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::scale::{faults, scaled, watched};
-use lanemark_lab::{Event, Lab, RunLength, LabRun, assemble, opened, settings};
+use lanemark_lab::{Event, Lab, LabRun, RunLength, assemble, opened, settings};
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};

@@ -2,7 +2,7 @@
 
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::study::AdditionalResults;
-use lanemark_lab::{Lab, RunLength, LabRun};
+use lanemark_lab::{Lab, LabRun, RunLength};
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_schema::result::RunResult;
 use lanemark_study::Study;
@@ -31,8 +31,10 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let saving = ResultSaver::open(args.run.save.destination(), &what, &provenance.started_at)?;
 
     let systems = study.systems().count();
-    let simulations =
-        study.systems().map(|(_, system, workload)| lab.samples(&LabRun { system, workload })).sum();
+    let simulations = study
+        .systems()
+        .map(|(_, system, workload)| lab.samples(&LabRun { system, workload }))
+        .sum();
     let mut line = LabProgressLine::new(simulations);
     let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
     let intervals = (!args.no_interval).then_some(&library);
@@ -57,7 +59,8 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         output::print(&study_table(&outcome, measured.as_ref(), args.explain, &style))?;
         if args.bottleneck {
             let systems = outcome.systems.iter();
-            let systems: Vec<_> = systems.map(|system| (system.label.as_str(), &system.run)).collect();
+            let systems: Vec<_> =
+                systems.map(|system| (system.label.as_str(), &system.run)).collect();
             output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
@@ -66,7 +69,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     if let Some(page) = &page {
         tell!("wrote {}", page.path().display());
     }
-    let complete =
-        outcome.systems.len() == systems && outcome.systems.iter().all(|system| system.run.complete);
+    let complete = outcome.systems.len() == systems
+        && outcome.systems.iter().all(|system| system.run.complete);
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }

@@ -67,7 +67,8 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     let mut systems = systems(args, &library)?;
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
-    let capacity = systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
+    let capacity =
+        systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
     let source = ContentsSource::of(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
     for TrialSystem { system, faults, .. } in &systems {

@@ -139,8 +139,9 @@ impl Rates {
     fn between(before: Option<&LastUpdate>, now: &LastUpdate) -> Self {
         let since = before.map_or(Duration::ZERO, |last| last.elapsed);
         let seconds = now.elapsed.saturating_sub(since).as_seconds().max(1e-9);
-        let difference =
-            |of: fn(&LastUpdate) -> u64| of(now).saturating_sub(before.map_or(0, of)) as f64 / seconds;
+        let difference = |of: fn(&LastUpdate) -> u64| {
+            of(now).saturating_sub(before.map_or(0, of)) as f64 / seconds
+        };
         let latency = now.latency.as_ref().map(|latency| {
             match before.and_then(|last| last.latency.as_ref()) {
                 Some(earlier) if earlier.count() < latency.count() => latency.since(earlier),

@@ -87,7 +87,9 @@ fn filters_and_words_leave_the_matching_entries() {
     let disks = listed(&["--kind", "hdd", "--maker", "seagate"]);
     assert!(!disks.is_empty() && disks.iter().all(|disk| disk["maker"] == "Seagate"));
     let platforms = listed(&["--kind", "platform", "--search", "raspberry pi"]);
-    assert!(!platforms.is_empty() && platforms.iter().all(|platform| platform["kind"] == "platform"));
+    assert!(
+        !platforms.is_empty() && platforms.iter().all(|platform| platform["kind"] == "platform")
+    );
     let none = lanemark(&["library", "--search", "no such thing"]);
     assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
     assert!(String::from_utf8(none.stderr).unwrap().starts_with("no entry of the library matches"));

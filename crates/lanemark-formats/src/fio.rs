@@ -27,6 +27,7 @@ mod block;
 mod command;
 mod direction;
 mod job;
+mod job_environment;
 mod lines;
 mod number;
 mod option;
@@ -34,7 +35,6 @@ mod order;
 mod pace;
 mod range;
 mod settings;
-mod job_environment;
 
 use std::path::PathBuf;
 
@@ -47,12 +47,12 @@ use block::Blocks;
 pub use command::{Command, command, is_command, words};
 use direction::Direction;
 use job::{Findings, Job};
+pub use job_environment::JobEnvironment;
 use number::Unit;
 pub use option::{Support, options};
 pub(crate) use order::normal_for;
 use range::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
-pub use job_environment::JobEnvironment;
 
 /// Maximum number of tests of a job file.
 const TESTS_MAX: usize = 4096;
@@ -122,7 +122,8 @@ fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
         let buffered = job.flag("buffered", findings).map(|buffered| !buffered);
         let direct = job.flag("direct", findings).or(buffered).unwrap_or(false);
         // Trims do not go through the page cache.
-        let cached = Direction::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
+        let cached =
+            Direction::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
                 if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };

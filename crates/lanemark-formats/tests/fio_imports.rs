@@ -2,8 +2,8 @@
 
 use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{
-    LatencyDetail, DirectionResult, LatencyHistogram, PERCENTILES, RunResult, Sample, Target, TestResult,
-    Warning,
+    DirectionResult, LatencyDetail, LatencyHistogram, PERCENTILES, RunResult, Sample, Target,
+    TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Average, Pattern};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lanemark_formats::fio::{self, Engine, FioJobs, JobEnvironment, Support};
 use lanemark_formats::{FormatErrors, SupportLevel};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Pattern, ArrivalProcess, Test, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test, TrackedFigure};
 use proptest::prelude::*;
 
 fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors> {

@@ -4,7 +4,7 @@
 use lanemark_formats::SupportLevel;
 use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Load, ArrivalProcess, Test, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Interval, Load, Test, TrackedFigure};
 
 fn read(text: &str) -> FioJobs {
     let around = JobEnvironment {

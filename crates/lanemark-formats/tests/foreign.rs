@@ -140,7 +140,13 @@ fn kdiskmarks_throughput_follows_from_its_requests() {
         notes.contains("1 mixed tests are omitted") && notes.contains("divided by 1000"),
         "{notes}"
     );
-    assert!(!imported.result.warnings.iter().any(|warning| matches!(warning, Warning::BestOfRuns { .. })));
+    assert!(
+        !imported
+            .result
+            .warnings
+            .iter()
+            .any(|warning| matches!(warning, Warning::BestOfRuns { .. }))
+    );
 }
 
 #[test]

@@ -71,7 +71,11 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &BlockDevice) -> Vec<String>
 }
 
 /// Reads all attributes of a device except its lower devices.
-pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> InspectedDevice {
+pub(crate) fn read(
+    sysfs: &Sysfs,
+    functions: &PciFunctions,
+    block: &BlockDevice,
+) -> InspectedDevice {
     let at = &block.position;
     let kind = kind(sysfs, block);
     let paths = paths(sysfs, functions, block);
@@ -98,7 +102,11 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice)
 }
 
 /// Returns the partition `name` of a device as a separate device.
-pub(crate) fn read_partition(sysfs: &Sysfs, whole: &BlockDevice, name: &str) -> Option<InspectedDevice> {
+pub(crate) fn read_partition(
+    sysfs: &Sysfs,
+    whole: &BlockDevice,
+    name: &str,
+) -> Option<InspectedDevice> {
     let at = sysfs.position_in(&whole.position, name)?;
     let partition = partition(sysfs, &at);
     Some(InspectedDevice {

@@ -162,7 +162,10 @@ mod tests {
         let generation = PcieGeneration::new(4).unwrap();
         let of = |lanes, size| Some(LinkModel::Pcie(Pcie::new(generation, lanes, size, size)));
         for lanes in [1, 2, 4, 8, 16] {
-            assert_eq!(model(&pcie(lanes, Some(Bytes(256))), unknown), of(lanes.into(), Bytes(256)));
+            assert_eq!(
+                model(&pcie(lanes, Some(Bytes(256))), unknown),
+                of(lanes.into(), Bytes(256))
+            );
             assert_eq!(model(&pcie(lanes, None), unknown), of(lanes.into(), Bytes(512)));
         }
         let rate = SataRate::new(BitsPerSecond(3_000_000_000)).unwrap();

@@ -166,7 +166,8 @@ impl TestEvidence {
                 let waited = probe.core_wait.is_some_and(|share| share >= CORE_WAIT);
                 waited
                     || probe.processors.is_some_and(|processor| {
-                        let others = processor.others().map(|used| (used, processor.others_matter_from()));
+                        let others =
+                            processor.others().map(|used| (used, processor.others_matter_from()));
                         are_crowded(processor.used(), processor.cores, others)
                     })
             }),

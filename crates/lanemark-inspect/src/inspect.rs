@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_schema::result::{BlockKind, InspectedDevice, InspectedFinding, Inspection, UnreadFile};
+use lanemark_schema::result::{
+    BlockKind, InspectedDevice, InspectedFinding, Inspection, UnreadFile,
+};
 
 use crate::below::{self, DeviceNames};
 use crate::block::{self, BlockDevice};

@@ -8,7 +8,8 @@
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
 use lanemark_sim::link::{
-    BurstPosition, LinkModel, Pcie, PcieGeneration, Phase, Sas, SasRate, Sata, SataCommands, SataRate,
+    BurstPosition, LinkModel, Pcie, PcieGeneration, Phase, Sas, SasRate, Sata, SataCommands,
+    SataRate,
 };
 
 /// The line rate and the usable rate of a link.

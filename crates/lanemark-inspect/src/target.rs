@@ -13,7 +13,11 @@ const NEAREST_MAX: usize = 3;
 const LIKENESS: f64 = 0.6;
 
 /// Returns the name of the device to which `target` refers.
-pub(crate) fn resolve(sysfs: &Sysfs, names: &DeviceNames, target: &str) -> Result<String, InspectError> {
+pub(crate) fn resolve(
+    sysfs: &Sysfs,
+    names: &DeviceNames,
+    target: &str,
+) -> Result<String, InspectError> {
     let plain = target.strip_prefix("/dev/").unwrap_or(target);
     // Sysfs replaces a slash in a node's name with an exclamation mark.
     for name in [plain.to_owned(), plain.replace('/', "!")] {

@@ -134,7 +134,8 @@ fn lspci_shows_the_path_of_a_drive_and_its_trained_link() {
         VERBOSE.replace("00:06.0", "0000:00:06.0").replace("\n01:00.0", "\n0000:01:00.0"),
     ] {
         let inspection = of_lspci(&text).unwrap();
-        let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
+        let names: Vec<&str> =
+            inspection.devices.iter().map(|device| device.name.as_str()).collect();
         assert_eq!(names, ["nvme0n1", "sata-0000:00:17.0"]);
         let link =
             device(&inspection, "nvme0n1").paths[0].hops.iter().find_map(|hop| match &hop.link {
@@ -176,7 +177,8 @@ fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
 #[test]
 fn lspci_shows_the_links_of_controllers_without_their_drives() {
     let inspection = of_lspci(CONTROLLERS).unwrap();
-    let mut names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
+    let mut names: Vec<&str> =
+        inspection.devices.iter().map(|device| device.name.as_str()).collect();
     names.sort_unstable();
     let known = ["raid-0000:05:00.0", "sas-0000:02:00.0", "sata-0000:00:17.0", "usb-0000:00:14.0"];
     assert_eq!(names, known);

@@ -359,8 +359,9 @@ pub fn sweep(
     key: impl Fn(&SweepPoint) -> Option<String>,
 ) -> Vec<Column> {
     let points = &sweep.points;
-    let texts =
-        |of: &dyn Fn(&SweepPoint) -> Option<String>| ColumnValues::Texts(points.iter().map(of).collect());
+    let texts = |of: &dyn Fn(&SweepPoint) -> Option<String>| {
+        ColumnValues::Texts(points.iter().map(of).collect())
+    };
     let figures = |of: fn(&SweepFigures) -> Option<f64>| {
         let value = |point: &SweepPoint| point.outcome.as_ref().ok().and_then(of);
         ColumnValues::Numbers(points.iter().map(value).collect())

@@ -12,17 +12,17 @@ use lanemark_schema::workload::{LoadKind, Test, Workload};
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
-mod unmodelled;
 mod short;
 mod summary;
+mod unmodelled;
 mod work;
 
-use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 use short::ShortLength;
 pub use summary::SHARE;
 use summary::summary;
+use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 pub use work::DRAWS;
-use work::{DrawnWork, NominalTest, PROBES, ShortRun, Rates, formula_margin};
+use work::{DrawnWork, NominalTest, PROBES, Rates, ShortRun, formula_margin};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
@@ -114,7 +114,9 @@ impl Lab {
         for ((subject, _), base) in sides.iter().zip(&bases) {
             for value in subject.uncertain(base) {
                 let of = subject.part_of(&value.parameter);
-                if !columns.iter().any(|column| column.of == of && column.value.parameter == value.parameter)
+                if !columns
+                    .iter()
+                    .any(|column| column.of == of && column.value.parameter == value.parameter)
                 {
                     columns.push(Column { of, value });
                 }
@@ -255,7 +257,11 @@ impl DrawnSystem<'_> {
     }
 
     /// Returns the system with each uncertain value at its deviation, or `None` if such a system is not valid.
-    fn draw_system(&self, columns: &[Column], deviations: &[f64]) -> Result<Option<System>, LabError> {
+    fn draw_system(
+        &self,
+        columns: &[Column],
+        deviations: &[f64],
+    ) -> Result<Option<System>, LabError> {
         let mut all = self.settings.to_vec();
         for (column, deviations) in columns.iter().zip(deviations) {
             let value = &column.value;

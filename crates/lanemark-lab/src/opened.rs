@@ -35,7 +35,11 @@ pub struct OpenedWorkload {
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
-pub fn open(library: &Library, name: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload, LabError> {
+pub fn open(
+    library: &Library,
+    name: &str,
+    target_size: Option<Bytes>,
+) -> Result<OpenedWorkload, LabError> {
     let (file, test) = match name.rsplit_once(':') {
         Some((file, test)) if is_foreign(file) => (file, Some(test)),
         _ => (name, None),
@@ -51,7 +55,12 @@ pub fn open(library: &Library, name: &str, target_size: Option<Bytes>) -> Result
     let mut opened = match file.ends_with(".icf") {
         true => {
             let read = iometer::read(&text, file, target_size)?;
-            OpenedWorkload { workload: read.workload, settings: None, notes: read.notes, input: None }
+            OpenedWorkload {
+                workload: read.workload,
+                settings: None,
+                notes: read.notes,
+                input: None,
+            }
         }
         false => job_file(&text, file, target_size)?,
     };
@@ -71,7 +80,11 @@ pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload, LabError> {
+fn job_file(
+    text: &str,
+    file: &str,
+    target_size: Option<Bytes>,
+) -> Result<OpenedWorkload, LabError> {
     let folder = Path::new(file).parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let around = JobEnvironment {
         file,

@@ -406,7 +406,8 @@ mod tests {
     #[test]
     fn a_name_that_somebody_else_took_meanwhile_is_theirs() {
         let folder = tempfile::tempdir().unwrap();
-        let own = ReservedName::in_folder(folder.path(), |number| format!("{number}.json")).unwrap();
+        let own =
+            ReservedName::in_folder(folder.path(), |number| format!("{number}.json")).unwrap();
         fs::write(own.path(), "theirs").unwrap();
         assert!(own.write(b"ours").is_err());
         assert_eq!(fs::read(own.path()).unwrap(), b"theirs");

@@ -299,7 +299,8 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
             Err(LabError::input(format!("{file}: is a single run and has no systems")))
         }
         (SavedResult::Study(study), system) => {
-            let names: Vec<&str> = study.systems.iter().map(|system| system.name.as_str()).collect();
+            let names: Vec<&str> =
+                study.systems.iter().map(|system| system.name.as_str()).collect();
             let found = study.systems.iter().find(|one| Some(one.name.as_str()) == system);
             found.map(|one| one.run.clone()).ok_or_else(|| {
                 LabError::input(format!("{file}: is a study of several systems"))

@@ -117,13 +117,17 @@ impl Lab {
         let seen: Vec<Option<MeasuredDeviation<'_>>> = before
             .tests
             .iter()
-            .map(|test| measured_deviation(test, measured.and_then(|(_, run)| run.test(&test.test.name))))
+            .map(|test| {
+                measured_deviation(test, measured.and_then(|(_, run)| run.test(&test.test.name)))
+            })
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
             let mut other = WhatIfFigures::of(two);
-            other.assumed =
-                two.samples.first().and_then(|sample| other_system.assumed_limit(&two.test, sample));
+            other.assumed = two
+                .samples
+                .first()
+                .and_then(|sample| other_system.assumed_limit(&two.test, sample));
             let carried = carried(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
@@ -241,7 +245,10 @@ fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Opti
 }
 
 /// Returns a test of the current system with its measurement.
-fn measured_deviation<'t>(test_result: &'t TestResult, measured: Option<&TestResult>) -> Option<MeasuredDeviation<'t>> {
+fn measured_deviation<'t>(
+    test_result: &'t TestResult,
+    measured: Option<&TestResult>,
+) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
     let log = (measured / test_result.throughput_bytes_per_second.value).ln();
     let limit = WhatIfFigures::of(test_result).limit;

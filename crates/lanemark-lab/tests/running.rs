@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use lanemark_lab::{
-    ErrorCause, Event, Lab, Pool, RunLength, WhatIfSide, TestPosition, WhatIfJob, assemble, settings,
+    ErrorCause, Event, Lab, Pool, RunLength, TestPosition, WhatIfJob, WhatIfSide, assemble,
+    settings,
 };
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 use lanemark_schema::units::Duration;
@@ -118,8 +119,8 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
     let (system, workload) = (system(SATA), short(20));
     for threads in [1, 3] {
         let mut events = Vec::new();
-        let run =
-            lab(threads).run(&system, &workload, &seed(), &mut |event| record_event(&mut events, &event));
+        let run = lab(threads)
+            .run(&system, &workload, &seed(), &mut |event| record_event(&mut events, &event));
         let run = run.unwrap();
         for test in 0..4 {
             for repeat in 0..3 {

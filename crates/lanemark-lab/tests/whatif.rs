@@ -1,7 +1,7 @@
 //! What-ifs of measured results: short simulations give the same gains as complete ones.
 
 use lanemark_lab::interval::DrawnSystem;
-use lanemark_lab::{Lab, WhatIfSide, WhatIfJob, LabRun, assemble};
+use lanemark_lab::{Lab, LabRun, WhatIfJob, WhatIfSide, assemble};
 use lanemark_schema::result::{Provenance, RunResult, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test, Workload};
@@ -111,7 +111,11 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let side = |name: &str, set: &[_]| {
         let mut workload = workload();
         workload.tests.truncate(1);
-        WhatIfSide { name: name.to_owned(), system: assemble(&library, name, set).unwrap(), workload }
+        WhatIfSide {
+            name: name.to_owned(),
+            system: assemble(&library, name, set).unwrap(),
+            workload,
+        }
     };
     let widths = |measured: Option<(&str, &RunResult)>| {
         let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);

@@ -310,7 +310,12 @@ impl ThreadResults {
     }
 
     /// Waits until all threads have ended.
-    fn gather(&mut self, receiver: &Receiver<ThreadMessage>, over: &AtomicBool, on: &mut dyn FnMut()) {
+    fn gather(
+        &mut self,
+        receiver: &Receiver<ThreadMessage>,
+        over: &AtomicBool,
+        on: &mut dyn FnMut(),
+    ) {
         while self.running > 0 {
             match receiver.recv_timeout(PROGRESS_INTERVAL) {
                 Ok(message) => self.take(message, over),

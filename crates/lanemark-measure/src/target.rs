@@ -184,7 +184,11 @@ impl Target {
     }
 
     /// Opens an existing file or block device for a workload that only reads.
-    fn read_only(path: &Path, resolved_file: &ResolvedFile, furthest: &Test) -> Result<Self, MeasureError> {
+    fn read_only(
+        path: &Path,
+        resolved_file: &ResolvedFile,
+        furthest: &Test,
+    ) -> Result<Self, MeasureError> {
         let (file, stat) = reopen(path, resolved_file, OFlags::RDONLY, "read")?;
         let device = resolved_file.kind.is_block_device();
         let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
@@ -201,7 +205,11 @@ impl Target {
     }
 
     /// Opens an existing file whose content may be lost. The file may grow, but never shrinks.
-    fn overwritten(path: &Path, resolved_file: &ResolvedFile, layout: u64) -> Result<Self, MeasureError> {
+    fn overwritten(
+        path: &Path,
+        resolved_file: &ResolvedFile,
+        layout: u64,
+    ) -> Result<Self, MeasureError> {
         if let Some(device) = loop_device(resolved_file.identity) {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }

@@ -51,7 +51,7 @@ use lanemark_schema::workload::{Operation, Test};
 use crate::clock::{Clock, CpuTime, Timekeeper};
 use crate::engine::{Engine, Transfer, batch};
 use crate::error::MeasureError;
-use crate::failures::{Failures, FailureAction};
+use crate::failures::{FailureAction, Failures};
 use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
 use crate::settings::OnError;

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use super::*;
 use crate::failures::{A_SECOND, IN_A_ROW};
 use lanemark_schema::result::ErrorKind;
-use lanemark_schema::workload::{Load, ArrivalProcess, Rounds, TrackedFigure};
+use lanemark_schema::workload::{ArrivalProcess, Load, Rounds, TrackedFigure};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -134,7 +134,9 @@ fn volume(requests: u64) -> Test {
 }
 
 fn open(rate_per_second: f64) -> Test {
-    test().with(|requests| requests.load = Load::Open { rate_per_second, process: ArrivalProcess::Even })
+    test().with(|requests| {
+        requests.load = Load::Open { rate_per_second, process: ArrivalProcess::Even }
+    })
 }
 
 /// The outcome of a thread: its end, its rounds, and the shared flags.

@@ -5,12 +5,15 @@ mod workloads;
 
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, EngineKind, Event, MeasureError, Outcome, SampleInProgress, Settings};
+use lanemark_measure::{
+    Bench, EngineKind, Event, MeasureError, Outcome, SampleInProgress, Settings,
+};
 use lanemark_schema::result::steady::ROUNDS_MAX;
 use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    Interval, Load, Mix, Order, Pattern, ArrivalProcess, Rounds, SizeShare, Start, Test, TrackedFigure, Workload,
+    ArrivalProcess, Interval, Load, Mix, Order, Pattern, Rounds, SizeShare, Start, Test,
+    TrackedFigure, Workload,
 };
 use workloads::{read, workload, write};
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lanemark_measure::{Bench, EngineKind, Event, Outcome, Settings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Load, ArrivalProcess, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Test};
 use lanemark_testbed::{Group, LoopDevice, Mounted, not_on_this_machine};
 use workloads::{read, timed, workload, write};
 

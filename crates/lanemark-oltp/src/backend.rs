@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::OltpError;
-use crate::schemes::DATA_VERSION;
 use crate::observer::{Observer, TransactionCounter};
 use crate::schema::{INDEXES, Scale, Table};
+use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::value::Row;
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::backend::{Backend, without_password};
 pub use crate::backend::{DatabaseContents, LoadedData};
 use crate::error::{OltpError, base_name};
-use crate::schemes::DATA_VERSION;
 #[cfg(feature = "full")]
 use crate::mysql::MysqlDatabase;
 use crate::postgres::PostgresDatabase;
 use crate::schema::Scale;
+use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 

@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use crate::database::{Database, DatabaseContents};
 use crate::error::OltpError;
-use crate::schemes::DATA_VERSION;
 use crate::population::Population;
 use crate::schema::{Scale, Table};
+use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 
 /// Number of rows between two checks of the stop flag.

@@ -12,10 +12,10 @@ use crate::database::Database;
 use crate::device::DeviceWork;
 use crate::device::{Device, between};
 use crate::error::OltpError;
-use crate::progress::{ProgressSnapshot, Sums};
 use crate::observer::Observer;
 use crate::processor::{ProcessFamily, ProcessorTime, others, own_s};
-use crate::repeat_state::{RepeatTimes, RepeatState};
+use crate::progress::{ProgressSnapshot, Sums};
+use crate::repeat_state::{RepeatState, RepeatTimes};
 use crate::user::User;
 use lanemark_schema::result::Counters;
 use lanemark_schema::result::SessionWaits;
@@ -220,10 +220,22 @@ impl ProgressPrinter {
         }
     }
 
-    fn tell(&self, shared: &RepeatState<'_>, device: Option<DeviceWork>, show: &mut dyn FnMut(&ProgressSnapshot)) {
+    fn tell(
+        &self,
+        shared: &RepeatState<'_>,
+        device: Option<DeviceWork>,
+        show: &mut dyn FnMut(&ProgressSnapshot),
+    ) {
         let (from, to) = self.span;
         let device = self.device.as_ref().zip(device).map(|(a, b)| between(a, &b));
         let now = Sums::of(&shared.tallies);
-        show(&ProgressSnapshot::new(self.counts, from.elapsed(), to - from, self.before, now, device));
+        show(&ProgressSnapshot::new(
+            self.counts,
+            from.elapsed(),
+            to - from,
+            self.before,
+            now,
+            device,
+        ));
     }
 }

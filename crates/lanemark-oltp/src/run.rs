@@ -12,14 +12,14 @@ use lanemark_schema::result::{Counters, Sample, ServerTime, SessionTime};
 
 use crate::database::Database;
 use crate::error::OltpError;
-use crate::progress::{ProgressSnapshot, TransactionCounters};
-use crate::observation::{RepeatObservations, RunObserver};
-use crate::histograms::{SharedHistograms, EndedTransaction, TransactionLog};
-pub use crate::options::{TransactionDates, RunOptions};
-use crate::outcome::RepeatCounts;
 use crate::free_space::DataFolder;
+use crate::histograms::{EndedTransaction, SharedHistograms, TransactionLog};
+use crate::observation::{RepeatObservations, RunObserver};
+pub use crate::options::{RunOptions, TransactionDates};
+use crate::outcome::RepeatCounts;
+use crate::progress::{ProgressSnapshot, TransactionCounters};
+use crate::repeat_state::{RepeatState, RepeatTimes};
 use crate::schema::Scale;
-use crate::repeat_state::{RepeatTimes, RepeatState};
 pub use crate::user::User;
 
 /// Longest sleep between checks whether to stop.

@@ -5,8 +5,8 @@
 
 mod companions;
 mod file;
-mod template;
 mod ownership;
+mod template;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

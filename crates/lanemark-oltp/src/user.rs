@@ -7,7 +7,7 @@ use lanemark_schema::result::{Counters, SessionTime};
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::input::Inputs;
-use crate::options::{TransactionDates, RunOptions};
+use crate::options::{RunOptions, TransactionDates};
 use crate::processor::{Task, TaskTime};
 use crate::profile::{TransactionKind, TransactionMix, times_s};
 use crate::schema::Scale;

@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lanemark_oltp::run::{TransactionDates, RunOptions, run};
+use lanemark_oltp::run::{RunOptions, TransactionDates, run};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, Value};
 use lanemark_schema::rng::{Rng, StreamKey};

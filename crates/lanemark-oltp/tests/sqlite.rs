@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::contents::contents;
-use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::load::{LoadOptions, load};
-use lanemark_oltp::run::{TransactionDates, RunOptions, User, run, run_shown};
+use lanemark_oltp::progress::ProgressSnapshot;
+use lanemark_oltp::run::{RunOptions, TransactionDates, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};

@@ -88,7 +88,9 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
     // Reads of written data access its flash.
     let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
-    assert!(!fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. })));
+    assert!(
+        !fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. }))
+    );
 }
 
 #[test]
@@ -177,12 +179,9 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
         fit.drive.warnings
     );
     assert!(fit.drive.warnings.contains(&FitWarning::NoWrites));
-    for parameter in fit
-        .drive
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.parameter.contains("write") || parameter.parameter.ends_with("program"))
-    {
+    for parameter in fit.drive.parameters.iter().filter(|parameter| {
+        parameter.parameter.contains("write") || parameter.parameter.ends_with("program")
+    }) {
         assert!(
             matches!(parameter.standing, Determination::Open { kept_template: true, .. }),
             "{}: {:?}",

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::{self, ResultFile};
-use lanemark_lab::{Lab, LabError, Pool, RunLength, LabRun, json};
+use lanemark_lab::{Lab, LabError, LabRun, Pool, RunLength, json};
 use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
 use lanemark_schema::result::{Machine, Provenance, RunResult};
 use lanemark_study::Location;
@@ -88,7 +88,8 @@ pub(crate) fn simulate(
     let mut provenance = provenance(command, seed);
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
-    let progress = Progress::of(lab.samples(&LabRun { system: &system.system, workload: requested }));
+    let progress =
+        Progress::of(lab.samples(&LabRun { system: &system.system, workload: requested }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
         let mut look = SignalWatch::new(&lab.cancel, &progress, on_progress);

@@ -245,7 +245,9 @@ impl Completion {
     fn error(&self) -> Option<String> {
         match self.0.status {
             RequestStatus::Good => None,
-            RequestStatus::Failed(kind) => serde_json::to_value(kind).ok()?.as_str().map(str::to_owned),
+            RequestStatus::Failed(kind) => {
+                serde_json::to_value(kind).ok()?.as_str().map(str::to_owned)
+            }
         }
     }
 

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use lanemark_lab::results::{self, ResultFile, SavedResult};
 use lanemark_lab::study::AdditionalResults as StudyExtras;
-use lanemark_lab::{Event, Lab, RunLength, LabRun, columns, default_folder};
+use lanemark_lab::{Event, Lab, LabRun, RunLength, columns, default_folder};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
 use crate::library::Library;
-use crate::run::{RunParts, Run, STYLE, json_line, pool, provenance};
+use crate::run::{Run, RunParts, STYLE, json_line, pool, provenance};
 use crate::table::Table;
 use crate::watch::{Progress, watched};
 

@@ -74,7 +74,8 @@ impl Sweep {
             Axis::new(name, texts, Location::file(format!("axis {name}")))
         };
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
-        let definition = SweepDefinition { system, workload: named, axes, settings: settings(&set)? };
+        let definition =
+            SweepDefinition { system, workload: named, axes, settings: settings(&set)? };
         let sweep = py.detach(move || {
             lanemark_study::Sweep::new(
                 &opened_library,

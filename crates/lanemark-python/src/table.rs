@@ -36,11 +36,15 @@ impl Table {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for Column { name, values } in columns {
             let (kind, known, array): (_, _, ArrayRef) = match values {
-                ColumnValues::Whole(all) => (DataType::Int64, true, Arc::new(Int64Array::from(all))),
+                ColumnValues::Whole(all) => {
+                    (DataType::Int64, true, Arc::new(Int64Array::from(all)))
+                }
                 ColumnValues::Numbers(all) => {
                     (DataType::Float64, false, Arc::new(Float64Array::from(all)))
                 }
-                ColumnValues::Texts(all) => (DataType::Utf8, false, Arc::new(StringArray::from(all))),
+                ColumnValues::Texts(all) => {
+                    (DataType::Utf8, false, Arc::new(StringArray::from(all)))
+                }
             };
             fields.push(Field::new(name, kind, !known));
             arrays.push(array);

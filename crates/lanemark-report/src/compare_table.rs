@@ -15,9 +15,11 @@ use lanemark_schema::workload::{Average, Pattern, Test};
 
 use crate::Style;
 use crate::database;
-use crate::number::{ABSENT, has_latency, known_value, or_absent, percent_whole, ratio, significant};
+use crate::number::{
+    ABSENT, has_latency, known_value, or_absent, percent_whole, ratio, significant,
+};
 use crate::run_table::warnings;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 use answer::answer;
@@ -210,12 +212,13 @@ fn directions(
         part.test.name = format!("{name}, {direction}");
         part
     };
-    let pairs = test_result.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
-        |((direction, own_part), (_, other_part))| {
-            let name = &test_result.test.name;
-            (named(name, direction, own_part), named(name, direction, other_part))
-        },
-    );
+    let pairs =
+        test_result.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
+            |((direction, own_part), (_, other_part))| {
+                let name = &test_result.test.name;
+                (named(name, direction, own_part), named(name, direction, other_part))
+            },
+        );
     pairs.collect()
 }
 
@@ -236,7 +239,12 @@ fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> 
 }
 
 /// Writes one metric over all shared tests, and a sentence about its outcome.
-fn block(sheet: &mut TerminalText, heading: &str, metric: Metric, shared: &[(&TestResult, &TestResult)]) {
+fn block(
+    sheet: &mut TerminalText,
+    heading: &str,
+    metric: Metric,
+    shared: &[(&TestResult, &TestResult)],
+) {
     sheet.blank();
     sheet.heading(heading);
     sheet.blank();
@@ -319,7 +327,10 @@ impl FigurePair {
             Cell::plain(name),
             value(&self.a),
             value(&self.b),
-            Cell::inked(or_absent(self.ratio(), ratio), if certain { ink } else { CellEmphasis::Plain }),
+            Cell::inked(
+                or_absent(self.ratio(), ratio),
+                if certain { ink } else { CellEmphasis::Plain },
+            ),
             Cell::inked(or_absent(range.map(|range| range.0), ratio), CellEmphasis::Faint),
             Cell::inked(or_absent(range.map(|range| range.1), ratio), CellEmphasis::Faint),
             Cell::inked(verdict.text(metric), ink),

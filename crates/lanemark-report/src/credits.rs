@@ -40,9 +40,7 @@ fn of_several(tests: &[TestResult]) -> Option<String> {
 
 fn of_credits(credit: &CreditUse, load: &str) -> String {
     let rate = match credit.reserve {
-        Reserve::ThroughputCredits => {
-            rate_text(credit.refill_per_second as f64)
-        }
+        Reserve::ThroughputCredits => rate_text(credit.refill_per_second as f64),
         _ => format!("{} IOPS", grouped(&fixed(credit.refill_per_second as f64, 0))),
     };
     let kind = name(credit);

@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::number::{percent, significant};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// A value of a drive, ready to show.
@@ -94,7 +94,10 @@ pub fn ratings_text(
             Cell::plain(significant(rating.rated)),
             Cell::strong(significant(rating.simulated)),
             Cell::plain(rating.unit),
-            Cell::inked(percent(error), if is_missed { CellEmphasis::Warning } else { CellEmphasis::Faint }),
+            Cell::inked(
+                percent(error),
+                if is_missed { CellEmphasis::Warning } else { CellEmphasis::Faint },
+            ),
         ]);
     }
     sheet.table(&table);
@@ -118,7 +121,11 @@ pub fn drive_text(name: &str, values: &[DriveValue], style: &Style) -> String {
     for value in values {
         let since =
             if value.origin.is_empty() { String::new() } else { format!(": {}", value.origin) };
-        sheet.item("- ", &format!("{} = {}{since}", value.parameter, value.text), CellEmphasis::Plain);
+        sheet.item(
+            "- ",
+            &format!("{} = {}{since}", value.parameter, value.text),
+            CellEmphasis::Plain,
+        );
     }
     sheet.finish()
 }

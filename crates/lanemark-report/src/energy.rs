@@ -6,7 +6,7 @@ use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 
 use crate::number::{fixed, known_value, or_absent, percent, significant};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {

@@ -6,7 +6,7 @@ use lanemark_schema::text::with_micro;
 use crate::Style;
 use crate::number::{grouped, percent_whole, significant};
 use crate::path::tree;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// A link of a platform, ready to show.

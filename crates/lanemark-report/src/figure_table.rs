@@ -11,10 +11,10 @@ use lanemark_schema::result::{
 use crate::calibration::system_label;
 use crate::error_summary::role_name;
 use crate::number::{
-    ABSENT, ERROR_LARGE, interval_text, known_value, or_absent, percent_signed, published, significant,
-    spread,
+    ABSENT, ERROR_LARGE, interval_text, known_value, or_absent, percent_signed, published,
+    significant, spread,
 };
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// A row of the table: a test of a system, with its published figure.
 pub(crate) struct FigureRow<'a> {
@@ -172,7 +172,9 @@ impl FigureRow<'_> {
         match check.figure.role {
             _ if text == ABSENT => Cell::plain(text),
             Role::Calibrated => Cell::inked(format!("({text})"), CellEmphasis::Faint),
-            Role::Predicted if check.error.abs() > ERROR_LARGE => Cell::inked(text, CellEmphasis::Warning),
+            Role::Predicted if check.error.abs() > ERROR_LARGE => {
+                Cell::inked(text, CellEmphasis::Warning)
+            }
             Role::Predicted => Cell::strong(text),
         }
     }

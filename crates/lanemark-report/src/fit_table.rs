@@ -8,7 +8,7 @@ use lanemark_schema::result::{
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, percent, percent_signed, significant};
 use crate::run_table::warnings;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// Relative error above which a figure is marked.
@@ -76,7 +76,9 @@ fn values(fitted: &FittedDrive) -> Table {
         let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
         let (ink, text) = match standing {
             Determination::Identified => (CellEmphasis::Strong, ""),
-            Determination::Open { kept_template: true, .. } => (CellEmphasis::Faint, "no: template value"),
+            Determination::Open { kept_template: true, .. } => {
+                (CellEmphasis::Faint, "no: template value")
+            }
             Determination::Open { .. } => (CellEmphasis::Plain, "as a bound"),
         };
         let none = || "no limit".to_owned();
@@ -116,7 +118,8 @@ fn figures(fitted: &FittedDrive) -> Table {
         }
     }
     for test in tests {
-        let of = |kind| fitted.figures.iter().find(|figure| figure.test == test && figure.kind == kind);
+        let of =
+            |kind| fitted.figures.iter().find(|figure| figure.test == test && figure.kind == kind);
         let directions = [
             (FigureKind::ReadMean, FigureKind::ReadTail),
             (FigureKind::WriteMean, FigureKind::WriteTail),

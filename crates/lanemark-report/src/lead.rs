@@ -53,8 +53,8 @@ fn of_one(subject: &str, test: &TestResult) -> String {
         return format!("{subject} completed no request in {name}.");
     };
     let latency = known_value(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
-    let latency =
-        latency.map_or(String::new(), |ns| format!(", with a mean latency of {}", latency_text(ns)));
+    let latency = latency
+        .map_or(String::new(), |ns| format!(", with a mean latency of {}", latency_text(ns)));
     format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
 }
 
@@ -63,7 +63,8 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
     let most = |verb_of: &str| {
         let candidates =
             tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
-        let rate = |test: &&TestResult| known_value(&test.throughput_bytes_per_second).unwrap_or(0.0);
+        let rate =
+            |test: &&TestResult| known_value(&test.throughput_bytes_per_second).unwrap_or(0.0);
         let test = candidates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
         let rate = known_value(&test.throughput_bytes_per_second).filter(|rate| *rate > 0.0)?;
         let rate = grouped(&significant(rate / 1e6));

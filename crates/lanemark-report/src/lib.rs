@@ -11,10 +11,10 @@
 //! crate does not fit or smooth figures, and does not omit figures that look odd.
 
 mod answer;
-mod concurrent;
 mod budget;
 mod calibration;
 mod compare_table;
+mod concurrent;
 mod credits;
 mod database;
 mod drive;
@@ -26,6 +26,7 @@ mod explanation;
 mod faults;
 mod figure_table;
 mod fit_table;
+mod flash_writes;
 mod html;
 mod inspection;
 mod lead;
@@ -53,7 +54,6 @@ mod transactions;
 mod trial;
 mod verified;
 mod whatif;
-mod flash_writes;
 
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};

@@ -4,7 +4,7 @@
 //! the `x` of a ratio. Numbers have no exponents, and commas between thousands.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
-pub(crate) use lanemark_schema::text::{ABSENT, grouped, significant, latency_text, rate_text};
+pub(crate) use lanemark_schema::text::{ABSENT, grouped, latency_text, rate_text, significant};
 
 /// The spread of figures that differ by less than the shown digits.
 pub(crate) const NO_SPREAD: &str = "±<0.1%";

@@ -11,7 +11,7 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::TrackedFigure;
 
 use crate::number::{LatencyUnit, fixed, grouped, or_absent, percent, percent_whole, significant};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// Rows of a table of a series.
 const ROWS: usize = 12;

@@ -4,7 +4,7 @@ use lanemark_plan::{Carrier, Plan};
 
 use crate::Style;
 use crate::number::significant;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// Writes the answer of a plan, its steps, and the effects that it omits.

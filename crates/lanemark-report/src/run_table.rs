@@ -15,11 +15,11 @@ use crate::concurrent;
 use crate::explanation;
 use crate::lead;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known_value, or_absent,
-    percent, significant, spread,
+    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known_value,
+    or_absent, percent, significant, spread,
 };
 use crate::rate_phases;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
 use crate::transactions;
@@ -86,7 +86,8 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
 
 /// Returns whether a warning is one of the warnings at the top of the output.
 fn is_assumed(warning: &str, run: &RunResult) -> bool {
-    let limits = run.warnings.iter().filter(|warning| matches!(warning, Warning::AssumedLimit { .. }));
+    let limits =
+        run.warnings.iter().filter(|warning| matches!(warning, Warning::AssumedLimit { .. }));
     limits.into_iter().any(|limit| limit.to_string() == warning)
 }
 
@@ -290,7 +291,8 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
         let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
         return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));
     }
-    let simulated = |sample: &Sample| sample.converged.map_or(sample.operations(), |known| known.simulated);
+    let simulated =
+        |sample: &Sample| sample.converged.map_or(sample.operations(), |known| known.simulated);
     let all: u64 = short().map(|(one, _)| simulated(one)).sum();
     let whole: u64 = short().map(|(_, similar)| similar.requests).sum();
     let part = match (is_alike, first.drive_factor) {
@@ -349,7 +351,8 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let throughput = &result.throughput_bytes_per_second;
     let time = |ns: f64| significant(unit.of(ns));
     // The statistic is zero both for a latency of zero and for a test without requests.
-    let mean = known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
+    let mean =
+        known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![
         Cell::strong(or_absent(known_value(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),

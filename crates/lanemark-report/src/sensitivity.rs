@@ -6,7 +6,7 @@ use lanemark_schema::result::{Gain, RunResult, Sensitivity, SystemChange, TestRe
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// Writes the bottlenecks of all tests of several systems, one line each; empty if no run determined them.
@@ -89,7 +89,11 @@ pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
     ]);
     let mut ruled = false;
     for (index, gain) in sensitivity.gains.iter().enumerate() {
-        let ink = if sensitivity.bottleneck == Some(index) { CellEmphasis::Strong } else { CellEmphasis::Plain };
+        let ink = if sensitivity.bottleneck == Some(index) {
+            CellEmphasis::Strong
+        } else {
+            CellEmphasis::Plain
+        };
         let cells = [
             label(sensitivity, index),
             gain.change.clone(),

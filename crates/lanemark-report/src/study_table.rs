@@ -51,7 +51,11 @@ pub fn study_table(
         sheet.blank();
         for role in [Role::Predicted, Role::Calibrated] {
             let mark = format!("{:<12}", role_name(role));
-            sheet.item(&mark, &ErrorSummary::of(outcome, role).sentence(outcome), CellEmphasis::Plain);
+            sheet.item(
+                &mark,
+                &ErrorSummary::of(outcome, role).sentence(outcome),
+                CellEmphasis::Plain,
+            );
         }
     }
     // The written answer precedes the counted ratios, which are its evidence.
@@ -72,7 +76,9 @@ pub fn study_table(
     }
     let sentences: Vec<String> = (outcome.systems.iter())
         .flat_map(|system| {
-            concurrent::sentences(&system.run).into_iter().map(|sentence| format!("{}: {sentence}", system.label))
+            concurrent::sentences(&system.run)
+                .into_iter()
+                .map(|sentence| format!("{}: {sentence}", system.label))
         })
         .collect();
     if !sentences.is_empty() {

@@ -57,7 +57,8 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
             .iter()
             .map(|(_, run)| Some(&run.test(&test.test.name)?.throughput_bytes_per_second))
             .collect();
-        let Some(rates) = rates.filter(|rates| rates.iter().all(|rate| known_value(rate).is_some()))
+        let Some(rates) =
+            rates.filter(|rates| rates.iter().all(|rate| known_value(rate).is_some()))
         else {
             continue;
         };

@@ -12,7 +12,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Style;
-use crate::table::{Cell, Column, ColumnKind, CellEmphasis, Table, point};
+use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Table, point};
 
 /// Minimum width at which a table is readable.
 const WIDTH_MIN: usize = 60;
@@ -238,7 +238,13 @@ impl Layout {
     }
 
     /// Returns a line of a cell in the column at `index`, padded, with the gap before it.
-    fn padded(&self, table: &Table, text: &str, cell: &Cell, index: usize) -> (String, CellEmphasis) {
+    fn padded(
+        &self,
+        table: &Table,
+        text: &str,
+        cell: &Cell,
+        index: usize,
+    ) -> (String, CellEmphasis) {
         let width = self.widths[index];
         let gap = if index == 0 { 0 } else { GAP };
         let padded = match table.columns[self.kept[index]].kind {
@@ -419,7 +425,10 @@ mod tests {
     #[test]
     fn colour_encloses_text_and_no_spaces() {
         let mut sheet = TerminalText::new(&Style { width: 80, colour: true });
-        sheet.line(&[("  a ".to_owned(), CellEmphasis::Strong), ("  ".to_owned(), CellEmphasis::Faint)]);
+        sheet.line(&[
+            ("  a ".to_owned(), CellEmphasis::Strong),
+            ("  ".to_owned(), CellEmphasis::Faint),
+        ]);
         assert_eq!(sheet.finish(), "  \x1b[1ma\x1b[0m\n");
     }
 }

@@ -15,6 +15,7 @@ use crate::budget::{Budget, HopShare};
 use crate::energy;
 use crate::explanation;
 use crate::faults;
+use crate::flash_writes;
 use crate::number::{
     ABSENT, LatencyUnit, NO_SPREAD, fixed, known_value, latency_mean_ns, or_absent, percent,
     percent_whole, significant, spread,
@@ -23,10 +24,9 @@ use crate::over_time;
 use crate::readings;
 use crate::run_table::{cpu_ns, warnings};
 use crate::sensitivity;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
 use crate::terminal::TerminalText;
-use crate::flash_writes;
 
 /// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, a request waits for up to
 /// about as long as its service takes, so the latency of an idle path is more informative.

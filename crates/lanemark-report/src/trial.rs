@@ -10,7 +10,7 @@ use lanemark_schema::workload::Average;
 use crate::Style;
 use crate::credits;
 use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// The share of the drive's time that flushes take.
@@ -145,7 +145,9 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
             invalid.join(" and ")
         ));
     }
-    let waits = |trial_system: &TrialSystem<'_>| waits(trial_system).map_or(String::new(), |text| format!(" {text}"));
+    let waits = |trial_system: &TrialSystem<'_>| {
+        waits(trial_system).map_or(String::new(), |text| format!(" {text}"))
+    };
     if let [only] = systems.as_slice() {
         let time = time_text(only.time().value);
         return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));

@@ -3,13 +3,13 @@
 //! Offsets and lengths are printed as exact bytes, for the reader who examines that location next.
 
 use lanemark_schema::result::{
-    AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites, Verified,
-    VerifyWarning,
+    AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites,
+    Verified, VerifyWarning,
 };
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, significant};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 
 /// Maximum number of ranges that are shown individually.

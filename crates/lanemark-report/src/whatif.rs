@@ -7,7 +7,7 @@ use crate::credits;
 use crate::number::{ABSENT, fixed, grouped, is_wide, percent_signed, percent_whole, significant};
 use crate::path::lost;
 use crate::run_table::{wide_of, widest_of};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 use crate::test_detail::path_limit;
 

@@ -54,7 +54,11 @@ pub(crate) struct Client {
 
 impl Clients {
     /// Adds a new connection to the list of arriving ones, which may close another one.
-    pub(crate) fn arrive(self: &Arc<Self>, address: Option<IpAddr>, close: ConnectionCloser) -> Client {
+    pub(crate) fn arrive(
+        self: &Arc<Self>,
+        address: Option<IpAddr>,
+        close: ConnectionCloser,
+    ) -> Client {
         let mut lists = lock(&self.lists);
         lists.newest = lists.newest.wrapping_add(1);
         let number = lists.newest;

@@ -20,12 +20,12 @@ use crate::clients::Client as NewClient;
 use crate::data::Data;
 use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, Request};
+use crate::file_to_socket;
 use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
-use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, NegotiationStep};
+use crate::nbd::negotiation::{self, Negotiation, NegotiationStep, OPTION_MAX, OptionHeader};
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
 use crate::nbd::{Export, NbdError, NegotiatedExport, PAYLOAD_MAX};
 use crate::outbox::Outbox;
-use crate::file_to_socket;
 use crate::storing::{StoringThread, stored};
 
 /// Time that a client has for the whole negotiation.

@@ -22,7 +22,7 @@ use lanemark_sim::Submission;
 use lanemark_sim::spec::SpecError;
 use lanemark_sim::{Completion, FaultClearError, FaultState, LiveSystem, RequestStatus};
 
-use crate::clock::{WakeUp, Clock, without_timer_slack};
+use crate::clock::{Clock, WakeUp, without_timer_slack};
 use crate::delivered::{DeliveryCounts, DueCompletion};
 
 /// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
@@ -320,7 +320,9 @@ impl Engine {
     ///
     /// # Errors
     /// Returns the kernel's error if no thread can be started.
-    pub fn start(mut core: SimulatedSystem) -> std::io::Result<(Arc<Self>, JoinHandle<Option<SimulatedSystem>>)> {
+    pub fn start(
+        mut core: SimulatedSystem,
+    ) -> std::io::Result<(Arc<Self>, JoinHandle<Option<SimulatedSystem>>)> {
         let (queue, bell, clock) = (Mutex::default(), WakeUp::default(), Arc::clone(&core.clock));
         let engine = Arc::new(Self { queue, bell, clock, has_failed: AtomicBool::new(false) });
         let shared = Arc::clone(&engine);

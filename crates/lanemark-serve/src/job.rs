@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::units::Instant;
 use lanemark_schema::workload::FaultKind;
-use lanemark_sim::{SilentDamage, RequestStatus};
+use lanemark_sim::{RequestStatus, SilentDamage};
 
 use crate::clock::Clock;
 use crate::data::Data;
@@ -161,7 +161,11 @@ impl<A: Requester> Job<A> {
 }
 
 impl<A: Requester> PendingRequest for Job<A> {
-    fn completed(mut self: Box<Self>, status: RequestStatus, due: &DueCompletion) -> CompletionStep {
+    fn completed(
+        mut self: Box<Self>,
+        status: RequestStatus,
+        due: &DueCompletion,
+    ) -> CompletionStep {
         if let RequestStatus::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
                 // A failure to store the torn sectors leaves them unwritten, which is an equally valid outcome of a
@@ -193,7 +197,9 @@ impl<A: Requester> PendingRequest for Job<A> {
                         around.delivered.count(&due, Some(sent), &*around.clock);
                     })
                 });
-                let (Some(outcome), Some(job)) = (outcome, waiting) else { return CompletionStep::Later };
+                let (Some(outcome), Some(job)) = (outcome, waiting) else {
+                    return CompletionStep::Later;
+                };
                 let ended = outcome.and_then(|mark| flushed(&job.around.data, mark, stores));
                 CompletionStep::Answered(Some(job.answer(ended)))
             }

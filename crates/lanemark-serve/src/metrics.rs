@@ -89,7 +89,8 @@ pub fn text(figures: &SessionFigures) -> String {
 
 /// Describes the activity since `before`, `seconds` earlier, in one line.
 pub fn line_of(figures: &SessionFigures, before: &SessionFigures, seconds: f64) -> String {
-    let rate = |of: fn(&SessionFigures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
+    let rate =
+        |of: fn(&SessionFigures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
     let delivered_bytes = |figures: &SessionFigures, write: bool| {
         let live = figures.sample.live.as_ref();
         let direction =

@@ -96,7 +96,9 @@ fn turn(
         None => PollFlags::IN,
     };
     let mut waited = vec![PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
-    waited.extend(askers.iter().map(|asker| PollFd::from_borrowed_fd(asker.socket.as_fd(), flag(asker))));
+    waited.extend(
+        askers.iter().map(|asker| PollFd::from_borrowed_fd(asker.socket.as_fd(), flag(asker))),
+    );
     let now = Instant::now();
     let left = askers.iter().map(|asker| asker.until.saturating_duration_since(now)).min();
     let left = left.map(|left| Timespec {
@@ -181,7 +183,10 @@ mod tests {
     fn desk(ends: QueryEnd) -> (QueryServer, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
-        (QueryServer::open(listener, ends, |question| format!("you said {question}\n")).unwrap(), port)
+        (
+            QueryServer::open(listener, ends, |question| format!("you said {question}\n")).unwrap(),
+            port,
+        )
     }
 
     fn ask(port: u16, question: &[u8]) -> String {

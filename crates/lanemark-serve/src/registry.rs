@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use lanemark_files::mounts::{self, MountEntry, device_number};
 
-use crate::query_server::{QueryServer, QueryEnd};
+use crate::query_server::{QueryEnd, QueryServer};
 use crate::reading::ServedReading;
 use crate::socket::{Endpoint, Listener};
 use crate::undo;

@@ -16,7 +16,7 @@ use crate::clock::{Clock, TimeScale, WallClock};
 use crate::connection::Shared;
 use crate::data::{Cache, Data};
 use crate::delivered::DeliveryCounts;
-use crate::engine::{SimulatedSystem, Engine, lines_of};
+use crate::engine::{Engine, SimulatedSystem, lines_of};
 use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;

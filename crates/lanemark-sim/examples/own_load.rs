@@ -31,7 +31,8 @@ struct LoadReport {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = SystemSpec::example().checked()?;
     for users in [1, 4, 16, 64] {
-        let report = look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
+        let report =
+            look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
         let iops = report.latency.count() as f64 * PAGES.len() as f64 / report.elapsed_s;
         let p99_us = report.latency.percentile_ns(99.0).unwrap_or_default() as f64 / 1e3;
         println!("{users:>3} users: {iops:>6.0} IOPS, p99 of a lookup {p99_us:>6.1} us");

@@ -84,7 +84,7 @@ mod storage;
 mod tests;
 
 pub use engine::budget::{Budget, HOPS, Hop};
-pub use fault::{FaultClearError, FaultPhase, FaultState, SilentDamage, RequestStatus};
+pub use fault::{FaultClearError, FaultPhase, FaultState, RequestStatus, SilentDamage};
 pub use run::ceiling::{Ceiling, ceilings, over_link};
 pub use run::driver::{
     RunLength, is_shortened, may_converge, run_beside_watched, run_length_watched, run_test,

@@ -64,12 +64,16 @@ pub(crate) fn limit(
     let own: Vec<&UncertainValue> =
         own.filter_map(|name| uncertain.iter().find(|one| one.parameter == *name)).collect();
     // Among several times, the longest has the most weight. A rate has only one value.
-    let weight =
-        |uncertain_value: &UncertainValue| uncertain_value.text.parse::<Duration>().map_or(0, |time| time.picoseconds());
+    let weight = |uncertain_value: &UncertainValue| {
+        uncertain_value.text.parse::<Duration>().map_or(0, |time| time.picoseconds())
+    };
     let longest = own.into_iter().max_by_key(|one| weight(one))?;
     let is_assumed = |uncertain_value: &UncertainValue| {
         assumed.iter().any(|parameter| {
-            parameter.split_whitespace().next().is_some_and(|name| name == uncertain_value.parameter)
+            parameter
+                .split_whitespace()
+                .next()
+                .is_some_and(|name| name == uncertain_value.parameter)
         })
     };
     is_assumed(longest).then(|| AssumedLimit {

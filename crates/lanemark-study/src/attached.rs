@@ -229,7 +229,8 @@ pub(crate) fn join(
         port_paths.push((one.first.shared_with(&first.first), second));
     }
     let others = port_paths[1..].iter().map(|(shared, _)| *shared);
-    let trunk = others.chain(port_paths.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
+    let trunk =
+        others.chain(port_paths.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
     port_paths[0].0 = trunk;
     let attachment = |(one, (shared, second)): (&AttachedDrive, (usize, Option<usize>))| {
         let second = one.second.as_ref().zip(second).zip(one.drive.second);

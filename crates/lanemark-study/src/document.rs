@@ -7,14 +7,14 @@
 //! [`Document::read`] reports all errors in a file together. A missing or wrong value is recorded as a `Problem`, and a
 //! valid stand-in replaces it, so that reading continues. No stand-in is ever returned.
 
+mod placeholder;
 mod problem;
 pub mod requested_keys;
 mod section;
-mod placeholder;
 mod value;
 
-pub use section::Section;
 pub use placeholder::PlaceholderValue;
+pub use section::Section;
 
 use std::cell::RefCell;
 

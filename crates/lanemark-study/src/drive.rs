@@ -134,7 +134,9 @@ impl Plug {
     /// Returns the result of training for a link that runs at this connector's rate and width.
     pub(crate) fn training(self) -> TrainedRate {
         match self {
-            Self::Sata(rate) => TrainedRate { speed: Some(rate.line_rate()), ..TrainedRate::default() },
+            Self::Sata(rate) => {
+                TrainedRate { speed: Some(rate.line_rate()), ..TrainedRate::default() }
+            }
             Self::Pcie(generation, lanes) => {
                 let generation = Some(generation.number());
                 TrainedRate { lanes: Some(lanes), generation, speed: None }

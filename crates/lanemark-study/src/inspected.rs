@@ -134,10 +134,17 @@ fn head(
     cores: Option<u32>,
 ) -> Result<(), StudyError> {
     // Single-board computers have their PCI hosts on the platform bus.
-    let board = port_paths.iter().flat_map(|port_path| port_path.hops).any(|hop| hop.place.contains("/platform/"));
+    let board = port_paths
+        .iter()
+        .flat_map(|port_path| port_path.hops)
+        .any(|hop| hop.place.contains("/platform/"));
     let host = match () {
         () if !board => "linux-block",
-        () if port_paths.iter().flat_map(|port_path| port_path.hops).any(|hop| is_of_a_fast_board(&hop.place)) => {
+        () if port_paths
+            .iter()
+            .flat_map(|port_path| port_path.hops)
+            .any(|hop| is_of_a_fast_board(&hop.place)) =>
+        {
             "single-board-a76"
         }
         () => "single-board",
@@ -153,7 +160,9 @@ fn head(
     };
     let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: a 64 B DMA read, there and back\" }";
     let of = |pcie: bool, sas: bool| {
-        let fits = move |port_path: &&WrittenPath<'_>| port_path.pcie.is_some() == pcie && port_path.sas == sas;
+        let fits = move |port_path: &&WrittenPath<'_>| {
+            port_path.pcie.is_some() == pcie && port_path.sas == sas
+        };
         port_paths.iter().find(fits)
     };
     let transfer = |port_path: Option<&WrittenPath<'_>>, usual: &str| {
@@ -175,8 +184,12 @@ fn head(
         }
     };
     let queues = told(queues, 65_535, 8, "queue_count");
-    let depth =
-        told(nvme.and_then(|port_path| port_path.device.queue.requests_max), 65_536, 1023, "nr_requests");
+    let depth = told(
+        nvme.and_then(|port_path| port_path.device.queue.requests_max),
+        65_536,
+        1023,
+        "nr_requests",
+    );
     let name = FileValue::Text(name.to_owned());
     let half =
         |percent: u32, why: &str| format!("{{ value = \"{percent}%\", assumed = \"{why}\" }}");

@@ -5,9 +5,9 @@
 //! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
 //! reach the ratings.
 
-mod emptying;
 mod completion;
 mod disks;
+mod emptying;
 mod flash;
 #[cfg(test)]
 mod flash_tests;

@@ -218,7 +218,10 @@ impl Study {
             let value = |name| {
                 let result = run(name)?.run.test(&test.name)?;
                 let transactions = result.transactions_per_minute();
-                Some(transactions.map_or(result.megabytes_per_second(), |is_in_range| is_in_range.value))
+                Some(
+                    transactions
+                        .map_or(result.megabytes_per_second(), |is_in_range| is_in_range.value),
+                )
             };
             let simulated = value(over)? / value(under)?;
             let printed = published(over, &test.name)

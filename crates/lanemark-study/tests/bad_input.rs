@@ -394,7 +394,8 @@ fn a_port_takes_one_drive() {
     );
     let several = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+samsung-950-pro-512gb:m2";
     let system = spoilt.system(several).unwrap();
-    let shared: Vec<usize> = system.spec.attachments.iter().map(|attachment| attachment.port_path.trunk).collect();
+    let shared: Vec<usize> =
+        system.spec.attachments.iter().map(|attachment| attachment.port_path.trunk).collect();
     assert_eq!(shared, [1, 1, 1], "all three stand behind the chipset's uplink");
     assert_eq!(SystemName::parse(several).unwrap().to_string(), several);
     assert!(SystemName::parse("a@b:c+").is_err());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Order, Pattern, ArrivalProcess, Test, Workload};
+use lanemark_schema::workload::{ArrivalProcess, Load, Order, Pattern, Test, Workload};
 use lanemark_study::{Library, StudyError, workload};
 
 /// A workload of one test with `keys`, and a second test that runs in parallel.

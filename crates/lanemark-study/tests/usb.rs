@@ -29,7 +29,8 @@ fn a_drive_in_an_enclosure_stands_behind_usb_and_bridge() {
         let spec = library.system(system).unwrap().spec;
         let attachment = &spec.attachments[0];
         assert_eq!((attachment.protocol.kind, attachment.protocol.queue_depth), (kind, depth));
-        let laws: Vec<LinkModel> = attachment.port_path.links.iter().map(|link| link.model).collect();
+        let laws: Vec<LinkModel> =
+            attachment.port_path.links.iter().map(|link| link.model).collect();
         let [LinkModel::Pcie(_), usb, LinkModel::Bridge(_), sata] = laws[..] else {
             panic!("{laws:?}")
         };
@@ -39,7 +40,9 @@ fn a_drive_in_an_enclosure_stands_behind_usb_and_bridge() {
     let spec = library.system(ENCLOSED_NVME).unwrap().spec;
     let attachment = &spec.attachments[0];
     assert_eq!(attachment.protocol.kind, ProtocolKind::Uasp);
-    assert!(matches!(attachment.port_path.links[3].model, LinkModel::Pcie(model) if model.lanes() == 2));
+    assert!(
+        matches!(attachment.port_path.links[3].model, LinkModel::Pcie(model) if model.lanes() == 2)
+    );
 }
 
 /// Enclosures reach their published rates: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.

@@ -17,7 +17,7 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{FieldError, Field, Fields, shown};
+use crate::field::{Field, FieldError, Fields, shown};
 use crate::parsed::{ParsedLine, Request};
 
 /// Example of a first line.

@@ -10,7 +10,7 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{FieldError, Field, Fields};
+use crate::field::{Field, FieldError, Fields};
 use crate::mqsim::sectors;
 use crate::parsed::{ParsedLine, Request};
 

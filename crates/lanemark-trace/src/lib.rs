@@ -39,5 +39,5 @@ pub use blkparse::Action;
 pub use error::TraceError;
 pub use format::Format;
 pub use packed::TraceInput;
-pub use reader::{TraceNotes, Options, Reader};
+pub use reader::{Options, Reader, TraceNotes};
 pub use writer::{IologVersion, IologWriter};

@@ -13,7 +13,7 @@
 
 use lanemark_schema::workload::{Operation, SECTOR};
 
-use crate::field::{FieldError, Field, Fields};
+use crate::field::{Field, FieldError, Fields};
 use crate::parsed::{ParsedLine, Request};
 
 /// Picoseconds in a nanosecond.

@@ -240,7 +240,9 @@ impl<R: BufRead> Reader<R> {
                 continue;
             }
             let found = match self.parser.parse(line) {
-                Ok(ParsedLine::Request(request)) => place(&request, &mut self.devices, &mut self.clock),
+                Ok(ParsedLine::Request(request)) => {
+                    place(&request, &mut self.devices, &mut self.clock)
+                }
                 Ok(ParsedLine::Device(name)) => match self.devices.number(name) {
                     Ok(_) => continue,
                     Err(fault) => Err(fault),

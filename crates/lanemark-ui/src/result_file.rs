@@ -183,7 +183,8 @@ fn figures(result: &TestResult) -> TestJson {
         is_cut_short: false,
         megabytes_per_second: of_rate(&result.throughput_bytes_per_second, 1e6),
         iops: of_rate(&result.iops, 1.0),
-        transactions_per_minute: transactions.map(|transaction| figure(result, &transaction, 1.0, IntervalDirection::Rate)),
+        transactions_per_minute: transactions
+            .map(|transaction| figure(result, &transaction, 1.0, IntervalDirection::Rate)),
         latency_mean_us: latency_mean
             .filter(|one| one.value > 0.0)
             .map(|one| figure(result, &one, 1e3, IntervalDirection::Time)),
@@ -209,7 +210,12 @@ enum IntervalDirection {
 }
 
 /// Converts a statistic to a unit, with the interval of the prediction or else of the repeats.
-fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: IntervalDirection) -> FigureJson {
+fn figure(
+    result: &TestResult,
+    statistic: &Statistic,
+    unit: f64,
+    sense: IntervalDirection,
+) -> FigureJson {
     let value = statistic.value / unit;
     let of_repeats = || {
         let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));

@@ -94,7 +94,9 @@ pub fn settled(
     cancel: &Cancel,
 ) -> Result<Option<Sample>, LabError> {
     let sample_until = |end| run(assembled, test, end, 0, cancel);
-    let Some(first) = sample_until(TestEnd::Requests(first_requests(test)))? else { return Ok(None) };
+    let Some(first) = sample_until(TestEnd::Requests(first_requests(test)))? else {
+        return Ok(None);
+    };
     let converges = converges(assembled, test);
     let time = if converges { whole_time } else { repeat_time };
     let mut time = time(test, first.iops());

@@ -89,7 +89,8 @@ pub fn compare(
 ) -> Result<Comparison, String> {
     let published = row.number("value").ok_or("no value")?;
     let case = Case::of(library, row, rated, scratch)?;
-    let PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache } = case.prepared()?;
+    let PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache } =
+        case.prepared()?;
     let test = case.timed(&system, is_past_the_cache);
     let sample = simulate(&system, &test)?;
     let mut predicted = figure(row, &sample).ok_or("this figure is not simulated")?;

@@ -22,8 +22,11 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let skipped = ["T10: its test is not stated"];
     assert_eq!(predictions.skipped, skipped);
     assert_eq!(predictions.comparisons.len(), 9);
-    let by_id: BTreeMap<&str, &Comparison> =
-        predictions.comparisons.iter().map(|comparison| (&comparison.line[..3], comparison)).collect();
+    let by_id: BTreeMap<&str, &Comparison> = predictions
+        .comparisons
+        .iter()
+        .map(|comparison| (&comparison.line[..3], comparison))
+        .collect();
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one}, {other}");
     // The link carries 90% of 600 MB/s, less than the rating of 560 MB/s.
     near(by_id["T01"].limits, 540.0);

@@ -5,7 +5,7 @@ use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL
 use lanemark_validation::prediction::{Comparison, Interval};
 use lanemark_validation::published::Predictions;
 use lanemark_validation::report;
-use lanemark_validation::score::{Errors, Score, Nearness};
+use lanemark_validation::score::{Errors, Nearness, Score};
 
 /// Ten predictions of a measurement of 100.
 const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];

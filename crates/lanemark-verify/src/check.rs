@@ -24,10 +24,10 @@ use lanemark_measure::MeasureError;
 use lanemark_measure::parts::Arena;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
-use lanemark_measure::parts::{OverwritePermission, Target};
 use lanemark_measure::parts::{
     Engine, EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, Transfer, open_uring,
 };
+use lanemark_measure::parts::{OverwritePermission, Target};
 
 /// A target to be checked against a journal.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,9 @@ impl Check<'_> {
                 let engine = SynchronousEngine::new(target.as_fd(), arena, false);
                 self.read_by(engine, depth, history, held, on, take)
             }
-            EngineKind::Null => self.read_by(NullEngine::new(arena), depth, history, held, on, take),
+            EngineKind::Null => {
+                self.read_by(NullEngine::new(arena), depth, history, held, on, take)
+            }
         }?;
         target.finish()?;
         if whole {

@@ -24,8 +24,10 @@ use lanemark_measure::parts::Location;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
 use lanemark_measure::parts::Plan;
 use lanemark_measure::parts::quota;
+use lanemark_measure::parts::{
+    EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, open_uring,
+};
 use lanemark_measure::parts::{OverwritePermission, Target};
-use lanemark_measure::parts::{EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, open_uring};
 
 /// Units in one write of the initial fill, and the number of writes in flight.
 pub(super) const FILL_UNITS: u64 = 256;
@@ -333,7 +335,9 @@ impl Verification<'_> {
                 let engine = SynchronousEngine::new(file, arena, false);
                 LoadThread::new(shared, engine, number, depth).run(source)
             }
-            EngineKind::Null => LoadThread::new(shared, NullEngine::new(arena), number, depth).run(source),
+            EngineKind::Null => {
+                LoadThread::new(shared, NullEngine::new(arena), number, depth).run(source)
+            }
         }
     }
 

@@ -59,7 +59,8 @@ pub(super) fn show(
         ));
     }
     let library = library::open(&args.library)?;
-    let found: Vec<MatchedDrive<'_>> = listed.iter().map(|drive| match_drive(&library, drive)).collect();
+    let found: Vec<MatchedDrive<'_>> =
+        listed.iter().map(|drive| match_drive(&library, drive)).collect();
     match args.json {
         true => output::print_json(&found)?,
         false => output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?,
@@ -98,16 +99,18 @@ fn block(matched_drive: &MatchedDrive<'_>) -> String {
         let addresses: Vec<String> = drive.pci.iter().map(address).collect();
         lines.push(format!("  path: {}", addresses.join(", ")));
     }
-    lines.push(match (matched_drive.library.as_slice(), matched_drive.library_other_capacity.as_slice()) {
-        ([], []) => {
-            "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
-                .to_owned()
-        }
-        ([], others) => {
-            format!("  library: the same line with another capacity, {}", others.join(", "))
-        }
-        (same, _) => format!("  library: {}", same.join(", ")),
-    });
+    lines.push(
+        match (matched_drive.library.as_slice(), matched_drive.library_other_capacity.as_slice()) {
+            ([], []) => {
+                "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
+                    .to_owned()
+            }
+            ([], others) => {
+                format!("  library: the same line with another capacity, {}", others.join(", "))
+            }
+            (same, _) => format!("  library: {}", same.join(", ")),
+        },
+    );
     lines.extend(drive.findings.iter().map(|finding| format!("  attention: {finding}")));
     lines.iter().map(|line| format!("{}\n", shown(line))).collect()
 }

@@ -19,7 +19,9 @@ use std::time::Duration;
 use lanemark_schema::result::StudyOutcome;
 
 use super::study_parts::StudyParts;
-use super::turn::{TurnEnvironment, ProcessorCost, LoadedContents, Turn, TurnOutcome, TurnTimes, processor_us};
+use super::turn::{
+    LoadedContents, ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us,
+};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -250,7 +252,7 @@ mod tests {
     use std::sync::Arc;
 
     use lanemark_oltp::Profile;
-    use lanemark_oltp::run::{TransactionDates, RunOptions};
+    use lanemark_oltp::run::{RunOptions, TransactionDates};
     use lanemark_schema::result::{
         Bound, DatabaseTarget, Document, Figure, FigureCheck, Metric, Provenance, Role, RunResult,
         Sample, ServerTime, StudySystem, Target, TestResult, TransactionsUse,

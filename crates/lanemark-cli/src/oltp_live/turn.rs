@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
-use lanemark_oltp::run::{TransactionDates, RunOptions, run_shown};
+use lanemark_oltp::run::{RunOptions, TransactionDates, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, Profile, Value, outcome};
 use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveUse, RunResult, Sample};
@@ -347,7 +347,8 @@ mod tests {
         };
         let of = |others, processor_s: Option<f64>| {
             let live = processor_s.map(live);
-            let cost = ProcessorCost::of_sample(&sample(10_000, others), live.as_ref(), 4.0).unwrap();
+            let cost =
+                ProcessorCost::of_sample(&sample(10_000, others), live.as_ref(), 4.0).unwrap();
             [cost.database_us, cost.disk_us, cost.busy]
         };
         for (others, processor_s, wanted) in [

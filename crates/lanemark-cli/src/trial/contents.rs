@@ -180,7 +180,10 @@ mod tests {
             assert!(error.contains(why), "{error}");
         }
         assert!(ContentsSource::of(Some(Path::new("/nothing-here"))).is_err());
-        assert!(matches!(ContentsSource::of(Some(folder.path())).unwrap(), ContentsSource::Folder(_)));
+        assert!(matches!(
+            ContentsSource::of(Some(folder.path())).unwrap(),
+            ContentsSource::Folder(_)
+        ));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use lanemark_report::{CutSystem, FailedCheck};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::program::last_lines;
-use super::turn::{TurnEnvironment, PROGRAM_MAX};
+use super::turn::{PROGRAM_MAX, TurnEnvironment};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::serve_control;

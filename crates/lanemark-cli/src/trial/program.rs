@@ -50,7 +50,10 @@ pub(super) struct ProgramEnvironment<'p> {
 
 impl Program {
     /// Starts a program.
-    pub(super) fn start(words: &[OsString], around: &ProgramEnvironment<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(
+        words: &[OsString],
+        around: &ProgramEnvironment<'_>,
+    ) -> Result<Self, Failure> {
         let Some((name, arguments)) = words.split_first() else {
             return Err(Failure::input("expected a command after --"));
         };

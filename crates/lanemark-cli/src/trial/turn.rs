@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use lanemark_schema::result::{LiveUse, ProgramUse, Sample};
 use lanemark_schema::units::Duration;
 
-use super::program::{ProgramEnd, Program, ProgramEnvironment, last_lines};
+use super::program::{Program, ProgramEnd, ProgramEnvironment, last_lines};
 use crate::args::FileSystem;
 use crate::failure::Failure;
 use crate::serve_control;

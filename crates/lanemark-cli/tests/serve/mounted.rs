@@ -12,7 +12,7 @@ use lanemark_testbed::skipped;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{SampleInProgress, SATA, Server, command, folder, stderr};
+use super::{SATA, SampleInProgress, Server, command, folder, stderr};
 
 const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];

@@ -339,7 +339,12 @@ impl Tree {
     }
 
     /// Returns the module that contains the item that `path` names in module `own`, or `None` for other crates.
-    fn module_of(&self, current_module: &[String], path: &[String], depth: u32) -> Option<Vec<String>> {
+    fn module_of(
+        &self,
+        current_module: &[String],
+        path: &[String],
+        depth: u32,
+    ) -> Option<Vec<String>> {
         if depth > 16 {
             return None;
         }

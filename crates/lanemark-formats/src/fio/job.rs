@@ -37,7 +37,12 @@ impl Findings {
         }
     }
 
-    pub(crate) fn note(&mut self, line: &Line, support_level: SupportLevel, reason: impl Into<String>) {
+    pub(crate) fn note(
+        &mut self,
+        line: &Line,
+        support_level: SupportLevel,
+        reason: impl Into<String>,
+    ) {
         let note = Note {
             file: line.file.to_string(),
             line: line.line,
@@ -101,7 +106,9 @@ fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'stati
         let off = line.value.as_deref().is_some_and(|value| value == "0" || value == "none");
         match known.fate {
             OptionTreatment::Read => {}
-            OptionTreatment::Needless(reason) => findings.note(line, SupportLevel::Needless, reason),
+            OptionTreatment::Needless(reason) => {
+                findings.note(line, SupportLevel::Needless, reason)
+            }
             OptionTreatment::Nearly(_) | OptionTreatment::Refused(_) if off => {
                 findings.note(line, SupportLevel::Needless, "switched off, as in Lanemark");
             }
@@ -147,7 +154,13 @@ impl Job {
     }
 
     /// Records the treatment of an option, if it is given.
-    pub(crate) fn note(&self, name: &str, findings: &mut Findings, support_level: SupportLevel, reason: &str) {
+    pub(crate) fn note(
+        &self,
+        name: &str,
+        findings: &mut Findings,
+        support_level: SupportLevel,
+        reason: &str,
+    ) {
         if let Some(line) = self.lines.get(name) {
             findings.note(line, support_level, reason);
         }

@@ -1,7 +1,9 @@
 //! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: the times of requests, and the end of a job.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Load, ArrivalProcess, Requests, Rounds, Test, TrackedFigure};
+use lanemark_schema::workload::{
+    ArrivalProcess, Interval, Load, Requests, Rounds, Test, TrackedFigure,
+};
 
 use super::direction::Direction;
 use super::job::{Findings, Job};
@@ -14,7 +16,8 @@ const WINDOW: u64 = 5;
 
 /// Sets the limits of `test` from the options of `job`.
 pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &mut Findings) {
-    let runtime = job.time("runtime", Unit::Seconds, findings).filter(|&time| time > Duration::ZERO);
+    let runtime =
+        job.time("runtime", Unit::Seconds, findings).filter(|&time| time > Duration::ZERO);
     let time_based = job.flag("time_based", findings).unwrap_or(false);
     if time_based && runtime.is_none() {
         job.note(

@@ -190,7 +190,11 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
         match drafts.iter_mut().find(|draft| draft.key == wanted.key) {
             Some(draft) => draft.length = draft.length.max(wanted.known_size()),
             None => {
-                drafts.push(PartDraft { key: wanted.key.clone(), clones, length: wanted.known_size() });
+                drafts.push(PartDraft {
+                    key: wanted.key.clone(),
+                    clones,
+                    length: wanted.known_size(),
+                });
             }
         }
     }

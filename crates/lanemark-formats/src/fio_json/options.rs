@@ -1,7 +1,7 @@
 //! A test as the equivalent options of fio.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Pattern, ArrivalProcess, Requests, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
 
 /// Returns the options of `test` in their customary order.
 pub(super) fn options(test: &Test) -> Vec<(String, String)> {

@@ -12,14 +12,15 @@
 //! omits percentiles that `percentile_list` does not name.
 
 use lanemark_schema::result::{
-    LatencyDetail, DirectionResult, LatencyHistogram, RunResult, Sample, Statistic, Target, TestResult,
+    DirectionResult, LatencyDetail, LatencyHistogram, RunResult, Sample, Statistic, Target,
+    TestResult,
 };
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Average, Test};
 
+use super::lanemark_keys::LanemarkKey;
 use super::layout::{Json, object};
 use super::options::options;
-use super::lanemark_keys::LanemarkKey;
 use Json::{Integer, Object, Real, Text};
 
 /// The version of this layout; programs that read the output check its number.

@@ -138,7 +138,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
 fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
     let mut functions = verbose::read(text);
     if bus_tree::is_in(text) {
-        let tree = bus_tree::read(text).map_err(|bus_tree::UnreadableTree| LspciProblem::BrokenTree);
+        let tree =
+            bus_tree::read(text).map_err(|bus_tree::UnreadableTree| LspciProblem::BrokenTree);
         match tree {
             Ok(tree) => {
                 for (address, other) in tree {

@@ -7,8 +7,8 @@ use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::System;
 
-use super::unmodelled::UnmodelledFactors;
 use super::short::{RatioByLength, ShortLength, enough, shortened};
+use super::unmodelled::UnmodelledFactors;
 use crate::cancel::Cancel;
 
 /// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either

@@ -158,14 +158,19 @@ mod tests {
         for (at, test) in tests.iter().enumerate() {
             let limit = all[at].as_ref().unwrap().limit;
             let mean_deviation = carried(&all, at, limit).unwrap();
-            assert!((mean_deviation.log - law(test)).abs() < 0.02, "{}: {mean_deviation:?}", test.queue_depth());
+            assert!(
+                (mean_deviation.log - law(test)).abs() < 0.02,
+                "{}: {mean_deviation:?}",
+                test.queue_depth()
+            );
         }
     }
 
     #[test]
     fn a_limit_that_moves_has_the_deviation_of_tests_with_that_limit() {
         let tests = grid();
-        let all = measured_deviations(&tests, |_, test| if test.queue_depth() > 4 { 0.2 } else { -0.2 });
+        let all =
+            measured_deviations(&tests, |_, test| if test.queue_depth() > 4 { 0.2 } else { -0.2 });
         let mean_deviation = carried(&all, 0, Some(PathPart::Drive)).unwrap();
         assert!((mean_deviation.log - 0.2).abs() < 1e-9, "{mean_deviation:?}");
         assert_eq!(carried(&all, 0, Some(PathPart::Link)), None);
@@ -197,7 +202,8 @@ mod tests {
             });
             let all_seen: Vec<Option<MeasuredDeviation<'_>>> = all_seen.collect();
             for at in 0..tests.len() {
-                let mean_deviation = carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
+                let mean_deviation =
+                    carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
                 let reach = SIDES * mean_deviation.chance.unwrap();
                 let truth = common + 0.04 * normal();
                 below += f64::from(u8::from(truth < mean_deviation.log - reach));

@@ -7,7 +7,7 @@ use lanemark_schema::units::Duration;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
-use super::{WhatIfSide, WhatIfJob, fitted_ranges};
+use super::{WhatIfJob, WhatIfSide, fitted_ranges};
 use crate::error::LabError;
 use crate::event::Watch;
 use crate::interval::DrawnSystem;
@@ -117,8 +117,9 @@ impl Lab {
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
-        let samples =
-            |side: &WhatIfSide| self.samples(&LabRun { system: &side.system, workload: &side.workload });
+        let samples = |side: &WhatIfSide| {
+            self.samples(&LabRun { system: &side.system, workload: &side.workload })
+        };
         begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
@@ -153,7 +154,9 @@ fn with_fitted_host(
 ) -> Result<(System, Vec<(Calibration, Location)>), LabError> {
     let plain = assemble(library, name, set)?;
     let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
-    let is_set = |calibration: &Calibration| set.iter().any(|(other, _)| other.parameter == calibration.parameter);
+    let is_set = |calibration: &Calibration| {
+        set.iter().any(|(other, _)| other.parameter == calibration.parameter)
+    };
     let free = host.into_iter().flatten().filter(|one| !is_set(one));
     let mut all: Vec<(Calibration, Location)> =
         free.map(|one| (one.clone(), Location::file("--fit"))).collect();

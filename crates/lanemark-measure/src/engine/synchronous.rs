@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(ask(Operation::Read, Some(0)), (4096, 9));
         assert_eq!(ask(Operation::Flush, None).0, 4096);
         let pipe = std::io::pipe().unwrap();
-        let mut engine = SynchronousEngine::new(pipe.0.as_fd(), Arena::new(1, 4096).unwrap(), false);
+        let mut engine =
+            SynchronousEngine::new(pipe.0.as_fd(), Arena::new(1, 4096).unwrap(), false);
         engine.push(0, Transfer { operation: Operation::Read, offset: 0, skip: 0, length: 512 });
         engine.submit_and_wait(Some(0)).unwrap();
         assert_eq!(engine.next_completion(), Some((0, -libc::ESPIPE)));

@@ -81,7 +81,8 @@ impl Driver {
             MeasuredValue::of(slices.iter().map(time).collect()).value
         };
         let base = of(zeros, ReadSlice::request_ns);
-        let time = MeasuredValue::of(target.iter().map(|slice| slice.request_ns() - base).collect());
+        let time =
+            MeasuredValue::of(target.iter().map(|slice| slice.request_ns() - base).collect());
         let before = (of(target, ReadSlice::submit) - of(zeros, ReadSlice::submit)).max(0.0);
         let after = (of(target, ReadSlice::complete) - of(zeros, ReadSlice::complete)).max(0.0);
         let submit_share = if before + after > 0.0 { before / (before + after) } else { 0.5 };
@@ -96,7 +97,8 @@ impl HostFigures {
         by_threads: &[(u32, f64)],
         wakes: &[f64],
     ) -> Self {
-        let spread = |time: fn(&ReadSlice) -> f64| MeasuredValue::of(zeros.iter().map(time).collect());
+        let spread =
+            |time: fn(&ReadSlice) -> f64| MeasuredValue::of(zeros.iter().map(time).collect());
         Self {
             submit: spread(ReadSlice::submit),
             complete: spread(ReadSlice::complete),
@@ -193,7 +195,8 @@ mod tests {
 
     #[test]
     fn a_range_is_the_percentiles_and_never_narrower_than_the_minimum() {
-        let wide = MeasuredValue::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
+        let wide =
+            MeasuredValue::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
         assert_eq!(wide, MeasuredValue { value: 2000.0, low: 1200.0, high: 2800.0 });
         let narrow = MeasuredValue::of(vec![1000.0; 5]);
         assert!((narrow.low - 1000.0 / APART).abs() < 1e-9);

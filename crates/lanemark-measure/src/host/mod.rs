@@ -25,7 +25,7 @@ pub use figures::{Driver, HostFigures, MARK, MeasuredValue};
 pub use target::ProtocolName;
 
 use crate::error::MeasureError;
-use reads::{Reads, ReadSlice};
+use reads::{ReadSlice, Reads};
 use target::HostTarget;
 
 /// Number of slices of a part, from which the range of its values follows.

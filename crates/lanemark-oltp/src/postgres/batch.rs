@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use super::Postgres;
 use super::message::{Message, int, text};
 use crate::error::OltpError;
-use crate::input::{CustomerKey, Delivery, OrderLine, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, OrderStatus, Payment, StockLevel};
 use crate::session::Connection as _;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle, noted};
 
@@ -65,7 +65,9 @@ pub(super) fn new_order(
 
 fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
     let (w, d, c) = (input.warehouse, input.district, input.customer);
-    let of = |lines: &[OrderLine], value: fn(&OrderLine) -> i64| lines.iter().map(value).collect::<Vec<_>>();
+    let of = |lines: &[OrderLine], value: fn(&OrderLine) -> i64| {
+        lines.iter().map(value).collect::<Vec<_>>()
+    };
     let message = Message::begin()
         .call("warehouse_tax", &[&w])
         .call("take_order_number", &[&w, &d])
@@ -267,7 +269,8 @@ mod tests {
 
     #[test]
     fn no_pass_wants_a_row_twice_and_all_keep_their_order() {
-        let line = |supply_warehouse, item, quantity| OrderLine { supply_warehouse, item, quantity };
+        let line =
+            |supply_warehouse, item, quantity| OrderLine { supply_warehouse, item, quantity };
         let lines = [line(1, 5, 1), line(1, 5, 2), line(1, 6, 3), line(2, 5, 4), line(1, 5, 9)];
         let found = passes(&lines);
         assert_eq!(found[0], [lines[0], lines[2], lines[3]]);

@@ -6,7 +6,9 @@ use postgres::Config;
 
 use super::counters::PostgresObserver;
 use super::{Postgres, parse};
-use crate::backend::{Backend, DatabaseContents, Footprint, Templates, judged_contents, without_password};
+use crate::backend::{
+    Backend, DatabaseContents, Footprint, Templates, judged_contents, without_password,
+};
 use crate::error::OltpError;
 use crate::observer::Observer;
 use crate::schema::{ColumnType, INDEXES, Scale, Table};

@@ -6,7 +6,7 @@ use postgres::SimpleQueryMessage;
 
 use super::Postgres;
 use super::errors::from_postgres;
-use super::message::{StatementRows, Message};
+use super::message::{Message, StatementRows};
 use crate::error::OltpError;
 
 /// The statements that a session prepares before its first message.

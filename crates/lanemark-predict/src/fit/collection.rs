@@ -11,9 +11,9 @@ use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{Condition, DriveSpec};
 
 use super::engine::{TrialSimulator, enough};
-use super::trials::Trial;
 use super::parameter::{COLLECTION, Parameter, flash};
 use super::solve::{SearchResult, search};
+use super::trials::Trial;
 use crate::PredictError;
 
 /// The improvement of the fit that justifies another value, as a difference in the sum of squares: 95% of a chi-square

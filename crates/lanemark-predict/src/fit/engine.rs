@@ -12,8 +12,8 @@ use lanemark_schema::units::Bytes;
 use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 
-use super::trials::{Trial, figure};
 use super::parameter::{AffectedTests, PRIOR_SD, Parameter, flash};
+use super::trials::{Trial, figure};
 use crate::PredictError;
 
 /// The residual, in standard deviations, above which the loss is linear instead of quadratic (Huber).

@@ -114,8 +114,11 @@ pub(super) fn explore(
         return Ok(GeometrySearch { best, tried: Vec::new(), found: search_result });
     };
     let original = engine.base.clone();
-    let mut explored =
-        GeometrySearch { best: template, tried: vec![(template, search_result.cost)], found: search_result };
+    let mut explored = GeometrySearch {
+        best: template,
+        tried: vec![(template, search_result.cost)],
+        found: search_result,
+    };
     let judged = |geometry: Geometry, cost: f64| cost + WORTH * geometry.distance(template);
     loop {
         let here = explored.best;

@@ -139,7 +139,9 @@ mod tests {
             reason: None,
         };
         let mut kept = system();
-        assert!(measured(&mut kept, measured_host(None, Some(8_000.0)), &[&calibration]).is_empty());
+        assert!(
+            measured(&mut kept, measured_host(None, Some(8_000.0)), &[&calibration]).is_empty()
+        );
         assert_eq!(kept, system());
     }
 }

@@ -118,7 +118,8 @@ pub(super) fn identify(
             // The template's values may contradict the measurements together although some of them do not by
             // themselves.
             let at_template = all
-                || indices.len() > 1 && at_template(engine, &mut search_result, &free, &[index], trials)?;
+                || indices.len() > 1
+                    && at_template(engine, &mut search_result, &free, &[index], trials)?;
             held[index] = Some(ValueDetermination::Held { at_template, with });
         }
     }

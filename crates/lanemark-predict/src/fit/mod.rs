@@ -16,12 +16,12 @@ mod engine;
 mod geometry;
 mod host;
 mod identify;
-mod trials;
 mod occupancy;
 mod parameter;
 mod solve;
 mod start;
 mod summary;
+mod trials;
 
 use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
@@ -38,8 +38,8 @@ pub use drive_file::{FITTED_MARK, drive_file};
 
 use crate::PredictError;
 use engine::TrialSimulator;
-use trials::Measurements;
 use parameter::{AffectedTests, Parameter};
+use trials::Measurements;
 
 /// The input of a fit.
 #[derive(Debug)]
@@ -152,8 +152,14 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let mut engine =
-        TrialSimulator::new(base, trials, parameters, job.provenance.seed, job.pool, job.cancel.clone());
+    let mut engine = TrialSimulator::new(
+        base,
+        trials,
+        parameters,
+        job.provenance.seed,
+        job.pool,
+        job.cancel.clone(),
+    );
     let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
         let indices = 0..engine.parameters.len();
         indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()

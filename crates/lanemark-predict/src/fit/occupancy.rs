@@ -9,8 +9,8 @@
 use lanemark_schema::result::FigureKind;
 
 use super::engine::TrialSimulator;
-use super::trials::Trial;
 use super::solve::{SearchResult, search};
+use super::trials::Trial;
 use crate::PredictError;
 
 /// If a rate without occupancy exceeds the rate with it by more than this factor, the measurements show the occupancy.

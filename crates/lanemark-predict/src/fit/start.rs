@@ -8,9 +8,9 @@
 use lanemark_schema::result::FigureKind;
 
 use super::engine::TrialSimulator;
-use super::trials::Trial;
 use super::parameter::{Parameter, Unit, flash};
 use super::solve::{SearchResult, search};
+use super::trials::Trial;
 use crate::PredictError;
 
 /// The number of guesses that are followed.

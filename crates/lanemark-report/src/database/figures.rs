@@ -7,7 +7,7 @@ use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
 use lanemark_schema::workload::Operation;
 
 use crate::number::{ABSENT, known_value, or_absent, significant, spread};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// A figure of a sample with database transactions.
 pub(crate) struct Figure {
@@ -215,7 +215,8 @@ pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
             })
             .collect();
         if cells.iter().any(|cell| cell.text != ABSENT) {
-            let mut row = vec![Cell::plain(figure.name), Cell::inked(figure.unit, CellEmphasis::Faint)];
+            let mut row =
+                vec![Cell::plain(figure.name), Cell::inked(figure.unit, CellEmphasis::Faint)];
             row.extend(cells);
             table.push(row);
         }

@@ -58,7 +58,9 @@ fn parts_and_states_are_means_over_the_repeats() {
     let wanted =
         [["controller", "3.00", "75.0%"], ["flash", "1.00", "25.0%"], ["all", "4.00", "100.0%"]];
     assert_eq!(texts(&parts(&result)), wanted);
-    assert!(parts(&result).rows[2].ruled && parts(&result).rows[2].cells[0].ink == CellEmphasis::Strong);
+    assert!(
+        parts(&result).rows[2].ruled && parts(&result).rows[2].cells[0].ink == CellEmphasis::Strong
+    );
     let wanted = [["working", "60.0%", ABSENT_COUNT], ["slumber", "40.0%", "3.5"]];
     assert_eq!(texts(&states(&result)), wanted);
     assert_eq!([3.0, 3.5].map(count), ["3", "3.5"]);

@@ -179,7 +179,8 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
         };
         for result in &results {
             let latency = result.latency();
-            let (Some(iops), Some(median)) = (known_value(&result.iops), latency.percentile_ns(50.0))
+            let (Some(iops), Some(median)) =
+                (known_value(&result.iops), latency.percentile_ns(50.0))
             else {
                 continue;
             };

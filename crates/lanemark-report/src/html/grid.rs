@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 
 use crate::number::grouped;
-use crate::table::{Cell, Column, ColumnKind, CellEmphasis, Row, Table, point};
+use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Row, Table, point};
 
 /// A space as wide as a digit.
 const FIGURE_SPACE: char = '\u{2007}';

@@ -40,7 +40,8 @@ pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 use self::interactive::InteractiveParts;
 use crate::study_table::study_answer;
 use crate::{
-    concurrent, durable, energy, faults, figure_table, run_table, summary, target, transactions, trial,
+    concurrent, durable, energy, faults, figure_table, run_table, summary, target, transactions,
+    trial,
 };
 
 /// All rules of a page.
@@ -67,7 +68,11 @@ pub fn interactive_html(
     whole(study, runs, Some(&InteractiveParts::new(study, runs, library)))
 }
 
-fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&InteractiveParts>) -> String {
+fn whole(
+    study: Option<&StudyOutcome>,
+    runs: &[&RunResult],
+    live: Option<&InteractiveParts>,
+) -> String {
     let runs = labelled(runs, study.is_some());
     let title = match (study, runs.first()) {
         (Some(study), _) => study.title.as_str(),

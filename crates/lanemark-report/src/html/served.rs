@@ -39,7 +39,8 @@ pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
-    let served = run.tests.iter().flat_map(|test| test.samples.iter().map(move |sample| (test, sample)));
+    let served =
+        run.tests.iter().flat_map(|test| test.samples.iter().map(move |sample| (test, sample)));
     let chart = |(test, sample): (&lanemark_schema::result::TestResult, &Sample)| {
         let live = sample.live.as_ref()?;
         let lines = lines(sample, live);

@@ -10,7 +10,7 @@ use super::svg::{Image, block, image, listed, named, num};
 use crate::database::TimeSplit;
 use crate::number::{percent, significant};
 use crate::palette;
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 const WIDTH: f64 = 900.0;
 const LINE: f64 = 16.0;

@@ -128,7 +128,8 @@ fn of_pcie(hop: &InspectedHop, link: &PcieLink) -> Vec<Gap> {
 
 /// Returns whether a finding already states the gap.
 fn is_found(gap: &Gap, device: &InspectedDevice, inspection: &Inspection) -> bool {
-    let findings = inspection.findings.iter().filter(|finding| finding.devices.contains(&device.name));
+    let findings =
+        inspection.findings.iter().filter(|finding| finding.devices.contains(&device.name));
     findings.map(|finding| &finding.finding).any(|finding| match (gap, finding) {
         (Gap::Port(name, _), Finding::LinkBelowDevice { hop, .. }) => name == hop,
         (Gap::Behind(name), Finding::DrivesHidden { adapter }) => adapter.contains(name.as_str()),

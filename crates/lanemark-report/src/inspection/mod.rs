@@ -13,7 +13,8 @@ mod words;
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile, UnreadReason,
+    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile,
+    UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -108,8 +109,11 @@ fn slowest(drive: &InspectedDevice) -> String {
 
 fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
     for found in &inspection.findings {
-        let (mark, ink) =
-            if found.finding.is_note() { ("· ", CellEmphasis::Plain) } else { ("! ", CellEmphasis::Warning) };
+        let (mark, ink) = if found.finding.is_note() {
+            ("· ", CellEmphasis::Plain)
+        } else {
+            ("! ", CellEmphasis::Warning)
+        };
         let text = finding(found);
         sheet.item(mark, &text, ink);
         sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), CellEmphasis::Faint);

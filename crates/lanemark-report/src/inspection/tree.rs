@@ -74,14 +74,21 @@ fn draw_line(sheet: &mut TerminalText, line: &Step<'_>, depth: usize, strong: bo
     let name = shorten(&name, width.saturating_sub(indent + branch.width()).max(8));
     let used = indent + branch.width() + name.width() + 1;
     let name_ink = if strong { CellEmphasis::Strong } else { CellEmphasis::Plain };
-    let head = vec![(" ".repeat(indent), CellEmphasis::Faint), (branch, CellEmphasis::Faint), (name, name_ink)];
+    let head = vec![
+        (" ".repeat(indent), CellEmphasis::Faint),
+        (branch, CellEmphasis::Faint),
+        (name, name_ink),
+    ];
     let words = plain(&line.words);
     let gap = if strong { "  " } else { " " };
     if used + gap.len() + ROOM_MIN.min(words.width()) > width {
         sheet.line(&head);
         let room = width.saturating_sub(indent + 3).max(ROOM_MIN);
         for text in wrap(&words, room).iter().filter(|text| !text.is_empty()) {
-            sheet.line(&[(" ".repeat(indent + 3), CellEmphasis::Faint), (text.clone(), CellEmphasis::Faint)]);
+            sheet.line(&[
+                (" ".repeat(indent + 3), CellEmphasis::Faint),
+                (text.clone(), CellEmphasis::Faint),
+            ]);
         }
         return;
     }
@@ -130,7 +137,13 @@ struct ComponentTree<'a> {
 
 impl<'a> ComponentTree<'a> {
     /// Draws the components of `device` recursively, each line after `prefix`.
-    fn draw(&mut self, sheet: &mut TerminalText, device: &'a InspectedDevice, prefix: &str, depth: usize) {
+    fn draw(
+        &mut self,
+        sheet: &mut TerminalText,
+        device: &'a InspectedDevice,
+        prefix: &str,
+        depth: usize,
+    ) {
         self.followed.insert(&device.name);
         let room = sheet.width();
         for (index, name) in device.below.iter().enumerate() {

@@ -19,7 +19,7 @@ use crate::Style;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
 };
-use crate::table::{Cell, Column, CellEmphasis, Table, point};
+use crate::table::{Cell, CellEmphasis, Column, Table, point};
 use crate::terminal::{TerminalText, plain, wrap};
 use crate::test_detail::path_limit;
 

@@ -58,7 +58,13 @@ fn draw_children(sheet: &mut TerminalText, parent: &TopologyNode, prefix: &str, 
 
 /// Draws one line: the branch, the link on it, extended to `aligned` columns if there is room, the node, and a mark if
 /// the link is the bottleneck.
-fn draw_branch(sheet: &mut TerminalText, node: &TopologyNode, branch: &str, aligned: usize, narrow: bool) {
+fn draw_branch(
+    sheet: &mut TerminalText,
+    node: &TopologyNode,
+    branch: &str,
+    aligned: usize,
+    narrow: bool,
+) {
     let ink = if node.on_path { CellEmphasis::Plain } else { CellEmphasis::Faint };
     // A tree may be deeper than a line is wide.
     let branch = shorten(branch, sheet.width() / 2);
@@ -90,7 +96,11 @@ fn draw_branch(sheet: &mut TerminalText, node: &TopologyNode, branch: &str, alig
 fn inked(branch: &str) -> Vec<(String, CellEmphasis)> {
     let mut pieces: Vec<(String, CellEmphasis)> = Vec::new();
     for character in branch.chars() {
-        let ink = if "┃┣┡┗┠━".contains(character) { CellEmphasis::Plain } else { CellEmphasis::Faint };
+        let ink = if "┃┣┡┗┠━".contains(character) {
+            CellEmphasis::Plain
+        } else {
+            CellEmphasis::Faint
+        };
         match pieces.last_mut() {
             Some((text, last)) if *last == ink => text.push(character),
             _ => pieces.push((character.to_string(), ink)),

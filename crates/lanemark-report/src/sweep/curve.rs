@@ -162,7 +162,11 @@ impl Curve {
 }
 
 /// Returns the item that satisfies `is`; creates and adds an item if it does not exist.
-fn find_or_insert<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+fn find_or_insert<T>(
+    items: &mut Vec<T>,
+    is: impl Fn(&T) -> bool,
+    make: impl FnOnce() -> T,
+) -> &mut T {
     let index = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());
         items.len() - 1

@@ -7,7 +7,7 @@ use lanemark_schema::result::{Sweep, SweepPoint};
 
 use crate::Style;
 use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, rate_text, significant};
-use crate::table::{Cell, Column, CellEmphasis, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::terminal::TerminalText;
 use curve::{Curve, Curves, Knee};
 

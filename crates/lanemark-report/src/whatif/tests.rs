@@ -75,7 +75,10 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         assert_eq!(answer_to(tests.into_iter().cloned().collect()), wanted);
     }
     assert_eq!(answer_to(vec![random(None)]), "you gain 50% in 4K, 1,500 instead of 1,000 IOPS.");
-    assert_eq!(answer_to(vec![random(Some(1.1))]), "you gain 50% in 4K, 1,650 instead of 1,100 IOPS.");
+    assert_eq!(
+        answer_to(vec![random(Some(1.1))]),
+        "you gain 50% in 4K, 1,650 instead of 1,100 IOPS."
+    );
     let equal = WhatIf { other: "d@p:sata".to_owned(), ..of(vec![same]) };
     assert!(answer(&equal).ends_with("both are the same system with the same values."));
     let changed = WhatIf { changed: vec!["x".to_owned()], ..equal };

@@ -193,7 +193,9 @@ impl LatencyHistogram {
         let detail = match (self.detail, other.detail) {
             (LatencyDetail::Count, _) | (_, LatencyDetail::Count) => LatencyDetail::Count,
             (LatencyDetail::Mean, _) | (_, LatencyDetail::Mean) => LatencyDetail::Mean,
-            (LatencyDetail::Distribution, LatencyDetail::Distribution) => LatencyDetail::Distribution,
+            (LatencyDetail::Distribution, LatencyDetail::Distribution) => {
+                LatencyDetail::Distribution
+            }
             _ => LatencyDetail::Percentiles,
         };
         let known = |percent: f64| {

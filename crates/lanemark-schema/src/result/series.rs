@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::direction::DirectionResult;
 use super::drive_use::DriveUse;
 use super::latency::LatencyHistogram;
-use super::latency_steps::{StepCounts, LatencySteps};
+use super::latency_steps::{LatencySteps, StepCounts};
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 

@@ -26,7 +26,9 @@ fn zone(share: f64, span: f64) -> Zone {
 fn shares(pattern: Pattern, positions: u64) -> Vec<f64> {
     const COUNT: usize = 200_000;
     let mut counts = vec![0u32; positions as usize];
-    draw_positions(pattern, positions, COUNT).into_iter().for_each(|address| counts[address as usize] += 1);
+    draw_positions(pattern, positions, COUNT)
+        .into_iter()
+        .for_each(|address| counts[address as usize] += 1);
     counts.into_iter().map(|count| f64::from(count) / COUNT as f64).collect()
 }
 

@@ -221,7 +221,10 @@ impl PageClassInput {
             }
             _ => 1.0 / f64::from(pages_max),
         };
-        PageClassWrites { pages, runs: PageRuns { writes: pages * share, changed, both_sides: false } }
+        PageClassWrites {
+            pages,
+            runs: PageRuns { writes: pages * share, changed, both_sides: false },
+        }
     }
 }
 

@@ -14,7 +14,6 @@
 mod accesses;
 mod addresses;
 mod arrival;
-mod load_kind;
 pub mod bound;
 mod buffer;
 mod builder;
@@ -24,6 +23,7 @@ mod database;
 mod error;
 pub mod fault;
 mod load;
+mod load_kind;
 mod mix;
 mod paged;
 mod pattern;
@@ -35,7 +35,6 @@ mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
-pub use load_kind::{LoadKind, PartlyStated, TraceSummary};
 pub use buffer::BufferModel;
 pub use buffer::BufferUse;
 pub use builder::{CheckedTest, Quantity, TestBuilder};
@@ -43,7 +42,8 @@ pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind};
 pub use error::TestError;
 pub use fault::{Fault, FaultKind};
-pub use load::{Load, ArrivalProcess};
+pub use load::{ArrivalProcess, Load};
+pub use load_kind::{LoadKind, PartlyStated, TraceSummary};
 pub use mix::{Mix, SizeShare, Start};
 pub use paged::PAGE;
 pub use pattern::{Pattern, Zone};
@@ -415,7 +415,8 @@ pub(crate) mod tests {
             ("trim", |settings| settings.mix.trim_share = Ratio::HALF),
             ("flush_every", |settings| settings.mix.flush_every = Some(8)),
             ("rate", |settings| {
-                settings.load = Load::Open { rate_per_second: 1e3, process: ArrivalProcess::Poisson };
+                settings.load =
+                    Load::Open { rate_per_second: 1e3, process: ArrivalProcess::Poisson };
             }),
         ];
         for (field, spoil) in cases {

@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, ArrivalProcess, Requests, Rounds,
-    Start, Test, TestError, TraceSummary, Transactions, Zone,
+    ArrivalProcess, DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Requests,
+    Rounds, Start, Test, TestError, TraceSummary, Transactions, Zone,
 };
 use crate::units::{Bytes, Duration, Ratio};
 

@@ -1,7 +1,7 @@
 //! The times at which requests of an open loop are due.
 
 use super::Test;
-use super::load::{Load, ArrivalProcess};
+use super::load::{ArrivalProcess, Load};
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn a_closed_loop_has_no_times_and_an_open_one_no_think_time() {
         assert!(Schedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
-        let thinks =
-            open(ArrivalProcess::Even, 1).with(|requests| requests.think = Duration::from_microseconds(1));
+        let thinks = open(ArrivalProcess::Even, 1)
+            .with(|requests| requests.think = Duration::from_microseconds(1));
         assert_eq!(thinks.check().unwrap_err().field, "think");
         let never = Load::Open { rate_per_second: 0.0, process: ArrivalProcess::Even };
         assert_eq!(

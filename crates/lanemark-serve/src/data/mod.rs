@@ -67,7 +67,8 @@ pub struct Cache {
 
 impl Data {
     fn new(backing: Backing, journal: Option<Journal>, cache: Cache, seed: u64) -> Self {
-        let volatile = (cache.kind == WriteCache::Volatile).then(|| RevertibleWrites::new(cache.size));
+        let volatile =
+            (cache.kind == WriteCache::Volatile).then(|| RevertibleWrites::new(cache.size));
         let key = StreamKey { thread: CUT_STREAM, ..StreamKey::from_seed(seed) };
         Self {
             backing,

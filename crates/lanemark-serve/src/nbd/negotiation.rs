@@ -439,7 +439,10 @@ mod tests {
         assert_eq!(ask(&mut negotiation, EXPORT_NAME, b"other").1, NegotiationStep::End);
         assert_eq!(kinds(&mut negotiation, LIST, &[]), [SERVER, ACK]);
         assert_eq!(kinds(&mut negotiation, 5, &[]), [UNSUPPORTED]);
-        assert_eq!(ask(&mut negotiation, ABORT, &[]), (vec![(ACK, Vec::new())], NegotiationStep::End));
+        assert_eq!(
+            ask(&mut negotiation, ABORT, &[]),
+            (vec![(ACK, Vec::new())], NegotiationStep::End)
+        );
     }
 
     #[test]
@@ -449,7 +452,10 @@ mod tests {
             let mut bytes = Vec::new();
             let step =
                 Negotiation::new(&export, flags).unwrap().answer(EXPORT_NAME, b"", &mut bytes);
-            assert_eq!((bytes.len(), step), (length, NegotiationStep::Transmit(NegotiatedExport::default())));
+            assert_eq!(
+                (bytes.len(), step),
+                (length, NegotiationStep::Transmit(NegotiatedExport::default()))
+            );
         }
     }
 

@@ -132,8 +132,10 @@ fn submit(shared: &Shared, request: Request) {
         let Request { access, came, work, .. } = request;
         shared.delivered.count_at_once(access.operation, access.length);
         let (at, modelled) = (came, lanemark_schema::units::Duration::ZERO);
-        let _ = work
-            .completed(RequestStatus::Good, &DueCompletion { access, came, at, modelled, damage: None });
+        let _ = work.completed(
+            RequestStatus::Good,
+            &DueCompletion { access, came, at, modelled, damage: None },
+        );
         return;
     };
     engine.submit(request);

@@ -13,7 +13,8 @@ use super::{SIZE, Served, Wanted, example};
 
 /// The modelled latency of a single read of the example.
 fn modelled() -> Duration {
-    let mut live = LiveSystem::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
+    let mut live =
+        LiveSystem::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
     let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
     live.submit(Submission::new(lanemark_schema::units::Instant::ZERO, access)).unwrap();
     let done = live.advance_until(lanemark_schema::units::Instant::END).unwrap();

@@ -284,8 +284,11 @@ mod tests {
         }
 
         fn push(&mut self, queue: u32) {
-            let command =
-                self.slab.insert(WaitingCommands { queue, number: self.numbered, next: Handle::NONE });
+            let command = self.slab.insert(WaitingCommands {
+                queue,
+                number: self.numbered,
+                next: Handle::NONE,
+            });
             self.numbered += 1;
             self.arbiter.push(&mut self.slab, QueueNumber(queue), command);
         }

@@ -48,7 +48,8 @@ impl Cache {
     /// Creates an empty cache for drives whose largest commands are `largest`.
     pub(crate) fn new(spec: AdapterCacheSpec, largest: impl Iterator<Item = Bytes>) -> Self {
         let gather = |largest: Bytes| spec.gather.min(largest).get();
-        let drives = largest.map(|one| UnwrittenData { gather: gather(one), ..UnwrittenData::default() });
+        let drives =
+            largest.map(|one| UnwrittenData { gather: gather(one), ..UnwrittenData::default() });
         let drives = drives.collect();
         Self { spec, room: spec.size, drives, waiting: Chain::EMPTY }
     }

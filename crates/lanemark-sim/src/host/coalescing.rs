@@ -71,8 +71,12 @@ impl Coalescing {
     ) -> CompletionNotice {
         let index = usize::from(vector);
         if index >= self.vectors.len() {
-            let idle =
-                InterruptVector { waiting: Chain::EMPTY, count: 0, deadline: Instant::ZERO, timed: false };
+            let idle = InterruptVector {
+                waiting: Chain::EMPTY,
+                count: 0,
+                deadline: Instant::ZERO,
+                timed: false,
+            };
             self.vectors.resize(index + 1, idle);
         }
         let vector = &mut self.vectors[index];

@@ -35,7 +35,7 @@ use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Handle, Slab};
 use crate::engine::station::ServiceSpan;
 use crate::engine::trace::Trace;
-use crate::link::{ProtocolAccesses, Link};
+use crate::link::{Link, ProtocolAccesses};
 use crate::path::PortPath;
 use crate::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_schema::units::{Bytes, Duration, Instant};

@@ -4,8 +4,8 @@
 //! sum equals a simulation of successive frames or packets.
 
 mod bit_errors;
-mod frame_turns;
 pub(super) mod formulas;
+mod frame_turns;
 mod pcie;
 mod sas;
 mod sata;
@@ -16,9 +16,9 @@ mod usb;
 use crate::engine::memo::Memo;
 use crate::engine::station::{Servers, ServiceSpan};
 use bit_errors::BitErrors;
-use frame_turns::FrameTurns;
 pub(crate) use formulas::LinkBurst;
 use formulas::{LinkFormulas, LinkLoad};
+use frame_turns::FrameTurns;
 use std::fmt;
 
 use lanemark_schema::rng::Rng;
@@ -26,7 +26,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::TrainedRate;
 
-pub use formulas::{ProtocolAccesses, BurstPosition, Phase, PhaseTime};
+pub use formulas::{BurstPosition, Phase, PhaseTime, ProtocolAccesses};
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
 pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
@@ -263,8 +263,9 @@ impl Link {
         burst: LinkBurst,
     ) -> ServiceSpan {
         let (LinkBurst { bytes, position }, model, speed) = (burst, &self.model, self.speed);
-        let cost =
-            self.write.answer(burst, || model.cost(Phase::ToDrive(bytes, position)).at_speed(speed));
+        let cost = self
+            .write
+            .answer(burst, || model.cost(Phase::ToDrive(bytes, position)).at_speed(speed));
         let service = self.disturbed(bytes, cost.to_drive);
         if self.half_duplex_frame.is_some() {
             return self.book(inflow, service);
@@ -294,8 +295,9 @@ impl Link {
             return;
         }
         let (model, speed) = (&self.model, self.speed);
-        let PhaseTime { to_host, to_drive } =
-            self.accesses.answer(accesses, || model.cost(Phase::Accesses(accesses)).at_speed(speed));
+        let PhaseTime { to_host, to_drive } = self
+            .accesses
+            .answer(accesses, || model.cost(Phase::Accesses(accesses)).at_speed(speed));
         self.to_drive.charge(now, to_drive);
         self.to_host.charge(now, to_host);
     }
@@ -303,8 +305,9 @@ impl Link {
     /// Sends the frames that issue a command, if the link uses such frames.
     pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
         let (model, speed) = (&self.model, self.speed);
-        let PhaseTime { to_host, to_drive } =
-            self.command.answer(operation, || model.cost(Phase::Command(operation)).at_speed(speed));
+        let PhaseTime { to_host, to_drive } = self
+            .command
+            .answer(operation, || model.cost(Phase::Command(operation)).at_speed(speed));
         if to_drive == Duration::ZERO {
             return ServiceSpan { start: now, end: now };
         }

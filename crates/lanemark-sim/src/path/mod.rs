@@ -14,7 +14,7 @@ use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
 use crate::engine::number::PathNumber;
 use crate::engine::station::{ServiceSpan, Station};
 use crate::engine::trace::Trace;
-use crate::link::{ProtocolAccesses, Link, LinkBurst, LinkModel};
+use crate::link::{Link, LinkBurst, LinkModel, ProtocolAccesses};
 use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -58,7 +58,10 @@ impl Path {
         let path = |rate| DataPath { rate, station: Station::default() };
         // Hops of a second path are numbered after the hops of the longest first path.
         let places = [attachment.port_path.trunk, LINKS_MAX];
-        let port_paths = attachment.port_paths().zip(places).map(|(port_path, place)| PortPath::new(port_path, place, end));
+        let port_paths = attachment
+            .port_paths()
+            .zip(places)
+            .map(|(port_path, place)| PortPath::new(port_path, place, end));
         Self {
             port_paths: port_paths.collect(),
             read: path(drive.data_path_read),
@@ -166,7 +169,8 @@ impl Path {
 impl PortPath {
     fn new(port_path: &PortPathSpec, place: usize, end: ProtocolAccesses) -> Self {
         let links: Vec<Link> = port_path.links.iter().map(|link| Link::new(link, end)).collect();
-        let bridge = port_path.links.iter().position(|link| matches!(link.model, LinkModel::Bridge(_)));
+        let bridge =
+            port_path.links.iter().position(|link| matches!(link.model, LinkModel::Bridge(_)));
         let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
         let carrying = |link: &&Link| !link.issues_by_frames();
         Self {

@@ -91,7 +91,11 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     }
 }
 
-fn ceilings_of_one(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+fn ceilings_of_one(
+    spec: &SystemSpec,
+    attachment_spec: &AttachmentSpec,
+    test: &Test,
+) -> Vec<Ceiling> {
     let mut hops = vec![processor(spec, attachment_spec, test), protocol(attachment_spec, test)];
     hops.extend(links(spec, attachment_spec, test));
     hops.extend([front_end(attachment_spec, test), data_path(&attachment_spec.drive, test)]);
@@ -187,7 +191,9 @@ fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ve
             speed => format!("{} at {speed} times its speed{note}", link.model),
         },
         rate: Some(BytesPerSecond(
-            over_link(&link.model, attachment_spec.transfer_max(), test).0 * u64::from(link.speed) * times,
+            over_link(&link.model, attachment_spec.transfer_max(), test).0
+                * u64::from(link.speed)
+                * times,
         )),
         latency: Some(link.latency),
     };

@@ -23,7 +23,9 @@ pub(crate) fn order(spec: &SystemSpec) -> Vec<HopId> {
 
 /// Returns the number of links of the longest first path to any drive.
 pub(crate) fn longest(spec: &SystemSpec) -> u8 {
-    let length = |attachment_spec: &AttachmentSpec| attachment_spec.port_path.trunk + attachment_spec.port_path.links.len();
+    let length = |attachment_spec: &AttachmentSpec| {
+        attachment_spec.port_path.trunk + attachment_spec.port_path.links.len()
+    };
     spec.attachments.iter().map(length).max().unwrap_or(0) as u8
 }
 
@@ -55,7 +57,8 @@ pub(crate) fn name(spec: &SystemSpec, id: HopId) -> String {
         HopId::Protocol => protocol.name(),
         HopId::Link(place) => {
             let port_paths = spec.attachments.iter().map(|attachment| &attachment.port_path);
-            let mut found = port_paths.filter_map(|port_path| spec.links(port_path).nth(place.into()));
+            let mut found =
+                port_paths.filter_map(|port_path| spec.links(port_path).nth(place.into()));
             found.next().map_or("", |link| &link.name)
         }
         HopId::SecondLink(place) => {
@@ -83,7 +86,10 @@ pub(crate) fn processor_name(protocol: ProtocolKind) -> &'static str {
 
 fn media_name(spec: &SystemSpec) -> String {
     let names = |alone| {
-        let mut names: Vec<_> = spec.drive_specs().map(|drive_spec| formulas_of(&drive_spec.media).name(alone)).collect();
+        let mut names: Vec<_> = spec
+            .drive_specs()
+            .map(|drive_spec| formulas_of(&drive_spec.media).name(alone))
+            .collect();
         names.sort_unstable();
         names.dedup();
         names

@@ -8,7 +8,7 @@
 
 use super::energy::energy;
 use crate::engine::budget::BudgetSum;
-use crate::fault::{FaultClearError, FaultNumber, FaultState, SilentDamage, RequestStatus};
+use crate::fault::{FaultClearError, FaultNumber, FaultState, RequestStatus, SilentDamage};
 use crate::run::path_use::path_use;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
@@ -327,8 +327,9 @@ mod tests {
         assert_eq!(numbers, [0, 1, 2]);
         assert_eq!(live.advance_until(after(5)), None);
         assert_eq!(written(&mut live), refused);
-        let phases =
-            |live: &LiveSystem, now| live.faults(now).iter().map(|fault| fault.phase).collect::<Vec<_>>();
+        let phases = |live: &LiveSystem, now| {
+            live.faults(now).iter().map(|fault| fault.phase).collect::<Vec<_>>()
+        };
         use FaultPhase::{Active, Over, Pending};
         assert_eq!(phases(&live, live.now()), [Active, Pending, Pending]);
         let now = live.now() + Duration::from_picoseconds(1);

@@ -23,7 +23,7 @@
 
 use super::driver::{RunLength, run_length_watched, run_test};
 use super::hops::{self, longest};
-use crate::drive::formulas::{formulas_of, formulas_mut};
+use crate::drive::formulas::{formulas_mut, formulas_of};
 use crate::link::LinkSpec;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;

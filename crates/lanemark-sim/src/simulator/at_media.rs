@@ -60,8 +60,11 @@ impl Simulator {
             }
             FaultEffect::Held { until, error, fault } => {
                 if let Some(kind) = error {
-                    command.harm =
-                        CommandDamage { status: RequestStatus::Failed(kind), fault, ..command.harm };
+                    command.harm = CommandDamage {
+                        status: RequestStatus::Failed(kind),
+                        fault,
+                        ..command.harm
+                    };
                 }
                 if until > self.now {
                     faults.record_delay(fault);

@@ -89,7 +89,8 @@ impl Simulator {
         let Command { drive, port_path, length, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         let burst = LinkBurst { bytes: *length, position: WHOLE };
-        let arrival = path.carry_write_to_adapter(*port_path, &mut self.shared, self.now, burst, trace);
+        let arrival =
+            path.carry_write_to_adapter(*port_path, &mut self.shared, self.now, burst, trace);
         self.events.schedule(arrival, Event::Cached(handle));
     }
 
@@ -107,10 +108,12 @@ impl Simulator {
 
     /// Completes a command for the host, without the drive.
     fn answer(&mut self, handle: CommandHandle) {
-        let Command { drive, port_path, operation, trace, in_cache, .. } = &mut self.commands[handle];
+        let Command { drive, port_path, operation, trace, in_cache, .. } =
+            &mut self.commands[handle];
         *in_cache = true;
         let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
-        let notified = port_path.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
+        let notified =
+            port_path.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
         self.events.schedule(notified, Event::Notified(handle));
     }
 

@@ -1,6 +1,6 @@
 //! Requests and commands in flight, laid out by cache lines.
 
-use crate::engine::number::{DriveNumber, QueueNumber, PathNumber};
+use crate::engine::number::{DriveNumber, PathNumber, QueueNumber};
 use std::hint::black_box;
 use std::mem::offset_of;
 

@@ -8,7 +8,7 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::CommandHandle;
 use crate::fault::RequestStatus;
-use crate::host::coalescing::{CompletionNotice, AggregationEnd};
+use crate::host::coalescing::{AggregationEnd, CompletionNotice};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
@@ -74,7 +74,9 @@ impl Simulator {
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
         match coalescing.expire(self.now, vector) {
             AggregationEnd::Nothing => {}
-            AggregationEnd::Again(at) => self.events.schedule(at, Event::AggregationOver(drive, vector)),
+            AggregationEnd::Again(at) => {
+                self.events.schedule(at, Event::AggregationOver(drive, vector))
+            }
             AggregationEnd::Announce => self.announce(drive, vector),
         }
     }

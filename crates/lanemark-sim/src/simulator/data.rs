@@ -50,8 +50,8 @@ impl Simulator {
         }
         command.bursts_left = pages;
         if misses.from_host > 0 {
-            let trip =
-                path.port_path(command.port_path).message_latency(&self.shared) * 2 + protocol.memory_read();
+            let trip = path.port_path(command.port_path).message_latency(&self.shared) * 2
+                + protocol.memory_read();
             for index in 1..=u64::from(misses.from_host) {
                 self.events.schedule(self.now + trip * index, Event::MapHere(handle));
             }
@@ -195,7 +195,8 @@ impl Simulator {
 
     /// Completes a command that does not move further data.
     pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
-        let Command { drive, port_path, operation, trace, in_cache, .. } = &mut self.commands[handle];
+        let Command { drive, port_path, operation, trace, in_cache, .. } =
+            &mut self.commands[handle];
         let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
         let notified = match *in_cache {
             true => port_path.complete_to_adapter(self.now, *operation, trace),

@@ -26,8 +26,8 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, PathNumber, drives};
 use crate::engine::slab::{CommandHandle, RequestHandle};
 use crate::fault::{
-    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, SilentDamage, RequestStatus,
-    standing_retries,
+    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, RequestStatus,
+    SilentDamage, standing_retries,
 };
 use crate::link::{Link, LinkModel};
 use crate::path::shared::port_of;
@@ -189,7 +189,9 @@ impl Simulator {
         let attachment = &faults.system.attachments[usize::from(drive)];
         let Some(port_path) = attachment.port_paths().nth(place.port.into()) else { return };
         let number = number_of(port_path, place);
-        let Some(model) = faults.system.links(port_path).nth(number).map(|spec| spec.model) else { return };
+        let Some(model) = faults.system.links(port_path).nth(number).map(|spec| spec.model) else {
+            return;
+        };
         let key =
             StreamKey { thread: LINK_STREAM | u32::from(drive.0) << 5 | number as u32, ..self.key };
         // A link has several names: with or without its number, and under each drive that shares it.
@@ -204,7 +206,8 @@ impl Simulator {
                     FaultKind::Retrain { link, .. } => is_of_link(fault, link),
                     _ => false,
                 });
-                let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind) {
+                let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind)
+                {
                     Some(FaultKind::Retrain { to, .. }) => model.trained(to),
                     _ => Some(model),
                 };

@@ -501,7 +501,8 @@ impl Simulator {
         command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
         let (port_path, shared) = (path.port_path(command.port_path), &mut self.shared);
-        let fetched = protocol.fetch(self.now, port_path, shared, operation, length, &mut command.trace);
+        let fetched =
+            protocol.fetch(self.now, port_path, shared, operation, length, &mut command.trace);
         if port_path.issues_by_frames() {
             self.events.schedule(fetched, Event::Fetched(handle));
             return;

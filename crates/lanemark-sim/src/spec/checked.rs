@@ -83,7 +83,9 @@ impl CheckedSystem {
             *time = Duration::ZERO;
         }
         // The work of an FPGA host takes no processor time, and is visible to the drive.
-        let with_processor = |attachment_spec: &&mut AttachmentSpec| attachment_spec.protocol.kind != ProtocolKind::AtaDma;
+        let with_processor = |attachment_spec: &&mut AttachmentSpec| {
+            attachment_spec.protocol.kind != ProtocolKind::AtaDma
+        };
         for attachment in spec.attachments.iter_mut().filter(with_processor) {
             let protocol = &mut attachment.protocol;
             for time in

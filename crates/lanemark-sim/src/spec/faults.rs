@@ -82,8 +82,8 @@ impl SystemSpec {
     ) -> Result<&'s LinkSpec, String> {
         let ports = attachment_spec.port_paths().count();
         let port_path = attachment_spec.port_paths().nth(place.port.into());
-        let port_path =
-            port_path.ok_or_else(|| format!("a port of the drive, which has {ports}, counted from 0"))?;
+        let port_path = port_path
+            .ok_or_else(|| format!("a port of the drive, which has {ports}, counted from 0"))?;
         let links: Vec<&LinkSpec> = self.links(port_path).collect();
         let number = place.number.map_or(links.len() - 1, usize::from);
         let count = links.len();

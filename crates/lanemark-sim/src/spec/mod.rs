@@ -395,7 +395,8 @@ impl AttachmentSpec {
 
     /// Returns the drive's paths, for modification.
     pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut PortPathSpec> {
-        std::iter::once(&mut self.port_path).chain(self.second.as_mut().map(|port| &mut port.port_path))
+        std::iter::once(&mut self.port_path)
+            .chain(self.second.as_mut().map(|port| &mut port.port_path))
     }
 
     /// Returns the largest command on which host and drive agree.
@@ -462,7 +463,8 @@ impl SystemSpec {
             attachment.check()
         })?;
         if let Some(volume) = self.volume {
-            let namespaces = self.attachments.iter().map(|attachment| attachment.namespaces.len()).max();
+            let namespaces =
+                self.attachments.iter().map(|attachment| attachment.namespaces.len()).max();
             volume.check(&self.drive_capacities(), namespaces.unwrap_or(0))?;
         }
         self.fault_errors().into_iter().next().map_or(Ok(()), Err)

@@ -166,8 +166,12 @@ impl Storage {
         }
         let parts = volume.parts_of(access);
         let parts_left = parts.clone().count() as u32;
-        let request =
-            volume.requests.insert(Request { tag, access, parts_left, status: RequestStatus::Good });
+        let request = volume.requests.insert(Request {
+            tag,
+            access,
+            parts_left,
+            status: RequestStatus::Good,
+        });
         for (index, part) in parts.enumerate() {
             self.submit_part(&submission, request, part, index == 0)?;
         }

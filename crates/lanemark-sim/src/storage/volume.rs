@@ -60,9 +60,10 @@ impl VolumeSpec {
     ) -> impl Iterator<Item = VolumePart> + Clone {
         let (first, end) = match self {
             Self::Mirror => (StripePosition::default(), StripePosition::default()),
-            Self::Stripe { chunk } => {
-                (StripePosition::of(chunk, drives, offset), StripePosition::of(chunk, drives, offset + length))
-            }
+            Self::Stripe { chunk } => (
+                StripePosition::of(chunk, drives, offset),
+                StripePosition::of(chunk, drives, offset + length),
+            ),
         };
         (0..drives).filter_map(move |drive| {
             let Self::Stripe { chunk } = self else {

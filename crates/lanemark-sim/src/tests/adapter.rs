@@ -57,7 +57,10 @@ fn drives_share_the_adapter_and_crowd_it_together() {
     // Each drive has up to 32 commands outstanding, so four drives have 128.
     for (drives, model) in [(2, 200_000.0), (4, 125_000.0)] {
         let seen = run(&times(behind_an_adapter(), drives), &reads(32)).iops();
-        assert!((seen / model - 1.0).abs() < 0.01, "{seen} with {drives} drives, by formula {model}");
+        assert!(
+            (seen / model - 1.0).abs() < 0.01,
+            "{seen} with {drives} drives, by formula {model}"
+        );
     }
 }
 
@@ -76,7 +79,11 @@ fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
     let (system, load) = (behind_an_adapter(), reads(32));
     let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
-    assert!(hop.formula.ends_with("5 us each, 8 us with more than 64 outstanding"), "{}", hop.formula);
+    assert!(
+        hop.formula.ends_with("5 us each, 8 us with more than 64 outstanding"),
+        "{}",
+        hop.formula
+    );
     let told = sensitivity(&checked(&system), &load.checked().unwrap(), StreamKey::from_seed(1));
     let told = told.unwrap();
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();

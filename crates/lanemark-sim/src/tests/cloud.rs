@@ -100,8 +100,7 @@ fn sequential_requests_merge_and_random_ones_do_not() {
     };
     let rate = |pattern| {
         let load = test(Bytes::kibi(16), pattern, true, 32);
-        run(&system(volume.clone()), &Test { volume: Some(Bytes::kibi(16) * 3_200), ..load })
-            .iops()
+        run(&system(volume.clone()), &Test { volume: Some(Bytes::kibi(16) * 3_200), ..load }).iops()
     };
     close(rate(Pattern::Sequential), 1_600.0, 0.01);
     close(rate(Pattern::Uniform), 100.0, 0.02);

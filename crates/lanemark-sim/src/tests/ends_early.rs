@@ -6,7 +6,7 @@ use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
 use crate::{SystemSpec, may_converge};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    Interval, Load, Pattern, ArrivalProcess, Requests, Rounds, Test, TrackedFigure,
+    ArrivalProcess, Interval, Load, Pattern, Requests, Rounds, Test, TrackedFigure,
 };
 
 fn long(pattern: Pattern, read: bool) -> Test {

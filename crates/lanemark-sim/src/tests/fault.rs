@@ -175,7 +175,9 @@ fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
     let pause = "pause at=0s for=31ms";
     let again = with(&base, &["stuck timeout=30ms reset=5ms", pause]);
     let (seen, uses) = submitted(&again, &all);
-    assert!(seen.iter().all(|done| done.status == RequestStatus::Good && done.completed > at(35_000)));
+    assert!(
+        seen.iter().all(|done| done.status == RequestStatus::Good && done.completed > at(35_000))
+    );
     assert_eq!((uses[0].held, uses[0].failed), (8, 0), "one stuck, seven sent again");
     let fail = with(&base, &["stuck timeout=30ms reset=5ms then=fail", pause]);
     let (seen, uses) = submitted(&fail, &all);
@@ -251,7 +253,9 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     };
     let base = sata(unlimited());
     let mut slow = base.clone();
-    let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else { unreachable!() };
+    let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else {
+        unreachable!()
+    };
     slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
     let (fast, slow) = (megabytes(&run(&base, &test)), megabytes(&run(&slow, &test)));
     let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
@@ -315,7 +319,9 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     let spoilt = with(&base, &["link-errors rate=1e-6"]);
     let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
     let (sound, seen) = (run(&base, &long), run(&spoilt, &long));
-    let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else { unreachable!() };
+    let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
     let expected = replays * model.replay_time().as_seconds();
     let more = (seen.elapsed - sound.elapsed).as_seconds();

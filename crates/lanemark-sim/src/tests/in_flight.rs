@@ -7,7 +7,7 @@ use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Pattern, ArrivalProcess, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test};
 use proptest::prelude::*;
 
 fn us(microseconds: u64) -> Duration {

@@ -71,7 +71,9 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else { unreachable!() };
+    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
@@ -166,7 +168,9 @@ fn one_trim_over_sata_takes_the_sum_of_its_stages() {
 
 /// Time that the uplink of a SATA controller takes to complete a command after the link to the drive.
 fn completion_over_uplink(system: &SystemSpec) -> Duration {
-    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else { unreachable!() };
+    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
 }
 
@@ -190,9 +194,10 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
 #[test]
 fn one_pio_read_takes_the_sum_of_its_stages() {
     let system = pio(&small_drive(), Bytes(512));
-    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) =
-        (system.attachments[0].port_path.links[0].model, system.attachments[0].port_path.links[1].model)
-    else {
+    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (
+        system.attachments[0].port_path.links[0].model,
+        system.attachments[0].port_path.links[1].model,
+    ) else {
         unreachable!()
     };
     let block = Bytes::kibi(4);
@@ -264,7 +269,9 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
     let block = Bytes::kibi(128);
     for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
         let system = with_fifo(&drive, Bytes(fifo));
-        let LinkModel::Sata(model) = system.attachments[0].port_path.links[1].model else { unreachable!() };
+        let LinkModel::Sata(model) = system.attachments[0].port_path.links[1].model else {
+            unreachable!()
+        };
         let (data, end) = match read {
             true => (model.read_data_time(block, true), model.read_completion_time()),
             false => (model.write_data_time(block, true), model.completion_time()),

@@ -157,7 +157,9 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
             let faults = texts.clone().map(|text| text.parse::<Fault>().unwrap());
             let system = with(&base, &[&texts[0], &texts[1]]);
             let operations = [Operation::Read, Operation::Write];
-            for (at, operation) in bounds.iter().flat_map(|at| operations.map(|operation| (at, operation))) {
+            for (at, operation) in
+                bounds.iter().flat_map(|at| operations.map(|operation| (at, operation)))
+            {
                 let (before, refused) = around_media(&base, operation);
                 let (until, error) = held_by(&faults, operation, Instant::ZERO + *at);
                 let seen = outcomes(&system, &[(*at - before, 0, block(operation, 1))]).0[0];
@@ -165,7 +167,11 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
                     Some(_) => refused,
                     None => good[usize::from(operation == Operation::Write)] - before,
                 };
-                assert_eq!(seen.status, error.map_or(RequestStatus::Good, RequestStatus::Failed), "{texts:?}");
+                assert_eq!(
+                    seen.status,
+                    error.map_or(RequestStatus::Good, RequestStatus::Failed),
+                    "{texts:?}"
+                );
                 assert_eq!(seen.completed, until + behind, "{texts:?}, {operation:?} at {at}");
             }
         }

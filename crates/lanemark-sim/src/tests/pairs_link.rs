@@ -105,7 +105,8 @@ fn a_port_is_lost_for_as_long_as_a_loss_of_it_holds() {
     let asks = [read(ms(1), 0), read(ms(5), 1), read(ms(8) - HALF, 2), read(ms(9), 3)];
     let (seen, uses) = outcomes(&with(&base, &losses), &asks);
     let fails = |kind, at: Duration| (RequestStatus::Failed(kind), at);
-    let seen: Vec<(RequestStatus, Duration)> = seen.iter().map(|done| (done.status, end(done))).collect();
+    let seen: Vec<(RequestStatus, Duration)> =
+        seen.iter().map(|done| (done.status, end(done))).collect();
     // The host detects the loss by its timer, and then refuses new commands.
     assert_eq!(seen[0], fails(ErrorKind::Timeout, ms(1) + HALF + ms(1) + HALF));
     assert_eq!(seen[1], fails(ErrorKind::DeviceGone, ms(5) + us(2)));

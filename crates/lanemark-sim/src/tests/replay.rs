@@ -106,7 +106,10 @@ fn outstanding_is_rate_times_latency() {
             run(&sata(small_drive()), &RECORDED, &random_arrivals(5_000, gap_us, 11));
         let model = sample.iops() * sample.latency().mean_ns() / 1e9;
         let seen = replay.outstanding_mean;
-        assert!((seen / model - 1.0).abs() < 1e-4, "gap {gap_us} us: {seen} outstanding for {model}");
+        assert!(
+            (seen / model - 1.0).abs() < 1e-4,
+            "gap {gap_us} us: {seen} outstanding for {model}"
+        );
         assert!((staged_ns(&sample) - sample.latency().mean_ns()).abs() < 0.51);
     }
 }

@@ -12,7 +12,7 @@ use crate::spec::submission::Submission;
 use crate::spec::target::Target;
 use crate::spec::{Multipath, SystemSpec};
 use crate::tests::fault::with;
-use crate::tests::link::{dual, enclosed, with_fifo, pio};
+use crate::tests::link::{dual, enclosed, pio, with_fifo};
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,

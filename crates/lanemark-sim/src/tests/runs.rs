@@ -131,7 +131,8 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
     assert!(rate(4, true, 1) > 100_000.0);
     let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
     let all = crate::run::ceiling::ceilings(&system, &write);
-    let formula = &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
+    let formula =
+        &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
     assert!(formula.contains("a read") && formula.contains("a write on 1 of 4 cores"), "{formula}");
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
@@ -154,7 +155,9 @@ pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
 fn one_read_takes_the_sum_of_its_stages() {
     let system = nvme(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
-    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else { unreachable!() };
+    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let drive = &system.attachments[0].drive;
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
@@ -173,7 +176,9 @@ fn one_read_takes_the_sum_of_its_stages() {
 #[test]
 fn a_saturated_pcie_link_carries_its_closed_form() {
     let system = nvme(unlimited());
-    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else { unreachable!() };
+    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let block = Bytes::kibi(128);
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));

@@ -9,7 +9,7 @@ use crate::tests::{disk, link};
 use lanemark_schema::result::{Gain, HopId, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{CheckedTest, Load, Pattern, ArrivalProcess, Test, TestError};
+use lanemark_schema::workload::{ArrivalProcess, CheckedTest, Load, Pattern, Test, TestError};
 
 const KEY: StreamKey = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
 
@@ -129,7 +129,9 @@ fn both_ways_to_a_drive_are_made_faster_together() {
     let base = simulate(&system, &reads, KEY).unwrap();
     for variant in variants(&checked(&system), &reads.checked().unwrap(), &base) {
         let second = variant.spec.attachments[0].second.as_ref().unwrap();
-        for (one, other) in variant.spec.attachments[0].port_path.links.iter().zip(&second.port_path.links) {
+        for (one, other) in
+            variant.spec.attachments[0].port_path.links.iter().zip(&second.port_path.links)
+        {
             assert_eq!(one.speed, other.speed, "{}", variant.hop);
         }
     }

@@ -7,7 +7,7 @@ use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, Multipath, PriorContent, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
-use crate::tests::link::{dual, with_fifo, pio};
+use crate::tests::link::{dual, pio, with_fifo};
 use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Instant, Ratio};

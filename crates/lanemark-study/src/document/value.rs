@@ -5,10 +5,10 @@ use std::str::FromStr;
 use lanemark_schema::units::QuantityError;
 use lanemark_schema::workload::bound::Bound;
 
+use super::placeholder::PlaceholderValue;
 use super::problem::Problem;
 use super::requested_keys;
 use super::section::{Scalar, Section};
-use super::placeholder::PlaceholderValue;
 use crate::error::{StudyError, nearest};
 
 /// The result of reading a key.
@@ -285,7 +285,10 @@ impl Section<'_> {
     }
 
     /// Converts a value that was read to the result of its key, and records any error.
-    fn key_reading<T>(&self, read: Result<Option<T>, StudyError>) -> Result<KeyReading<T>, StudyError> {
+    fn key_reading<T>(
+        &self,
+        read: Result<Option<T>, StudyError>,
+    ) -> Result<KeyReading<T>, StudyError> {
         match read {
             Ok(None) => Ok(KeyReading::Absent),
             Ok(Some(value)) => Ok(KeyReading::Read(value)),

@@ -2,8 +2,8 @@
 
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::emptying::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
+use super::emptying::{beside_emptying, flush};
 use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
 use super::printed::{MapMemory, Market, PAGE, Rated};
@@ -283,7 +283,13 @@ impl MaximumRates {
 }
 
 /// Sets tR, the additional times of a read, and channel rates that reach the rated reads.
-fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &FlashArray, out: &mut Completion) {
+fn reads(
+    rated: &Rated,
+    controller: &Controller,
+    nand: &Nand,
+    array: &FlashArray,
+    out: &mut Completion,
+) {
     let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
     let random = capped_rate(rated.random_read, &controller.random_read, most.random_read);
@@ -382,7 +388,8 @@ fn writes(
     // Flash is a tenth faster than the fastest rated writes, so that front end and data path are the limits.
     let fresh = match rated.market {
         Market::Client => {
-            let random = capped_rate(rated.random_write, &controller.random_write, most.random_write);
+            let random =
+                capped_rate(rated.random_write, &controller.random_write, most.random_write);
             sequential.max(random * PAGE)
         }
         Market::DataCenter => sequential,

@@ -247,7 +247,8 @@ impl Rated {
                 wrong.push(section.error(key, format!("{key} = {text}: {bound_text}")));
             }
         };
-        let bound_text = format!("{plug} carries at most {} after its line code", megabytes(self.link));
+        let bound_text =
+            format!("{plug} carries at most {} after its line code", megabytes(self.link));
         for (key, rate) in [("read", self.read), ("write", self.write)] {
             let Some(rate) = rate else { continue };
             beyond(key, rate, megabytes(rate), self.link, bound_text.clone());

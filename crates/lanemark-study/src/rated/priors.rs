@@ -162,7 +162,8 @@ impl Priors {
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
             let fits = |controller: &&Controller| {
-                controller.protocol == rated.protocol && market.is_none_or(|market| controller.market == market)
+                controller.protocol == rated.protocol
+                    && market.is_none_or(|market| controller.market == market)
             };
             of_generation(self.controllers.iter().filter(fits).collect(), rated.generation)
         };

@@ -1,7 +1,7 @@
 //! The parameters of a test that can be swept, by their names in workload files.
 
 use lanemark_schema::units::{BytesPerSecond, Ratio};
-use lanemark_schema::workload::{Load, Pattern, ArrivalProcess, Requests, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
 
 /// A function that sets a test's value from a string.
 type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;

@@ -1,7 +1,7 @@
 //! The mix of a test, the arrival of its requests, and its start.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_schema::workload::{Load, Mix, ArrivalProcess, SizeShare, Start};
+use lanemark_schema::workload::{ArrivalProcess, Load, Mix, SizeShare, Start};
 
 use super::TestTables;
 use crate::error::StudyError;

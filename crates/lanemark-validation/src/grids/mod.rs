@@ -171,7 +171,11 @@ fn fitted(
     if options.cells {
         for parameter in &fitted.drive.parameters {
             let (name, value) = (&parameter.parameter, &parameter.value);
-            writeln!(to.out, "     {name} = {value:?} {:?} {:?}", parameter.range_80, parameter.standing)?;
+            writeln!(
+                to.out,
+                "     {name} = {value:?} {:?} {:?}",
+                parameter.range_80, parameter.standing
+            )?;
         }
         writeln!(to.out, "     truth {:?}", truth.drive_settings)?;
     }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use lanemark_schema::result::DamageKind;
 
-use super::account::{VerdictSum, VerdictCounts};
+use super::account::{VerdictCounts, VerdictSum};
 use super::error::VerifyError;
 use super::history::{History, HistoryReader};
 use super::journal::{read_header, read_records};

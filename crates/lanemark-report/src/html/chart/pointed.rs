@@ -21,7 +21,10 @@ pub(crate) struct ChartPanel {
 }
 
 /// Returns the panels of a page: of a study, or of runs with the transactions of databases.
-pub(crate) fn pointed(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<ChartPanel> {
+pub(crate) fn pointed(
+    study: Option<&StudyOutcome>,
+    runs: &[(String, &RunResult)],
+) -> Vec<ChartPanel> {
     let (panels, metric) = match study {
         Some(outcome) => {
             let metric = metrics(outcome)[0];

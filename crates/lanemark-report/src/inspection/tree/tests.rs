@@ -144,7 +144,11 @@ fn a_path_begins_at_its_memory_and_its_last_line_has_the_limits() {
         hops: vec![hop.clone()],
     };
     let queue = QueueLimits { queue_depth: Some(31), ..QueueLimits::default() };
-    let own = InspectedDevice { paths: vec![named_path("a"), named_path("b")], queue, ..device("nvme0n1") };
+    let own = InspectedDevice {
+        paths: vec![named_path("a"), named_path("b")],
+        queue,
+        ..device("nvme0n1")
+    };
     assert_eq!(
         text(&own, &[], 80),
         [

@@ -7,8 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    BIT_ERRORS_MAX, BITS_MAX, ByteRange, FAULT_TIME_MAX, Fault, FaultKind, LinkSelector, ReadRetries,
-    STUCK_MAX, StuckCommands, TrainedRate,
+    BIT_ERRORS_MAX, BITS_MAX, ByteRange, FAULT_TIME_MAX, Fault, FaultKind, LinkSelector,
+    ReadRetries, STUCK_MAX, StuckCommands, TrainedRate,
 };
 use crate::text::saved_as_text;
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};

@@ -37,8 +37,8 @@ mod arm_tests;
 #[cfg(test)]
 mod bench;
 mod disk_time;
-mod geometry;
 mod formulas;
+mod geometry;
 mod medium;
 #[cfg(test)]
 mod medium_tests;

@@ -3,7 +3,7 @@
 //! Times are as in `flash_tests.rs`: commands take 1 µs, tR 50 µs, a program 600 µs, an erase 3,000 µs, data 10 µs.
 
 use super::flash::Flash;
-use super::operation::{FlashTask, DieSite};
+use super::operation::{DieSite, FlashTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;

@@ -6,8 +6,8 @@
 //! waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC cache and collects up to
 //! `erased_idle` superblocks.
 
-use super::operation::{FlashTask, Relocation, DieSite};
-use super::translation::{FullUnit, CollectionStep, Stream};
+use super::operation::{DieSite, FlashTask, Relocation};
+use super::translation::{CollectionStep, FullUnit, Stream};
 use super::{Pending, SolidState};
 use crate::engine::number::SuperblockNumber;
 use crate::engine::schedule::Schedule;

@@ -16,7 +16,7 @@
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
 use super::array_time::ArrayTime;
-use super::operation::{EndedOperation, FlashOperation, FlashTask, DieSite};
+use super::operation::{DieSite, EndedOperation, FlashOperation, FlashTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber};
 use crate::engine::schedule::Schedule;

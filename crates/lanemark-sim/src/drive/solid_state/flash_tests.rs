@@ -5,7 +5,7 @@
 //! operation 10 µs on the channel. The expected times can therefore be added up by hand.
 
 use super::flash::Flash;
-use super::operation::{FlashTask, DieSite};
+use super::operation::{DieSite, FlashTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;
@@ -67,8 +67,12 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             };
             let (plane, retries) =
                 if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
-            let site =
-                DieSite { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
+            let site = DieSite {
+                die: DieNumber(0),
+                plane,
+                time: Duration::from_microseconds(time),
+                retries,
+            };
             flash.start(now, site, task, Bytes(bytes), &mut events);
             submitted += 1;
             continue;

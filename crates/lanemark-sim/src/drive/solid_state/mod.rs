@@ -17,7 +17,6 @@ mod array_time;
 #[cfg(test)]
 mod array_time_tests;
 mod background;
-mod parallel_collection;
 #[cfg(test)]
 mod durability_tests;
 mod flash;
@@ -30,6 +29,7 @@ mod medium;
 #[cfg(test)]
 mod medium_tests;
 mod operation;
+mod parallel_collection;
 mod read_ahead;
 mod translation;
 
@@ -39,13 +39,13 @@ pub(crate) use translation::write_amplification;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use self::parallel_collection::ParallelCollection;
 use self::flash::Flash;
 use self::flushes::Flushes;
 use self::map_cache::{MapCache, MapLocation};
-use self::operation::{FlashTask, Relocation, DieSite};
+use self::operation::{DieSite, FlashTask, Relocation};
+use self::parallel_collection::ParallelCollection;
 use self::read_ahead::ReadAhead;
-use self::translation::{SlotRun, MovedSlots, Translation};
+use self::translation::{MovedSlots, SlotRun, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
 use crate::engine::event::Event;

@@ -1,7 +1,9 @@
 //! The table of PCI Express: data and accesses are packets, and a protocol's commands are accesses.
 
 use super::{Pcie, PcieGeneration};
-use crate::link::formulas::{ProtocolAccesses, BurstPosition, LinkFormulas, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{
+    BurstPosition, LinkFormulas, LinkLoad, Phase, PhaseTime, ProtocolAccesses,
+};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;
 

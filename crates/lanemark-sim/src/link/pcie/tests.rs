@@ -154,7 +154,10 @@ fn answers_go_against_the_data_alone() {
     let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
     assert_eq!(to_drive, pcie.completion_time(block));
     let request_time = pcie.read_request_time(block);
-    assert!(near(to_host - request_time, block.get() / 128 * 148), "{to_host}, including {request_time}");
+    assert!(
+        near(to_host - request_time, block.get() / 128 * 148),
+        "{to_host}, including {request_time}"
+    );
 }
 
 /// A 4 KiB NVMe read as in the documents: 140 B down, 4,956 / 4,572 / 4,380 B up.

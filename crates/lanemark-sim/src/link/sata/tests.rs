@@ -126,7 +126,8 @@ const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSec
 
 /// Both kinds of commands, each with a FIFO that pauses the frames of both directions.
 fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
-    let model = |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
+    let model =
+        |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
     // DMA Activate (one dword) requests a queued write; a PIO block has a PIO Setup (five dwords).
     [(1.0, model(SataCommands::Queued)), (5.0, model(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
 }

@@ -140,7 +140,11 @@ fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are
     let (command_time, rate) = (Duration::from_microseconds(20), BytesPerSecond(400_000_000));
     let model = LinkModel::Bridge(Bridge { command_time, rate });
     let at = |block: &str| {
-        over_link(&model, Bytes::mebi(1), &Test::random_read(block).volume("1 GiB").build().unwrap())
+        over_link(
+            &model,
+            Bytes::mebi(1),
+            &Test::random_read(block).volume("1 GiB").build().unwrap(),
+        )
     };
     assert!(at("4 KiB").0.abs_diff(4096 * 50_000) <= 1);
     assert!(at("1 MiB").0.abs_diff(400_000_000) <= 1);

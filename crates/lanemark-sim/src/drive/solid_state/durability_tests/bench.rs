@@ -337,7 +337,8 @@ impl Bench {
                 }
             }
             Outcome::Map { command, .. } => {
-                let Some(Open::Parked(pages, host_command)) = self.open.get_mut(&command.number()) else {
+                let Some(Open::Parked(pages, host_command)) = self.open.get_mut(&command.number())
+                else {
                     panic!("a page of the map that nothing waits for")
                 };
                 *pages -= 1;

@@ -46,7 +46,7 @@ use layout::{CachedLayout, EMPTY, Layout, SteadyRandomLayout};
 use map::Overrides;
 #[cfg(test)]
 pub(super) use placement::Placement;
-use superblock::{SuperblockPurpose, State, Superblocks};
+use superblock::{State, SuperblockPurpose, Superblocks};
 use victim::{Victim, VictimCursor};
 
 /// The flash location of a run of logical slots.
