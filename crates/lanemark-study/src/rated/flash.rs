@@ -16,17 +16,14 @@ use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 const HOST_NVME: f64 = 3.6e-6;
 const HOST_AHCI: f64 = 10.5e-6;
 const HOST_SAS: f64 = 6.2e-6;
-/// The additional time of a write, in seconds. Over SATA and SAS, the drive requests the data, which takes a round
-/// trip.
+/// The additional time of a write, in seconds. Over SATA and SAS, the drive requests the data by a round trip.
 const WRITE_NVME: f64 = 0.03e-6;
 const WRITE_AHCI: f64 = 0.82e-6;
 const WRITE_SAS: f64 = 0.3e-6;
-/// The margin of flash over the rating. Flash that is exactly as fast as its rating does not reach the rating, because
-/// some dies happen to be busy.
+/// The margin of flash over the rating, which flash as fast as its rating does not reach, because some dies are busy.
 const MARGIN: f64 = 1.25;
-/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. The time is
-/// between flash made for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets, which
-/// apply to whole pages.
+/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds: between flash made
+/// for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets for whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read in addition to its command if the data was read ahead, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
@@ -73,7 +70,7 @@ pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
 }
 
 /// Returns the rating, or the prior of such drives, capped at the throughput of the dies.
-fn capped_rate(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
+fn capped(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
 
@@ -292,8 +289,8 @@ fn reads(
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
-    let random = capped_rate(rated.random_read, &controller.random_read, most.random_read);
-    let sequential = capped_rate(rated.read, &controller.read, most.read).min(rated.link);
+    let random = capped(rated.random_read, &controller.random_read, most.random_read);
+    let sequential = capped(rated.read, &controller.read, most.read).min(rated.link);
     let channels = array.channels;
     let channel = nand.channel_rate.value;
     let needed = 1.15 * sequential / channels;
@@ -380,7 +377,7 @@ fn writes(
     out: &mut Completion,
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
-    let sequential = capped_rate(rated.write, &controller.write, most.write).min(rated.link);
+    let sequential = capped(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
@@ -388,8 +385,7 @@ fn writes(
     // Flash is a tenth faster than the fastest rated writes, so that front end and data path are the limits.
     let fresh = match rated.market {
         Market::Client => {
-            let random =
-                capped_rate(rated.random_write, &controller.random_write, most.random_write);
+            let random = capped(rated.random_write, &controller.random_write, most.random_write);
             sequential.max(random * PAGE)
         }
         Market::DataCenter => sequential,
