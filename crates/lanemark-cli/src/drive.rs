@@ -256,7 +256,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let sizes = [("pseudo_slc", args.pseudo_slc), ("cache", args.cache)];
     rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
     let head = format!(
-        "{} {}: ratings on its box, by `lanemark drive new`. All else is derived from them.\n\n",
+        "{} {}: ratings on its box, by `lanemark drive new`. All other values are derived from them.\n\n",
         RATED.mark,
         args.name.replace(['\n', '\r'], " ")
     );

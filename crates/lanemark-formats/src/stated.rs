@@ -107,7 +107,7 @@ impl StatedRun {
     /// Adds the note about a time of the machine's clock, whose zone the file does not state.
     pub(crate) fn note_local_time(&mut self, time: &str) {
         let time = shown(time.trim());
-        self.note(&format!("its time, {time}, has no time zone and is not kept"));
+        self.note(&format!("its time, {time}, has no time zone and is omitted"));
     }
 
     /// Returns the result; `supplied` contains settings that the file does not state.
@@ -117,7 +117,8 @@ impl StatedRun {
     pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
-            return Err(FormatError::file(&file, "has no test with figures").hint("is it whole?"));
+            return Err(FormatError::file(&file, "has no test with figures")
+                .hint("check that the file is complete"));
         }
         let stem = stem(&file);
         let mut workload = Workload {
@@ -169,8 +170,10 @@ impl StatedRun {
                 count => format!(" and {} more tests", count - 1),
             };
             let given = match supplied.span {
-                Some(_) => format!("taken as {size}, as --span says"),
-                None => format!("taken as {size}; give the size of the file or device with --span"),
+                Some(_) => format!("assumed to be {size}, as --span states"),
+                None => {
+                    format!("assumed to be {size}; give the size of the file or device with --span")
+                }
             };
             notes
                 .push(format!("{first}{more}: the used size of the target is not stated: {given}"));

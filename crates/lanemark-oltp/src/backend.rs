@@ -96,7 +96,7 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Opens a connection whose transactions are procedures on the server.
     fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
-        Err(self.lacks("procedures", "lacks them; PostgreSQL has them"))
+        Err(self.lacks("procedures", "does not support them; PostgreSQL does"))
     }
 
     /// Returns SQL for the keys and indexes that are made after all rows are loaded.

@@ -98,7 +98,9 @@ impl ManagedServer {
         let account = account()?;
         let version = version(&programs, account)?;
         if options.direct_io && version < DIRECT_IO_MIN {
-            let reason = format!("PostgreSQL {version} lacks it; it was added in {DIRECT_IO_MIN}");
+            let reason = format!(
+                "PostgreSQL {version} does not support it; it was added in {DIRECT_IO_MIN}"
+            );
             return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
         }
         let lock = claim(folder, account)?;

@@ -47,7 +47,7 @@ struct PreparedStatement {
 
 /// Returns the server and account of a name, and the database.
 fn parse(name: &str) -> Result<(Opts, String), OltpError> {
-    let wrong = || OltpError::Name("what follows mysql:".to_owned());
+    let wrong = || OltpError::Name("the address after mysql:".to_owned());
     let name = name.replacen("mariadb:", "mysql:", 1);
     let opts = Opts::from_url(&name).map_err(|_| wrong())?;
     let database = opts.get_db_name().filter(|name| !name.is_empty()).ok_or_else(wrong)?;

@@ -54,7 +54,7 @@ pub(crate) struct Postgres {
 
 /// Returns the server, account and database of a name.
 fn parse(name: &str) -> Result<Config, OltpError> {
-    name.parse().map_err(|_| OltpError::Name("what follows postgres:".to_owned()))
+    name.parse().map_err(|_| OltpError::Name("the address after postgres:".to_owned()))
 }
 
 impl Postgres {

@@ -51,7 +51,7 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
         sheet.table(&ranges(&verified.damage));
         let more = verified.damage.len().saturating_sub(SHOWN) as u64 + verified.damage_more;
         if more > 0 {
-            sheet.aside(&format!("and {more} more ranges; --json has them"));
+            sheet.aside(&format!("and {more} more ranges; --json lists them"));
         }
         sheet.blank();
         sheet.paragraph(&kinds(&verified.damage));
@@ -74,7 +74,7 @@ fn verdict(verified: &Verified) -> String {
             "after a power cut, data that was acknowledged and not flushed may be missing"
         }
         InterveningEvent::PowerCut => {
-            "after a power cut; the device claims to lack a volatile cache, so no acknowledged data may be missing"
+            "after a power cut; the device reports that it has no volatile cache, so no acknowledged data may be missing"
         }
     };
     match verified.is_intact() {

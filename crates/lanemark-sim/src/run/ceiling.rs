@@ -251,7 +251,7 @@ fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
         formula: match read_unit_time {
             Duration::ZERO => format!("{read_time} a read, {write_time} a write command"),
             more => format!(
-                "{read_time} a read and {more} for each 4 KiB more, {write_time} a write command"
+                "{read_time} a read and {more} for each further 4 KiB, {write_time} a write command"
             ),
         },
         rate: served(test, demand, engines.into()),

@@ -117,7 +117,7 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
         Unit::Time,
         time,
         0.3..=high,
-        "each 4 KiB more is looked up: an Intel S4500 is rated at 72,000 reads of 4 KiB and 48,000 of 8 KiB",
+        "each further 4 KiB is looked up: an Intel S4500 is rated at 72,000 reads of 4 KiB and 48,000 of 8 KiB",
     );
 }
 
