@@ -128,6 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_rate_and_a_latency_have_the_unit_that_fits() {
+        assert_eq!([0.0, 552e6, 7.18e9].map(rate_text), ["0 MB/s", "552 MB/s", "7,180 MB/s"]);
+        let times = [80_900.0, 999_999.0, 1e6, 22e6, 1.5e9].map(latency_text);
+        assert_eq!(times, ["80.9 µs", "1,000 µs", "1.00 ms", "22.0 ms", "1.50 s"]);
+    }
+
+    #[test]
     fn times_are_shown_with_their_sign() {
         let cases = [
             ("2 us to submit, 1.5 us", "2 µs to submit, 1.5 µs"),
