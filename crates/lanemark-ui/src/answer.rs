@@ -66,7 +66,7 @@ fn rate(figures: &Figures) -> f64 {
     if figures.is_random { figures.iops } else { figures.megabytes_per_second }
 }
 
-fn rate_text(figures: &Figures) -> String {
+fn throughput_text(figures: &Figures) -> String {
     let unit = if figures.is_random { "IOPS" } else { "MB/s" };
     format!("{} {unit}", significant(rate(figures)))
 }
@@ -83,7 +83,7 @@ fn alone(name: &str, figures: &Figures) -> String {
                 latency(figures.latency_mean_us),
                 hop.name
             ),
-            None => return format!("{name} delivers {}.", rate_text(figures)),
+            None => return format!("{name} delivers {}.", throughput_text(figures)),
         },
     };
     let rest = drive_rate(figures).filter(|(_, share)| *share < 0.9).map(|(carried, share)| {
@@ -92,7 +92,7 @@ fn alone(name: &str, figures: &Figures) -> String {
             percent(share)
         )
     });
-    format!("{name} delivers {}: {limit}.{}", rate_text(figures), rest.unwrap_or_default())
+    format!("{name} delivers {}: {limit}.{}", throughput_text(figures), rest.unwrap_or_default())
 }
 
 /// Returns the rate that the slowest part of the drive carries, and the delivered share of it, if a part outside of the
@@ -130,7 +130,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         });
         return upper(&format!(
             "{names} deliver the same throughput, {}.{}",
-            rate_text(figures),
+            throughput_text(figures),
             limit.unwrap_or_default()
         ));
     }
@@ -140,8 +140,8 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         [(other, slow)] => format!(
             "{leaders} {is} {} {other}: {} against {}.",
             faster(ratio(slow)),
-            rate_text(figures),
-            rate_text(slow)
+            throughput_text(figures),
+            throughput_text(slow)
         ),
         several => {
             let ratios: Vec<String> = several
@@ -149,7 +149,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
                 .map(|(other, slow)| format!("{} times {other}", times(ratio(slow))))
                 .collect();
             let fastest = if equal.is_empty() { "is the fastest" } else { "are the fastest" };
-            format!("{leaders} {fastest}: {}, {}.", rate_text(figures), joined_texts(&ratios))
+            format!("{leaders} {fastest}: {}, {}.", throughput_text(figures), joined_texts(&ratios))
         }
     };
     let losses: Vec<String> = slower

@@ -271,7 +271,7 @@ mod tests {
         assert_eq!((test.read_share(), test.span), (Ratio::new(0.25).unwrap(), Bytes::mebi(1024)));
         assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), None));
         let ordered =
-            TestRequest { pattern: OffsetOrder::Sequential, ..request("8 KiB", 1, 1, 100.0) };
+            TestRequest { pattern: OffsetOrder::Sequential, ..example("8 KiB", 1, 1, 100.0) };
         assert_eq!(ordered.read().unwrap().pattern(), Some(&Pattern::Sequential));
         for (request, fits) in [
             (example("4 KiB", 4_096, 1, 0.0), true),

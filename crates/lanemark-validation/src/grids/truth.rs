@@ -76,7 +76,7 @@ pub(crate) struct Truth {
 
 impl Truth {
     /// Draws a drive that fits two or more ports, and two of these ports.
-    pub(crate) fn draw_settings(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
+    pub(crate) fn draw(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
         let drives: Vec<String> = library
             .names(LibraryKind::Drive)
             .into_iter()
