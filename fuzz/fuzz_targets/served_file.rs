@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     LazyLock::force(&FOLDER);
     let [disk, journal, map, image] = FILES;
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
-    // The user has cut every other file.
+    // In half of the cases the user has truncated the file of the disk.
     let length = if bytes.len() % 2 == 0 { SIZE } else { SIZE / 2 };
     fs::write(disk, vec![7; length as usize]).unwrap();
     fs::write(journal, parts.next().unwrap_or_default()).unwrap();

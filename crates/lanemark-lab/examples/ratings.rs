@@ -21,7 +21,7 @@ review with the model. **Calibrated** figures were used to set a value of the dr
 the arithmetic is right. **Predicted** figures were not used. The last column lists the values from which a prediction
 follows, because a prediction that a calibrated figure almost implies is weak evidence. *Steady* means random writes
 over the whole drive in the steady state; all other writes go to a drive with erased flash. Ratings are mostly \"up to\"
-figures of a series, so a model that matches a rating may still be faster than a sold drive.
+figures of a series, so a model that matches a rating may still be faster than a retail drive.
 ";
 
 const ALONE: &str = "\

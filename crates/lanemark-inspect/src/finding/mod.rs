@@ -1,7 +1,7 @@
 //! The rules that find limits of devices in an inspection, each with its figures.
 //!
 //! A rule examines a device and its hops and returns its findings; equal findings of several devices at one position
-//! are merged. A rule with an unknown figure finds nothing.
+//! are merged. A rule whose figure is unknown reports nothing.
 
 mod device;
 mod device_kind;

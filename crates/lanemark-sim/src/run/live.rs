@@ -51,9 +51,9 @@ pub struct LiveSystem {
     /// The last byte that was accessed.
     end: Bytes,
     completed: Instant,
-    /// Start of the current time with requests; meaningless if there are no requests.
+    /// Start of the current period with requests; meaningless if there are no requests.
     busy_since: Instant,
-    /// All earlier times with requests.
+    /// Total length of the earlier periods with requests.
     busy: Duration,
 }
 
