@@ -1,7 +1,9 @@
 //! A client's bytes, from its flags to its last request. Every reply is bounded, and every accepted command is within
 //! the export.
 
-use lanemark_serve::nbd::negotiation::{HEADER, Negotiation, OPTION_MAX, OptionHeader, Step};
+use lanemark_serve::nbd::negotiation::{
+    HEADER, Negotiation, NegotiationStep, OPTION_MAX, OptionHeader,
+};
 use lanemark_serve::nbd::transmission::{Command, Header, Writer};
 use lanemark_serve::nbd::{Export, NegotiatedExport, PAYLOAD_MAX};
 
@@ -27,9 +29,9 @@ pub(crate) fn read(bytes: &[u8]) {
         let step = negotiation.answer(option, data, &mut answer);
         assert!(answer.len() < 4096, "every reply is short");
         match step {
-            Step::Next => {}
-            Step::Transmit(agreed) => break agreed,
-            Step::End => return,
+            NegotiationStep::Next => {}
+            NegotiationStep::Transmit(agreed) => break agreed,
+            NegotiationStep::End => return,
         }
     };
     let (length, writer) = (Header::length_of(agreed.replies), Writer::new(agreed.replies));

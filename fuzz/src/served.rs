@@ -2,14 +2,14 @@
 //! from every reading that is read, and every query has a short answer.
 
 use lanemark_files::mounts;
-use lanemark_serve::desk;
+use lanemark_serve::query_server;
 use lanemark_serve::reading::ServedReading;
 
 pub(crate) fn read(bytes: &[u8]) {
     for mount in mounts::parse(bytes) {
         assert!(mounts::at(std::slice::from_ref(&mount), &mount.point).is_some());
     }
-    let answer = desk::http(&String::from_utf8_lossy(bytes), String::new);
+    let answer = query_server::http(&String::from_utf8_lossy(bytes), String::new);
     assert!(answer.starts_with("HTTP/1.1 ") && answer.len() < 256);
     let Ok(reading) = serde_json::from_slice::<ServedReading>(bytes) else { return };
     if reading.is_possible() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use lanemark_serve::data::{Cache, DataLocation, DataPlan, Opened};
+use lanemark_serve::data::{Cache, DataLocation, DataPlan, OpenedData};
 use lanemark_sim::spec::WriteCache;
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ pub(crate) fn read(bytes: &[u8]) {
     LazyLock::force(&FOLDER);
     let [disk, journal, map, image] = FILES;
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
-    // The user has cut every other file.
+    // In half of the cases the user has truncated the file of the disk.
     let length = if bytes.len() % 2 == 0 { SIZE } else { SIZE / 2 };
     fs::write(disk, vec![7; length as usize]).unwrap();
     fs::write(journal, parts.next().unwrap_or_default()).unwrap();
@@ -41,7 +41,7 @@ pub(crate) fn read(bytes: &[u8]) {
         let before = contents();
         let location = DataLocation::File(disk.into());
         let plan = DataPlan { location, over: over.clone(), size: SIZE, overwrite };
-        let Ok(Opened { data, notes }) = plan.open(CACHE, 1) else {
+        let Ok(OpenedData { data, notes }) = plan.open(CACHE, 1) else {
             assert!(contents() == before, "a refusal changes nothing");
             continue;
         };

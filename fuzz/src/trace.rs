@@ -2,10 +2,10 @@
 
 use std::io::BufReader;
 
-use lanemark_trace::{Options, Reader, Unpacked};
+use lanemark_trace::{Options, Reader, TraceInput};
 
 pub(crate) fn read(bytes: &[u8]) {
-    let Ok(text) = Unpacked::new(bytes) else { return };
+    let Ok(text) = TraceInput::new(bytes) else { return };
     let Ok(reader) = Reader::new("trace", BufReader::new(text), &Options::default()) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Changes the program in many places, one at a time, and reports the changes that no test notices.
+//! Changes the program at many locations, one at a time, and reports the changes that no test detects.
 //!
 //! `make mutants` runs a sample. All changes of the sample are built once, into a copy of the tree, each with its own
 //! switch: `a < b` becomes `(if crate::switch::is_on(7) { a <= b } else { a < b })`. A first run of every test, with
@@ -72,8 +72,8 @@ fn run() -> Result<ExitCode, String> {
     Ok(code)
 }
 
-/// Returns the places of a sample in a pseudorandom order that is the same each time, with some additional places to
-/// replace changes that do not compile.
+/// Returns the locations of a sample in a reproducible pseudorandom order, with some additional locations to replace
+/// changes that do not compile.
 fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
     let mut state = 0x1a2e_3a7c_u64;
     let mut random = move || {

@@ -1,9 +1,9 @@
-//! The places that can be changed, and how.
+//! The locations that can be changed, and their changes.
 //!
-//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
-//! value at once, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
-//! an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns
-//! are not changed, since they cannot contain a switch.
+//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed value
+//! immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false, an
+//! arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns are
+//! not changed, since they cannot contain a switch.
 
 use std::fs;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, UnOp};
 
-/// A place in the source with a change.
+/// A location in the source with a change.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// The file, from the root of the tree.
@@ -26,12 +26,12 @@ pub struct Site {
     pub before: String,
     /// The replacement text.
     pub after: String,
-    pub kind: Kind,
+    pub kind: ChangeKind,
 }
 
 /// The kind of source text that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChangeKind {
     /// An expression becomes another one.
     Expression,
     /// A function returns a value at its opening brace.
@@ -48,9 +48,9 @@ impl Site {
             words.join(" ").chars().take(100).collect()
         };
         match self.kind {
-            Kind::Expression => format!("{} -> {}", short(&self.before), short(&self.after)),
-            Kind::Body => short(&self.after),
-            Kind::Arm => format!("without the arm {}", short(&self.after)),
+            ChangeKind::Expression => format!("{} -> {}", short(&self.before), short(&self.after)),
+            ChangeKind::Body => short(&self.after),
+            ChangeKind::Arm => format!("without the arm {}", short(&self.after)),
         }
     }
 
@@ -58,19 +58,19 @@ impl Site {
     pub fn switched(&self, number: usize) -> String {
         let (before, after) = (&self.before, &self.after);
         match self.kind {
-            Kind::Expression => {
+            ChangeKind::Expression => {
                 format!("(if crate::switch::is_on({number}) {{ {after} }} else {{ {before} }})")
             }
-            Kind::Body => {
+            ChangeKind::Body => {
                 let value = after.rsplit_once(" returns ").map_or("", |(_, value)| value);
                 format!("{{ if crate::switch::is_on({number}) {{ return {value}; }}")
             }
-            Kind::Arm => format!(" if !crate::switch::is_on({number}) "),
+            ChangeKind::Arm => format!(" if !crate::switch::is_on({number}) "),
         }
     }
 }
 
-/// Returns all places of the tree below `root`, by file and position.
+/// Returns all locations of the tree below `root`, by file and position.
 pub fn all(root: &Path) -> Result<Vec<Site>, String> {
     let mut files = Vec::new();
     let crates = fs::read_dir(root.join("crates")).map_err(|error| format!("crates: {error}"))?;
@@ -146,15 +146,15 @@ impl Finder<'_> {
 
     fn add(&mut self, node: &impl Spanned, after: String) {
         let span = node.span();
-        self.push(span.byte_range(), span.start().line, after, Kind::Expression);
+        self.push(span.byte_range(), span.start().line, after, ChangeKind::Expression);
     }
 
-    fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: Kind) {
+    fn push(&mut self, range: Range<usize>, line: usize, after: String, kind: ChangeKind) {
         let (file, before) = (self.file.clone(), self.text[range.clone()].to_owned());
         self.sites.push(Site { file, line, range, before, after, kind });
     }
 
-    /// A function that returns each fixed value of its type at once.
+    /// A function that returns each fixed value of its type immediately.
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if signature.constness.is_some()
             || !matches!(signature.safety, syn::Safety::Default)
@@ -169,7 +169,7 @@ impl Finder<'_> {
         let brace = block.brace_token.span.open();
         for value in values {
             let after = format!("{} returns {value}", signature.ident);
-            self.push(brace.byte_range(), brace.start().line, after, Kind::Body);
+            self.push(brace.byte_range(), brace.start().line, after, ChangeKind::Body);
         }
     }
 }
@@ -207,7 +207,7 @@ fn values(of: &syn::Type) -> Vec<String> {
         syn::Type::Tuple(tuple) if tuple.elems.is_empty() => all(&["()"]),
         syn::Type::Tuple(tuple) => {
             let parts: Option<Vec<String>> =
-                tuple.elems.iter().map(|one| values(one).into_iter().next()).collect();
+                tuple.elems.iter().map(|elem| values(elem).into_iter().next()).collect();
             parts.map(|parts| format!("({})", parts.join(", "))).into_iter().collect()
         }
         syn::Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem
@@ -326,7 +326,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                     let arrow = arm.fat_arrow_token.span();
                     let at = arrow.byte_range().start;
                     let after = self.of(&arm.pat);
-                    self.push(at..at, arrow.start().line, after, Kind::Arm);
+                    self.push(at..at, arrow.start().line, after, ChangeKind::Arm);
                 }
                 _ => {}
             }

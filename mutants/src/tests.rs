@@ -17,8 +17,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 const SLOW_LIMIT: Duration = Duration::from_secs(90);
 /// Test programs that are skipped: they compare the source with its rules, or take too long.
 const LEFT_OUT: [&str; 2] = ["tidy", "ladders"];
-/// The test program that compares whole studies with their digits. It is tried last, and changes that no other test
-/// notices are counted separately, because a changed digit does not show which value is correct.
+/// The test program that compares whole studies with their digits. This program runs last, and changes that no other
+/// test detects are counted separately, because a changed digit does not show which value is correct.
 const GOLDEN: &str = "golden";
 
 /// A program of tests.
@@ -27,11 +27,11 @@ pub struct Program {
     pub path: PathBuf,
     /// The folder of its crate, in which cargo runs it.
     pub folder: PathBuf,
-    pub kind: Kind,
+    pub kind: ChangeKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChangeKind {
     Rust,
     /// [`GOLDEN`].
     Golden,
@@ -89,7 +89,7 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let name = message["target"]["name"].as_str().unwrap_or_default();
         if message["profile"]["test"] == true && !LEFT_OUT.contains(&name) {
             let folder = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
-            let kind = if name == GOLDEN { Kind::Golden } else { Kind::Rust };
+            let kind = if name == GOLDEN { ChangeKind::Golden } else { ChangeKind::Rust };
             programs.push(Program { path: PathBuf::from(path), folder, kind });
         }
     }
@@ -122,7 +122,7 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
         let (program, name) = &names[number];
         let met = folder.join(number.to_string());
         let began = Instant::now();
-        let limit = if programs[*program].kind == Kind::Rust { LIMIT } else { SLOW_LIMIT };
+        let limit = if programs[*program].kind == ChangeKind::Rust { LIMIT } else { SLOW_LIMIT };
         let ended = run(&programs[*program], &[name.as_str()], limit, |command| {
             command.env("LANEMARK_MUTANT_MET", &met);
         });
@@ -136,7 +136,7 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
     });
     let mut tests = tests.into_inner().unwrap_or_else(|error| error.into_inner());
     tests.sort_by(|one, two| {
-        let order = |test: &Test| (programs[test.program].kind == Kind::Golden, test.time);
+        let order = |test: &Test| (programs[test.program].kind == ChangeKind::Golden, test.time);
         order(one).cmp(&order(two)).then_with(|| one.name.cmp(&two.name))
     });
     Ok(Suite { programs, tests })
@@ -154,7 +154,7 @@ fn python(tree: &Tree) -> Result<Option<Program>, String> {
     let folder = tree.copy.join("python");
     fs::copy(tree.programs().join("lib_lanemark.so"), folder.join("lanemark/_lanemark.abi3.so"))
         .map_err(|error| format!("the Python extension: {error}"))?;
-    Ok(Some(Program { path, folder, kind: Kind::Python }))
+    Ok(Some(Program { path, folder, kind: ChangeKind::Python }))
 }
 
 /// Calls `work` for each number below `count`, on all processors.
@@ -185,11 +185,11 @@ pub fn run(
 ) -> Outcome {
     let mut command = Command::new(&program.path);
     match program.kind {
-        Kind::Rust | Kind::Golden => {
+        ChangeKind::Rust | ChangeKind::Golden => {
             command.arg("--exact").args(names).args(["--test-threads", "1", "--quiet"])
         }
         // `-p no:cacheprovider`: two runs would write the same folder.
-        Kind::Python => command
+        ChangeKind::Python => command
             .args(["-m", "pytest", "-x", "-p", "no:cacheprovider"])
             .args(names)
             .env("PYTHONPATH", &program.folder)

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::tests::{Kind, Outcome, Suite, Test, in_parallel, run};
+use crate::tests::{ChangeKind, Outcome, Suite, Test, in_parallel, run};
 use crate::tree::Tree;
 
 /// Time of tests that run in one process, and their number.
@@ -38,7 +38,7 @@ pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<Verdict> {
 }
 
 fn verdict(suite: &Suite, switch: usize) -> Verdict {
-    let is_golden = |test: &&Test| suite.programs[test.program].kind == Kind::Golden;
+    let is_golden = |test: &&Test| suite.programs[test.program].kind == ChangeKind::Golden;
     let met = || suite.tests.iter().filter(|test| test.meets.contains(&switch));
     if fails(suite, switch, met().filter(|test| !is_golden(test)).collect()) {
         Verdict::Noticed

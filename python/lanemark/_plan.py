@@ -1,7 +1,6 @@
 """Division of a sweep into chunks of consecutive points with about equal expected costs.
 
-The cost of a point is its run time. A few points across the sweep are run first, and their results are discarded. The
-logarithm of their run times is fitted by regularised least squares as a sum of one effect for each value of each axis.
+The cost of a point is its run time. A few points across the sweep are run first, and their results are discarded. The logarithm of the run times is fitted by regularised least squares as a sum of one effect for each value of each axis.
 Effects with few observations shrink towards zero. The fit affects only the sizes of the chunks, and no results.
 """
 

@@ -31,7 +31,7 @@ def results_folder() -> Path:
     """Return the folder in which results are saved if no path is given, for this package and for the command.
 
     The folder is the value of ``LANEMARK_RESULTS``, otherwise ``lanemark`` in the user's state folder:
-    ``XDG_STATE_HOME``, by default ``~/.local/state``. It may not exist yet.
+    ``XDG_STATE_HOME``, by default ``~/.local/state``. The folder may not exist yet.
 
     Raises:
         RunError: If the user has no home folder and neither variable is set.

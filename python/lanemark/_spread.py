@@ -1,6 +1,6 @@
 """Sweeps on Dask Distributed, whose scheduler handles only small tasks and no results.
 
-A task consists of the space, the points of a chunk and the name of its part. It returns a number of seconds. If a
+A task consists of the space, the points of a chunk and the name of its part. The task returns a number of seconds. If a
 worker is lost, its task runs again on another worker and writes a part with the same name and content. A worker that
 was wrongly considered lost therefore does no harm.
 """
@@ -45,8 +45,7 @@ def workers_of(executor: Any) -> int | None:
 def keep_memory() -> bool:
     """Keep the memory that a simulation frees in this process, for the next simulation.
 
-    Dask's nannies set ``MALLOC_TRIM_THRESHOLD_`` low. The C library then returns every large block to the kernel at
-    once and allocates it again for each point, which took three quarters of a worker's time. Up to 128 MiB are kept.
+    Dask's nannies set ``MALLOC_TRIM_THRESHOLD_`` low. The C library then returns every large block to the kernel immediately and allocates it again for each point, which took three quarters of a worker's time. Up to 128 MiB are kept.
 
     Returns:
         Whether the C library accepted the setting.

@@ -1,4 +1,4 @@
-"""Altair charts of results. They need the extra ``charts``, and draw the columns of the tables as they are."""
+"""Altair charts of results. The functions need the extra ``charts``, and draw the columns of the tables unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _title(figure: str) -> str:
 
 
 def _numbers(table: Table, name: str) -> str:
-    """Return the altair field of the numeric column ``name``. The name may lack its unit.
+    """Return the altair field of the numeric column ``name``. The unit at the end of the name may be omitted.
 
     Raises:
         InputError: If there is no such column, or if its values are strings, for which altair would draw an empty chart.
@@ -40,7 +40,7 @@ def _numbers(table: Table, name: str) -> str:
 
 
 def _column(table: Table, name: str) -> str:
-    """Return the full name of the column ``name``, which may lack its unit.
+    """Return the full name of the column ``name``, whose unit may be omitted.
 
     Raises:
         InputError: If there is no such column.
@@ -149,7 +149,7 @@ def figures_chart(study: StudyResult) -> Any:
 def curve(table: Table, axis: str, figure: str = "iops", by: str | None = None) -> Any:
     """Draw a figure of a sweep over one of its axes, with one line for each value of the axis ``by``.
 
-    The name of an axis of quantities may lack its unit: ``block_bytes`` or ``block``.
+    The unit in the name of an axis of quantities may be omitted: ``block_bytes`` or ``block``.
 
     Raises:
         InputError: If ``axis`` or ``figure`` is not a column of numbers, or if ``by`` is not a column.

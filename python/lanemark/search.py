@@ -1,7 +1,6 @@
 """Search for the best system (Optuna), and sensitivity of a prediction to uncertain values (Sobol's indices, SALib).
 
-This module needs the extra ``search``. A search simulates one trial after another. It finds good points, but proves
-nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
+This module needs the extra ``search``. A search simulates one trial after another. A search finds good points, but proves nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ class Prices:
         """Read the file ``path``.
 
         Raises:
-            InputError: If the file cannot be read, lacks a column, or contains an invalid price or a name twice.
+            InputError: If the file cannot be read, if a column is missing, or if it contains an invalid price or a name twice.
         """
         prices: dict[str, float] = {}
         try:
@@ -340,7 +339,7 @@ def _suggest(trial: Any, name: str, one: Range | Choice) -> str | int | float:
 
 
 def _violation(figures: Mapping[str, float], bound: tuple[str, str, float]) -> float:
-    """Return the amount by which a bound is violated. It is zero or negative if the bound is satisfied."""
+    """Return the amount by which a bound is violated. The amount is zero or negative if the bound is satisfied."""
     name, relation, limit = bound
     value = _known(figures, name)
     return limit - value if relation == ">=" else value - limit

@@ -1,4 +1,4 @@
-"""Ctrl-C stops a running call at once, and other threads keep running during a simulation."""
+"""Ctrl-C stops a running call immediately, and other threads keep running during a simulation."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ struct Done {
     bytes: f64,
 }
 
-/// Runs a program to its end. `requested_bytes` is the number of bytes if the medium is a file, which lacks a byte
+/// Runs a program to its end. `requested_bytes` is the number of bytes if the medium is a file, which has no byte
 /// counter.
 fn done(command: &mut Command, medium: &Path, requested_bytes: u64) -> Done {
     let (bytes, seconds) = (bytes_of(medium), of_children());
@@ -265,7 +265,8 @@ fn main() {
             }
             if let Some(program) = raw_program.as_deref().filter(|_| full && medium.node.is_some())
             {
-                // The program stops after a fixed time, not after a fixed count. Its start-up cost is below the noise.
+                // The program stops after a fixed time, not after a fixed count. The cost of its start-up is below the
+                // noise.
                 let made = done(&mut raw(case, program, &path, 2), &path, 0);
                 bare.push(made.seconds / made.bytes * block as f64 * 1e6);
             }

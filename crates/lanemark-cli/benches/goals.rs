@@ -55,7 +55,7 @@ struct Taken {
 
 /// Runs a command of Lanemark in `folder` to its end.
 #[expect(clippy::zombie_processes, reason = "it is waited for where its use is read")]
-fn taken(goal: &Goal, folder: &Path) -> Taken {
+fn measure(goal: &Goal, folder: &Path) -> Taken {
     let studies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let studies = studies.to_str().expect("a path of text");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -123,7 +123,7 @@ fn main() {
     println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
     println!("\n| command | CPU seconds | range | goal | memory |\n|---|---:|---:|---:|---:|");
     for goal in goals().iter().take(commands) {
-        let runs: Vec<Taken> = (0..rounds.max(1)).map(|_| taken(goal, folder.path())).collect();
+        let runs: Vec<Taken> = (0..rounds.max(1)).map(|_| measure(goal, folder.path())).collect();
         assert!(runs.iter().all(|run| run.seconds > 0.0 && run.mebibytes > 1.0));
         println!("{}", row(goal, &runs));
     }

@@ -9,9 +9,9 @@
 //!   `\copy … (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All use the same number of connections and
 //!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
 //!   printed for the rows only and for the whole process.
-//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the difference in
-//!   time between a long run and a short run, divided by the difference in transactions, so it excludes start-up. The
-//!   loops are closed, with the same number of users and warehouses, prepared statements and no think times.
+//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. This time is the
+//!   difference between a long run and a short run, divided by the difference in transactions, so it excludes start-up.
+//!   The loops are closed, with the same number of users and warehouses, prepared statements and no think times.
 //!   `LANEMARK_GO_TPC` contains go-tpc's path.
 //! - *A thousand users*: the driver's maximum resident memory, on a hundred small warehouses.
 //!
@@ -63,7 +63,7 @@ struct Taken {
 
 /// Runs a program to its end.
 #[expect(clippy::zombie_processes, reason = "it is waited for where its use is read")]
-fn taken(command: &mut Command, folder: &Path) -> Taken {
+fn measure(command: &mut Command, folder: &Path) -> Taken {
     let output = folder.join("output");
     let file = std::fs::File::create(&output).expect("a file");
     let errors = file.try_clone().expect("a file");
@@ -258,9 +258,9 @@ impl Bench {
             );
             for (name, times) in [("lanemark", &ours), ("\\copy", &client), ("COPY", &server)] {
                 let rates = rate(times);
-                let thousands: Vec<f64> = rates.iter().map(|one| one / 1e3).collect();
+                let thousands: Vec<f64> = rates.iter().map(|rate| rate / 1e3).collect();
                 let megabytes: Vec<f64> =
-                    rates.iter().map(|one| one / rows as f64 * bytes as f64 / 1e6).collect();
+                    rates.iter().map(|rate| rate / rows as f64 * bytes as f64 / 1e6).collect();
                 let ends: Vec<f64> = whole(times).iter().map(|one| one / 1e3).collect();
                 println!(
                     "  {name:<10}{:>24}{:>26} MB/s; with keys and indexes {}",
@@ -287,7 +287,7 @@ impl Bench {
         command.args(more);
         command.args(["--users", &users.to_string(), "--duration", &format!("{seconds}s")]);
         let _ = std::fs::remove_file(&result);
-        let taken = taken(command.args(["--out", text(&result)]), self.folder.path());
+        let taken = measure(command.args(["--out", text(&result)]), self.folder.path());
         let saved = std::fs::read_to_string(&result).expect("a result");
         let saved: serde_json::Value = serde_json::from_str(&saved).expect("JSON");
         let tpm = saved["repeats"][0]["tpm"].as_f64().expect("a number");
@@ -313,7 +313,7 @@ impl Bench {
 
     /// Runs go-tpc.
     fn run_go_tpc(&self, program: &str, seconds: u64) -> (Taken, f64) {
-        let taken = taken(&mut self.go_tpc(program, "run", seconds), self.folder.path());
+        let taken = measure(&mut self.go_tpc(program, "run", seconds), self.folder.path());
         let counts = taken.printed.lines().filter_map(|line| {
             let line = line.strip_prefix("[Summary] ")?;
             let count = line.split_once("Count: ")?.1.split(',').next()?;
@@ -336,7 +336,7 @@ impl Bench {
             Some(program) => {
                 self.script("DROP DATABASE IF EXISTS gotpc");
                 self.script("CREATE DATABASE gotpc");
-                taken(&mut self.go_tpc(program, "prepare", 0), self.folder.path());
+                measure(&mut self.go_tpc(program, "prepare", 0), self.folder.path());
             }
             None => println!("  go-tpc is not there: give its path in LANEMARK_GO_TPC"),
         }

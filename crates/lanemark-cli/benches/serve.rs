@@ -2,14 +2,14 @@
 //!
 //! Without latency, each server has the same gibibyte in memory and serves the same client, fio's nbd engine. The
 //! servers take turns, so that the drift of a noisy machine affects both. The benchmark prints the median of the rounds
-//! and the median of the ratios within a round. It runs twice: with processors that may go idle and, if this user may
-//! change that, with processors that may not. fio's io_uring engine reads the mounted file, bypassing the page cache.
-//! Its peer is the export of a null device by `qemu-storage-daemon`, if that program is installed.
+//! and the median of the ratios within a round. The benchmark runs twice: with processors that may become idle and, if
+//! this user may change that, with processors that may not. fio's io_uring engine reads the mounted file, bypassing the
+//! page cache. Its peer is the export of a null device by `qemu-storage-daemon`, if that program is installed.
 //!
 //! With a model, each queue depth has a separate server, which receives up to 20,000 reads a second. The benchmark
 //! prints the modelled and the delivered latency of the server's result, and fio's latency, which includes the client's
-//! own time. It serves systems that are ten times as slow, and compares fio's rates on them with `lanemark sim`.
-//! Finally, it measures an idle server.
+//! own time. The benchmark also serves systems that are ten times as slow, and compares fio's rates on them with
+//! `lanemark sim`. Finally, it measures an idle server.
 //!
 //! As part of the tests (without `--bench`) each part runs once, briefly, if fio and nbdkit are installed.
 

@@ -63,7 +63,7 @@ use lanemark_lab::scale::OverTime;
 use lanemark_measure::{EngineKind, OnError};
 use lanemark_schema::result::InterveningEvent;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::Tracked;
+use lanemark_schema::workload::TrackedFigure;
 use lanemark_sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_trace::{Action, Format};
 
@@ -447,7 +447,7 @@ pub(crate) struct OverTimeArgs {
     pub(crate) steady: Option<Duration>,
     /// Figure that must be steady: iops, throughput or latency [default: iops]
     #[arg(long, value_name = "FIGURE", requires = "steady")]
-    pub(crate) track: Option<Tracked>,
+    pub(crate) track: Option<TrackedFigure>,
     /// Record each test in intervals of this length, "1s" [default: 1,000 intervals for tests of 1 min or more]
     #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
@@ -469,18 +469,18 @@ impl OverTimeArgs {
 
 /// The event between writing and checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum After {
+pub(crate) enum InterruptionArg {
     /// The program ended or was killed
     Kill,
     /// The power failed
     PowerCut,
 }
 
-impl From<After> for InterveningEvent {
-    fn from(after: After) -> Self {
+impl From<InterruptionArg> for InterveningEvent {
+    fn from(after: InterruptionArg) -> Self {
         match after {
-            After::Kill => Self::Kill,
-            After::PowerCut => Self::PowerCut,
+            InterruptionArg::Kill => Self::Kill,
+            InterruptionArg::PowerCut => Self::PowerCut,
         }
     }
 }

@@ -3,18 +3,18 @@
 use std::io::IsTerminal;
 
 use lanemark_lab::measured;
-use lanemark_lab::opened::{self, Opened};
+use lanemark_lab::opened::{self, OpenedWorkload};
 use lanemark_lab::scale::{real_without_faults, scaled, watched};
-use lanemark_measure::{Bench, Event, Purge, Running, Settings};
+use lanemark_measure::{Bench, Event, Purge, SampleInProgress, Settings};
 use lanemark_schema::result::RunResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Workload;
 
 use crate::args::BenchArgs;
-use crate::bench_trace::Recorded;
+use crate::bench_trace::RecordedTrace;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{OutputFormat, Requested};
+use crate::formats::{OutputFormat, RequestedSections};
 use crate::progress::Progress;
 use crate::served_target::ServedMeasurement;
 use crate::watch::Watch;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     real_without_faults(&opened.workload)?;
     let settings = settings(args, &opened);
     let recorded = args.trace_args.trace.as_deref();
-    let recorded = recorded.map(|trace| Recorded::open(args, trace)).transpose()?;
+    let recorded = recorded.map(|trace| RecordedTrace::open(args, trace)).transpose()?;
     let workload = match &recorded {
         Some(recorded) => recorded.workload.clone(),
         None => {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let what = format!("bench-{}", workload.id);
     let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
     let printer = move |result: &RunResult| {
-        formats::shown(result, json, format, Requested { detail, evidence: false })
+        formats::shown(result, json, format, RequestedSections { detail, evidence: false })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, printer)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
             failed.iter().for_each(|failed| progress.note(failed));
         }
         event => {
-            if let Event::Running(Running { index, repeat, .. }) = &event
+            if let Event::Running(SampleInProgress { index, repeat, .. }) = &event
                 && running.replace((*index, *repeat)) != Some((*index, *repeat))
             {
                 served.iter_mut().for_each(ServedMeasurement::begin);
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the engine's settings from the command line; a job file supplies the settings that are not given.
-fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
+fn settings(args: &BenchArgs, opened: &OpenedWorkload) -> Settings {
     Settings {
         engine: args.engine.or(opened.engine()).unwrap_or_default(),
         buffered: args.buffered || opened.is_buffered(),
@@ -133,10 +133,18 @@ fn line(event: &Event<'_>, workload: &Workload) -> String {
         Event::LayingOut { done, total } => {
             format!("laying out random data: {} of {total}", rounded(*done))
         }
-        Event::Running(Running { test, repeat, .. }) if *repeat >= workload.repeats => {
+        Event::Running(SampleInProgress { test, repeat, .. }) if *repeat >= workload.repeats => {
             format!("{}: queue depth {}", test.name, test.queue_depth())
         }
-        Event::Running(Running { test, repeat, samples, elapsed, bytes, requests, .. }) => {
+        Event::Running(SampleInProgress {
+            test,
+            repeat,
+            samples,
+            elapsed,
+            bytes,
+            requests,
+            ..
+        }) => {
             let seconds = elapsed.as_seconds().max(1e-9);
             format!(
                 "{}/{} {}, repeat {} of {}: {:.0} MB/s, {:.0} IOPS",
@@ -167,12 +175,12 @@ mod tests {
 
     #[test]
     fn an_event_is_a_line_with_its_rates() {
-        let mut test = Test::of_blocks(Bytes::kibi(4)).with(|asked| asked.queue_depth = 16);
+        let mut test = Test::of_blocks(Bytes::kibi(4)).with(|requests| requests.queue_depth = 16);
         test.name = "RND4K".to_owned();
         let mut workload = Workload::of_test("w", "W", test.clone());
         workload.repeats = 3;
         let running = |repeat, elapsed| {
-            let event = Event::Running(&Running {
+            let event = Event::Running(&SampleInProgress {
                 test: &test,
                 index: 1,
                 repeat,

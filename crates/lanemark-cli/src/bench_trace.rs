@@ -15,7 +15,7 @@ use lanemark_schema::workload::{
     Arrival, Average, LoadKind, Operation, Order, SECTOR, Test, TraceSummary, Workload,
 };
 use lanemark_sim::replay::Speed;
-use lanemark_trace::{Options, Reader, Unpacked};
+use lanemark_trace::{Options, Reader, TraceInput};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ use crate::replay::nothing;
 const OUTSTANDING_USUAL: u32 = 128;
 
 /// A trace after the first pass.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedTrace {
     pub(crate) workload: Workload,
     /// Speed as a multiple of the recorded speed; `None` for as fast as possible.
     pub(crate) speed: Option<f64>,
@@ -46,7 +46,7 @@ struct TraceOverview {
     bytes: u64,
 }
 
-impl Recorded {
+impl RecordedTrace {
     /// Reads a trace for the first time.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
         let trace = &args.trace_args;
@@ -85,7 +85,7 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// Reads the requests again. They end early if the file has changed since the first pass.
+    /// Reads the requests again. The requests end early if the file has changed since the first pass.
     pub(crate) fn arrivals(
         &self,
         path: &Path,
@@ -121,7 +121,7 @@ impl Recorded {
         Ok(found)
     }
 
-    fn reader(&self, path: &Path) -> Result<Reader<BufReader<Unpacked<File>>>, Failure> {
+    fn reader(&self, path: &Path) -> Result<Reader<BufReader<TraceInput<File>>>, Failure> {
         let name = path.display().to_string();
         // The file is read twice, so it cannot be a pipe.
         if input::is_piped(path) {
@@ -131,7 +131,7 @@ impl Recorded {
         }
         let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-        let text = Unpacked::new(file)
+        let text = TraceInput::new(file)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
         Ok(Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)?)
     }
@@ -149,7 +149,7 @@ impl Recorded {
             Err(_) => true,
         };
         let requests = reader.filter(worth).take(usize::try_from(limit).unwrap_or(usize::MAX));
-        Ok(requests.map(move |one| Ok(wrapped(one?, wrap))))
+        Ok(requests.map(move |request| Ok(wrapped(request?, wrap))))
     }
 }
 

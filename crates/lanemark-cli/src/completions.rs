@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
-use lanemark_lab::results::Outlet;
+use lanemark_lab::results::OutputFile;
 
 use crate::args::{CompletionsArgs, CompletionsCommand};
 use crate::failure::{Failure, Outcome};
@@ -41,7 +41,7 @@ fn pages(folder: &Path) -> Result<(), Failure> {
     named(command.disable_help_subcommand(true), "lanemark", &mut all);
     let write_page = |(name, command): (String, Command)| {
         let page = folder.join(format!("{name}.1"));
-        Ok((Outlet::open(&page, &MANUAL)?, name, command))
+        Ok((OutputFile::open(&page, &MANUAL)?, name, command))
     };
     let pages = all.into_iter().map(write_page).collect::<Result<Vec<_>, Failure>>()?;
     for (outlet, name, command) in &pages {

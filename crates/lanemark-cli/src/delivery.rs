@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lanemark_lab::LabError;
-use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::results::{self, OutputFile};
 use lanemark_schema::result::{RunResult, Warning};
 
 use crate::args::OverTimeArgs;
 use crate::failure::Failure;
 use crate::messages::tell;
 use crate::outlets::{PAGE, SERIES};
-use crate::saving::{Destination, Saving};
+use crate::saving::{Destination, ResultSaver};
 use crate::{output, stop};
 
 /// The function that formats a result for stdout.
@@ -25,9 +25,9 @@ type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + 
 pub(crate) struct Delivery(Arc<Outputs>);
 
 struct Outputs {
-    saving: Saving,
-    page: Option<Outlet>,
-    series: Option<Outlet>,
+    saving: ResultSaver,
+    page: Option<OutputFile>,
+    series: Option<OutputFile>,
     printer: ResultPrinter,
     so_far: Mutex<Option<RunResult>>,
     /// Whether a message about a failure to save was printed.
@@ -44,9 +44,9 @@ impl Delivery {
         over_time: Option<&OverTimeArgs>,
         printer: impl Fn(&RunResult) -> Result<String, Failure> + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        let page = Outlet::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
-        let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
-        let saving = Saving::open(out, what, started_at)?;
+        let page = OutputFile::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
+        let series = OutputFile::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
+        let saving = ResultSaver::open(out, what, started_at)?;
         let (printer, so_far): (ResultPrinter, _) = (Box::new(printer), Mutex::new(None));
         let is_reported = AtomicBool::new(false);
         let delivery =
@@ -87,7 +87,7 @@ impl Delivery {
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
         let saved = self.save(result);
         let Outputs { saving, page, series, printer, .. } = &*self.0;
-        let write = |outlet: &Option<Outlet>, text: &dyn Fn() -> String| match outlet {
+        let write = |outlet: &Option<OutputFile>, text: &dyn Fn() -> String| match outlet {
             Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),
         };

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::ratings::{REACHED, RatingMet};
-use lanemark_lab::results::Outlet;
+use lanemark_lab::ratings::{REACHED, RatingComparison};
+use lanemark_lab::results::OutputFile;
 use lanemark_lab::{Lab, LabError};
 use lanemark_report::{DriveOrigins, DriveRating, DriveValue};
 use lanemark_schema::result::SCHEMA_VERSION;
@@ -51,7 +51,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
             Failure::input(format!("{}: can't be created: {error}", folder.display()))
         })?;
     }
-    let outlet = Outlet::open(&path, &RATED)?;
+    let outlet = OutputFile::open(&path, &RATED)?;
     outlet.write(&text)?;
     let named = in_folder(&path);
     let described = describe(&library, &named)?;
@@ -63,7 +63,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the values that follow from the ratings or are assumed, as comments of a drive file.
-fn notes(described: &Described) -> String {
+fn notes(described: &DescribedModel) -> String {
     let mut notes = "\n# Values that the file does not state, with their origin:\n".to_owned();
     let values = described.values.iter().zip(&described.rows);
     for (_, value) in values.filter(|(value, _)| value.origin != "sourced") {
@@ -82,11 +82,11 @@ fn in_folder(path: &Path) -> String {
 
 /// A drive's model, as JSON and for text.
 #[derive(Serialize)]
-struct Described {
+struct DescribedModel {
     schema_version: u32,
     answer: String,
     name: String,
-    ratings: Vec<RatingMet>,
+    ratings: Vec<RatingComparison>,
     values: Vec<Value>,
     #[serde(skip)]
     rows: Vec<DriveValue>,
@@ -94,7 +94,7 @@ struct Described {
     origins: DriveOrigins,
 }
 
-fn describe(library: &Library, drive: &str) -> Result<Described, Failure> {
+fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
     if !drive.ends_with(".toml") && Path::new(drive).is_file() {
         let hint = format!("`lanemark inspect {drive}` names the drives of another tool's list");
         return Err(Failure::input(format!("{drive}: is not a drive file")).hint(hint));
@@ -113,7 +113,7 @@ fn describe(library: &Library, drive: &str) -> Result<Described, Failure> {
         }
     }
     let name = explained.name;
-    Ok(Described {
+    Ok(DescribedModel {
         schema_version: SCHEMA_VERSION,
         answer: lanemark_report::drive_answer(&name, &shown(&ratings), origins),
         ratings,
@@ -124,8 +124,8 @@ fn describe(library: &Library, drive: &str) -> Result<Described, Failure> {
     })
 }
 
-fn shown(ratings: &[RatingMet]) -> Vec<DriveRating> {
-    let rating = |met: &RatingMet| DriveRating {
+fn shown(ratings: &[RatingComparison]) -> Vec<DriveRating> {
+    let rating = |met: &RatingComparison| DriveRating {
         what: met.what.to_owned(),
         unit: met.unit,
         rated: met.rated,
@@ -134,12 +134,12 @@ fn shown(ratings: &[RatingMet]) -> Vec<DriveRating> {
     ratings.iter().map(rating).collect()
 }
 
-fn print(described: &Described, explain: bool, json: bool) -> Result<Outcome, Failure> {
+fn print(described: &DescribedModel, explain: bool, json: bool) -> Result<Outcome, Failure> {
     if json {
         output::print_json(described)?;
         return Ok(Outcome::Done);
     }
-    let Described { name, ratings, rows: values, origins, .. } = described;
+    let DescribedModel { name, ratings, rows: values, origins, .. } = described;
     let style = output::style();
     let mut text = lanemark_report::ratings_text(name, &shown(ratings), *origins, REACHED, &style);
     if explain {
@@ -256,7 +256,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let sizes = [("pseudo_slc", args.pseudo_slc), ("cache", args.cache)];
     rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
     let head = format!(
-        "{} {}: ratings on its box, by `lanemark drive new`. All else is derived from them.\n\n",
+        "{} {}: ratings on its box, by `lanemark drive new`. All other values are derived from them.\n\n",
         RATED.mark,
         args.name.replace(['\n', '\r'], " ")
     );

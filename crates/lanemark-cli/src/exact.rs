@@ -9,7 +9,7 @@ use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_schema::units::Bytes;
-use lanemark_serve::data::{DataLocation, DataPlan, Opened};
+use lanemark_serve::data::{DataLocation, DataPlan, OpenedData};
 use lanemark_serve::exact::boot::Boot;
 use lanemark_serve::exact::init::{self, InitPlan};
 use lanemark_serve::exact::{ExactPlan, ExactRun, run as run_guest};
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     folder.leave_to_another_process();
     let location = args.data.clone().map_or(DataLocation::Memory, DataLocation::File);
     let plan = DataPlan { location, over: args.over.clone(), size, overwrite: None };
-    let Opened { data, notes } = plan.open(cache_of(&spec), args.seed)?;
+    let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();

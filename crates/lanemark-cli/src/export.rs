@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lanemark_lab::columns::RunTable;
-use lanemark_lab::reserved::Reserved;
+use lanemark_lab::reserved::ReservedName;
 use lanemark_lab::{json, results};
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::workload;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
         (Some(folder), _) => split(args, &result, folder),
         (None, Some(out)) => {
             refuse_other(out)?;
-            let reserved = Reserved::with_folders(out)?;
+            let reserved = ReservedName::with_folders(out)?;
             write(args, &result, &reserved)
         }
         (None, None) => {
@@ -55,7 +55,11 @@ fn text(args: &ExportArgs, result: &RunResult) -> Result<String, Failure> {
 }
 
 /// Writes a result to `reserved`.
-fn write(args: &ExportArgs, result: &RunResult, reserved: &Reserved) -> Result<Outcome, Failure> {
+fn write(
+    args: &ExportArgs,
+    result: &RunResult,
+    reserved: &ReservedName,
+) -> Result<Outcome, Failure> {
     match args.output_format {
         OutputFormat::Parquet => parquet(args, result, reserved)?,
         _ => reserved.write(text(args, result)?.as_bytes())?,
@@ -65,12 +69,12 @@ fn write(args: &ExportArgs, result: &RunResult, reserved: &Reserved) -> Result<O
 }
 
 #[cfg(feature = "full")]
-fn parquet(args: &ExportArgs, result: &RunResult, reserved: &Reserved) -> Result<(), Failure> {
+fn parquet(args: &ExportArgs, result: &RunResult, reserved: &ReservedName) -> Result<(), Failure> {
     crate::parquet_file::write(reserved, &args.table.unwrap_or(RunTable::Tests).columns(result))
 }
 
 #[cfg(not(feature = "full"))]
-fn parquet(_: &ExportArgs, _: &RunResult, _: &Reserved) -> Result<(), Failure> {
+fn parquet(_: &ExportArgs, _: &RunResult, _: &ReservedName) -> Result<(), Failure> {
     Err(Failure::input("--output-format parquet: this build can't write Parquet")
         .hint("use --output-format csv, or build with --features full"))
 }
@@ -84,7 +88,7 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
         OutputFormat::Table | OutputFormat::CrystalDiskMark => "txt",
     };
     // All names are reserved before the first file is written.
-    let mut parts: Vec<(Reserved, usize)> = Vec::new();
+    let mut parts: Vec<(ReservedName, usize)> = Vec::new();
     for (index, test) in result.tests.iter().enumerate() {
         let slug = workload::slug(&test.test.name);
         // Test names may differ only in characters that are omitted from file names.
@@ -95,7 +99,7 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
         };
         let path = folder.join(name);
         refuse_other(&path)?;
-        parts.push((Reserved::with_folders(&path)?, index));
+        parts.push((ReservedName::with_folders(&path)?, index));
     }
     for (part, index) in &parts {
         let alone = RunResult { tests: vec![result.tests[*index].clone()], ..result.clone() };

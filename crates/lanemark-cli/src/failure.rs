@@ -4,7 +4,7 @@ use std::fmt;
 
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
-use lanemark_lab::{Cause, LabError};
+use lanemark_lab::{ErrorCause, LabError};
 use lanemark_measure::MeasureError;
 use lanemark_predict::PredictError;
 use lanemark_study::StudyError;
@@ -27,7 +27,7 @@ pub(crate) struct Failure(LabError);
 
 impl Failure {
     /// Creates a failure with its cause.
-    pub(crate) fn new(cause: Cause, message: String, hint: Option<String>) -> Self {
+    pub(crate) fn new(cause: ErrorCause, message: String, hint: Option<String>) -> Self {
         Self(LabError { cause, message, hint })
     }
 
@@ -63,9 +63,9 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> u8 {
         match self.0.cause {
-            Cause::Run => 1,
-            Cause::Input => 2,
-            Cause::Refused => 3,
+            ErrorCause::Run => 1,
+            ErrorCause::Input => 2,
+            ErrorCause::Refused => 3,
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The commands of features that a build may lack. The help of such a build omits the command, and the error of the
-//! command names the feature.
+//! The commands of optional features, which a build may not contain. The help of such a build omits the command, and
+//! the error of the command names the feature.
 
 use std::ffi::OsString;
 
 use crate::failure::Failure;
 
 /// A command of an optional feature.
-struct Optional {
+struct OptionalCommand {
     /// The command's words after the program's name.
     words: &'static [&'static str],
     /// The Cargo feature.
@@ -15,24 +15,33 @@ struct Optional {
     is_built: bool,
 }
 
-const OPTIONAL: [Optional; 7] = [
-    Optional { words: &["exact"], feature: "serve", is_built: cfg!(feature = "serve") },
-    Optional { words: &["oltp"], feature: "oltp", is_built: cfg!(feature = "oltp") },
-    Optional { words: &["oltp", "live"], feature: "serve", is_built: cfg!(feature = "serve") },
-    Optional { words: &["serve"], feature: "serve", is_built: cfg!(feature = "serve") },
-    Optional { words: &["serve-control"], feature: "serve", is_built: cfg!(feature = "serve") },
-    Optional { words: &["trial"], feature: "serve", is_built: cfg!(feature = "serve") },
-    Optional { words: &["ui"], feature: "ui", is_built: cfg!(feature = "ui") },
+const OPTIONAL: [OptionalCommand; 7] = [
+    OptionalCommand { words: &["exact"], feature: "serve", is_built: cfg!(feature = "serve") },
+    OptionalCommand { words: &["oltp"], feature: "oltp", is_built: cfg!(feature = "oltp") },
+    OptionalCommand {
+        words: &["oltp", "live"],
+        feature: "serve",
+        is_built: cfg!(feature = "serve"),
+    },
+    OptionalCommand { words: &["serve"], feature: "serve", is_built: cfg!(feature = "serve") },
+    OptionalCommand {
+        words: &["serve-control"],
+        feature: "serve",
+        is_built: cfg!(feature = "serve"),
+    },
+    OptionalCommand { words: &["trial"], feature: "serve", is_built: cfg!(feature = "serve") },
+    OptionalCommand { words: &["ui"], feature: "ui", is_built: cfg!(feature = "ui") },
 ];
 
-/// Returns the failure of a command line whose command this build lacks. `words` begin with the program's name.
+/// Returns the failure of a command line whose command this build does not contain. `words` begin with the program's
+/// name.
 pub(crate) fn lacking(words: &[OsString]) -> Option<Failure> {
     let typed = words.get(1..)?;
     let starts = |wanted: &[&str]| {
         wanted.len() <= typed.len() && wanted.iter().zip(typed).all(|(one, other)| other == one)
     };
     let lacked = OPTIONAL.iter().find(|optional| !optional.is_built && starts(optional.words))?;
-    let Optional { words, feature, .. } = lacked;
+    let OptionalCommand { words, feature, .. } = lacked;
     let message = format!("`lanemark {}` is not in this build", words.join(" "));
     Some(Failure::input(message).hint(format!("build with --features {feature}")))
 }
@@ -54,7 +63,7 @@ mod tests {
     #[test]
     fn help_lists_a_command_exactly_if_this_build_has_it() {
         let all = Args::command();
-        for Optional { words, feature, is_built } in &OPTIONAL {
+        for OptionalCommand { words, feature, is_built } in &OPTIONAL {
             let below = |command: Option<clap::Command>, word: &&str| {
                 command.and_then(|command| command.find_subcommand(word).cloned())
             };

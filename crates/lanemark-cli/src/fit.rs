@@ -1,8 +1,8 @@
 //! `lanemark fit`: fits a drive's model to measured results.
 
-use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Pool, settings};
-use lanemark_predict::{Job, REQUESTS, fit};
+use lanemark_predict::{FitInput, REQUESTS, fit};
 
 use crate::args::FitArgs;
 use crate::failure::{Failure, Outcome};
@@ -18,11 +18,11 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
-    let out = Outlet::of(args.out.as_deref(), &DRIVE)?;
+    let out = OutputFile::of(args.out.as_deref(), &DRIVE)?;
     let settings = settings(&args.set)?;
     let load = |name: &String| Ok((name.clone(), results::load_run(name)?));
     let loaded = args.results.iter().map(load).collect::<Result<Vec<_>, Failure>>()?;
-    let job = Job {
+    let job = FitInput {
         results: &loaded,
         platform,
         port,

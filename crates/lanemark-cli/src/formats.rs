@@ -3,9 +3,9 @@
 use clap::ValueEnum;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::{SupportLevel, fio_json, iometer};
-use lanemark_lab::columns::{Column, RunTable, Values};
+use lanemark_lab::columns::{Column, ColumnValues, RunTable};
 use lanemark_lab::json;
-use lanemark_lab::opened::Opened;
+use lanemark_lab::opened::OpenedWorkload;
 use lanemark_schema::result::RunResult;
 
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ impl OutputFormat {
 }
 
 /// Prints the settings that are kept only approximately, on stderr.
-pub(crate) fn tell_notes(opened: &Opened) {
+pub(crate) fn tell_notes(opened: &OpenedWorkload) {
     for note in opened.notes.iter().filter(|note| note.kept == SupportLevel::Nearly) {
         tell!("note: {note}");
     }
@@ -59,7 +59,7 @@ pub(crate) fn tell_notes(opened: &Opened) {
 
 /// Prints the notes as [`tell_notes`] does, and the settings that a job file does not state and for which fio's default
 /// differs from Lanemark's.
-pub(crate) fn tell(opened: &Opened, buffered: bool) {
+pub(crate) fn tell(opened: &OpenedWorkload, buffered: bool) {
     tell_notes(opened);
     if opened.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
         tell!("note: the page cache is bypassed, but fio would use it; --buffered uses it");
@@ -91,17 +91,19 @@ pub(crate) fn csv(columns: &[Column]) -> String {
         false => text.to_owned(),
     };
     let rows = columns.first().map_or(0, |column| match &column.values {
-        Values::Whole(values) => values.len(),
-        Values::Numbers(values) => values.len(),
-        Values::Texts(values) => values.len(),
+        ColumnValues::Whole(values) => values.len(),
+        ColumnValues::Numbers(values) => values.len(),
+        ColumnValues::Texts(values) => values.len(),
     });
     let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
     let mut text = names.join(",") + "\n";
     for row in 0..rows {
         let cell = |column: &Column| match &column.values {
-            Values::Whole(values) => values[row].to_string(),
-            Values::Numbers(values) => values[row].map_or(String::new(), |value| value.to_string()),
-            Values::Texts(values) => values[row].as_deref().map_or(String::new(), quoted),
+            ColumnValues::Whole(values) => values[row].to_string(),
+            ColumnValues::Numbers(values) => {
+                values[row].map_or(String::new(), |value| value.to_string())
+            }
+            ColumnValues::Texts(values) => values[row].as_deref().map_or(String::new(), quoted),
         };
         text += &columns.iter().map(cell).collect::<Vec<_>>().join(",");
         text.push('\n');
@@ -111,7 +113,7 @@ pub(crate) fn csv(columns: &[Column]) -> String {
 
 /// The parts of a table that are printed on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Requested {
+pub(crate) struct RequestedSections {
     /// Each test in detail.
     pub(crate) detail: bool,
     /// The sources of a model's values.
@@ -128,7 +130,7 @@ pub(crate) fn shown(
     result: &RunResult,
     json: bool,
     format: Option<OutputFormat>,
-    requested: Requested,
+    requested: RequestedSections,
 ) -> Result<String, Failure> {
     if let Some(text) = foreign(result, format) {
         return Ok(text);
@@ -157,12 +159,12 @@ mod tests {
         let columns = [
             Column {
                 name: "a, b".to_owned(),
-                values: Values::Texts(vec![text("x"), None, text("\"y\", z"), text("p\nq")]),
+                values: ColumnValues::Texts(vec![text("x"), None, text("\"y\", z"), text("p\nq")]),
             },
-            Column { name: "count".to_owned(), values: Values::Whole(vec![7, -3, 0, 12]) },
+            Column { name: "count".to_owned(), values: ColumnValues::Whole(vec![7, -3, 0, 12]) },
             Column {
                 name: "rate".to_owned(),
-                values: Values::Numbers(vec![Some(1.5), None, Some(2.0), Some(-0.25)]),
+                values: ColumnValues::Numbers(vec![Some(1.5), None, Some(2.0), Some(-0.25)]),
             },
         ];
         let wanted =

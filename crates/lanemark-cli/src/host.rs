@@ -1,6 +1,6 @@
 //! `lanemark host`: measures this machine as a host.
 
-use lanemark_lab::results::Outlet;
+use lanemark_lab::results::OutputFile;
 use lanemark_measure::host::HostProbe;
 use lanemark_measure::machine;
 use lanemark_study::document::Document;
@@ -30,7 +30,7 @@ fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
     if out.extension().is_none_or(|extension| extension != "toml") {
         return Err(Failure::input(format!("--out {}: expected a .toml file", out.display())));
     }
-    let outlet = Outlet::open(out, &HOST)?;
+    let outlet = OutputFile::open(out, &HOST)?;
     let stop = stop::on_signal();
     let duration = std::time::Duration::from_secs_f64(duration.as_seconds());
     let probe = HostProbe { target: target.as_deref(), duration, stop: &stop };

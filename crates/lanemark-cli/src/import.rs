@@ -17,7 +17,7 @@ use lanemark_schema::units::Bytes;
 use crate::args::{ImportArgs, ImportPattern};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Requested;
+use crate::formats::RequestedSections;
 use crate::messages::tell;
 use crate::saving::Destination;
 use crate::{formats, provenance};
@@ -154,6 +154,6 @@ fn deliver(
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
     let printer =
-        move |result: &RunResult| formats::shown(result, json, None, Requested::default());
+        move |result: &RunResult| formats::shown(result, json, None, RequestedSections::default());
     Delivery::open(args.save.destination(), &what, &started_at, None, printer)?.deliver(&mut result)
 }

@@ -6,8 +6,8 @@ mod described;
 use std::path::Path;
 
 use lanemark_inspect::{Sysfs, ceilings, inspect};
-use lanemark_lab::reserved::Reserved;
-use lanemark_lab::results::Outlet;
+use lanemark_lab::reserved::ReservedName;
+use lanemark_lab::results::OutputFile;
 use lanemark_lab::{input, machine};
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
 use lanemark_schema::result::{HopCeiling, Inspection};
@@ -25,7 +25,7 @@ const LSPCI_MAX: u64 = 64 << 20;
 
 /// An inspection with the ceilings of its links for each test.
 #[derive(Serialize)]
-struct WithCeilings<'a> {
+struct InspectionWithCeilings<'a> {
     inspection: &'a Inspection,
     ceilings: Vec<(String, Vec<HopCeiling>)>,
 }
@@ -40,7 +40,7 @@ fn write_platform(
         let message = format!("--as-platform {}: expected a .toml file", path.display());
         return Err(Failure::input(message));
     }
-    let outlet = Outlet::open(path, &PLATFORM)?;
+    let outlet = OutputFile::open(path, &PLATFORM)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let made = inspected::platform_file(inspection, &stem, processors)?;
     outlet.write(&made.text)?;
@@ -56,7 +56,7 @@ fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
 }
 
 /// Reserves the name of a capture, which must not exist.
-fn capture_file(path: &Path) -> Result<Reserved, Failure> {
+fn capture_file(path: &Path) -> Result<ReservedName, Failure> {
     if path.extension().is_none_or(|extension| extension != "tar") {
         let message = format!("--capture {}: expected a .tar file", path.display());
         return Err(Failure::input(message));
@@ -65,12 +65,12 @@ fn capture_file(path: &Path) -> Result<Reserved, Failure> {
         let message = format!("{}: already exists", path.display());
         return Err(Failure::refused(message).hint("read it with --sysfs, or use a new name"));
     }
-    Ok(Reserved::exactly(path)?)
+    Ok(ReservedName::exactly(path)?)
 }
 
 /// Writes a capture, after checking that an inspection of it shows the same devices.
 fn write_capture(
-    reserved: &Reserved,
+    reserved: &ReservedName,
     captured: std::io::Result<Vec<u8>>,
     target: Option<&str>,
     inspection: &Inspection,
@@ -98,7 +98,7 @@ fn write_capture(
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
-    let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
     let capture = args.capture.as_deref().map(capture_file).transpose()?;
     let listed = described::file(args);
     let target = args.target.as_deref().filter(|target| listed != Some(Path::new(*target)));
@@ -130,7 +130,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
         tests.iter().map(|test| (test.name.clone(), ceilings(&inspection, test))).collect();
     match (args.json, args.workload.is_some()) {
         (true, false) => output::print_json(&inspection)?,
-        (true, true) => output::print_json(&WithCeilings { inspection: &inspection, ceilings })?,
+        (true, true) => {
+            output::print_json(&InspectionWithCeilings { inspection: &inspection, ceilings })?
+        }
         (false, _) => {
             let style = output::style();
             let mut text = inspection_text(&inspection, &style);

@@ -90,8 +90,8 @@ use messages::tell;
 #[cfg(not(feature = "serve"))]
 use unserved_target as served_target;
 
-/// Runs the command in `words`, which begin with the program's name, and returns the exit code. It catches the signals
-/// of the process, and may end the process on a signal or for some commands: a process runs one command.
+/// Runs the command in `words`, which begin with the program's name, and returns the exit code. This function catches
+/// the signals of the process, and may end the process on a signal or for some commands: a process runs one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
     #[cfg(feature = "serve")]

@@ -58,7 +58,7 @@ fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
 
 /// An entry of the list.
 #[derive(Serialize)]
-struct Listed {
+struct ListedEntry {
     kind: &'static str,
     id: String,
     name: String,
@@ -126,7 +126,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
             });
             lines += &format!("  {id:<28}  {name}{about}\n");
             let drive = drive.as_ref().map(ListedDrive::of);
-            all.push(Listed { kind: title.trim_end_matches('s'), id, name, drive });
+            all.push(ListedEntry { kind: title.trim_end_matches('s'), id, name, drive });
         }
         if !lines.is_empty() {
             text += &format!("{title}\n{lines}");

@@ -6,10 +6,10 @@ use lanemark_oltp::{OltpError, download};
 
 use crate::failure::Failure;
 use crate::messages::tell;
-use crate::oltp_args::FetchedArgs;
+use crate::oltp_args::DownloadArgs;
 
 /// Downloads PostgreSQL's programs unless they are there already, and returns their folder.
-pub(crate) fn fetched(args: &FetchedArgs) -> Result<PathBuf, OltpError> {
+pub(crate) fn fetched(args: &DownloadArgs) -> Result<PathBuf, OltpError> {
     let cache = args.cache.clone().unwrap_or_else(download::cache);
     download::programs(&cache, &args.registry, &|url| tell!("downloading {url}"))
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use lanemark_lab::Cause;
-use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::ErrorCause;
+use lanemark_lab::results::{self, OutputFile};
 use lanemark_oltp::check::{Condition, check};
-use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
-use lanemark_oltp::run::{self, Clock, RunOptions};
+use lanemark_oltp::progress::ProgressSnapshot;
+use lanemark_oltp::run::{self, RunOptions, TransactionDates};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome, template};
 use lanemark_plan::Plan;
@@ -29,7 +29,7 @@ use crate::oltp_args::{
 };
 use crate::outlets::WORKLOAD;
 use crate::progress::Progress;
-use crate::saving::{Destination, Saving};
+use crate::saving::{Destination, ResultSaver};
 use crate::served_target::ServedMeasurement;
 use crate::{output, provenance, stop};
 
@@ -112,9 +112,9 @@ impl From<OltpError> for Failure {
     fn from(error: OltpError) -> Self {
         let (message, hint) = (error.to_string(), error.hint());
         let cause = match error {
-            error if error.is_refusal() => Cause::Refused,
-            error if error.is_input() => Cause::Input,
-            _ => Cause::Run,
+            error if error.is_refusal() => ErrorCause::Refused,
+            error if error.is_input() => ErrorCause::Input,
+            _ => ErrorCause::Run,
         };
         Self::new(cause, message, hint)
     }
@@ -177,7 +177,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         ramp: std_duration(args.ramp),
         duration: std_duration(args.duration),
         seed: args.seed,
-        clock: Clock::Wall,
+        clock: TransactionDates::Wall,
         procedures: args.procedures,
         pause: std_duration(args.pause),
     };
@@ -194,7 +194,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let path = target.place.as_deref().unwrap_or_default();
     let mut served = ServedMeasurement::find(Path::new(path), args.served.as_deref())?;
     let out = Destination::of(args.out.as_deref());
-    let saving = Saving::open(out, "oltp", &provenance.started_at)?;
+    let saving = ResultSaver::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
     let (mut ending, mut saved) = (Outcome::Done, Ok(()));
     let (mut samples, mut result) = (Vec::new(), None);
@@ -202,8 +202,9 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
         served.iter_mut().for_each(ServedMeasurement::begin);
-        let mut show =
-            |moment: &Moment| progress.show(&format!("{title} · {}", status_line(moment)));
+        let mut show = |moment: &ProgressSnapshot| {
+            progress.show(&format!("{title} · {}", status_line(moment)))
+        };
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(sample) => {
                 if !sample.complete {
@@ -246,7 +247,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
 }
 
 /// Describes the state of a run in one line.
-fn status_line(moment: &Moment) -> String {
+fn status_line(moment: &ProgressSnapshot) -> String {
     let phase = if moment.counts { "counted" } else { "ramp" };
     let (elapsed, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
     let mut line = format!("{phase} {:.0} of {of:.0} s", elapsed.min(of));
@@ -309,7 +310,7 @@ fn check_text(conditions: &[Condition]) -> String {
 
 /// Converts a saved run to a workload for `sim`, `whatif`, `sweep` and studies.
 fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
-    let out = Outlet::of(args.out.as_deref(), &WORKLOAD)?;
+    let out = OutputFile::of(args.out.as_deref(), &WORKLOAD)?;
     let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
     match &out {
         None => output::print(text.trim_end())?,
@@ -390,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_status_line_shows_phase_and_rates() {
-        let mut moment = Moment {
+        let mut moment = ProgressSnapshot {
             counts: false,
             elapsed: Duration::from_secs(3),
             of: Duration::from_secs(30),
@@ -400,7 +401,7 @@ mod tests {
             device: None,
         };
         assert_eq!(status_line(&moment), "ramp 3 of 30 s · 0 tpm, 0 NOPM");
-        moment = Moment {
+        moment = ProgressSnapshot {
             counts: true,
             transactions: 600,
             new_orders: 300,

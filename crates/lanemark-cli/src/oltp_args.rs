@@ -82,7 +82,7 @@ pub(crate) struct OltpDatabaseArgs {
     #[arg(long, requires = "managed")]
     pub(crate) download: bool,
     #[command(flatten)]
-    pub(crate) fetched: FetchedArgs,
+    pub(crate) fetched: DownloadArgs,
     /// Remove the managed server's folder with all data at the end
     #[arg(long, requires = "managed")]
     pub(crate) remove: bool,
@@ -90,7 +90,7 @@ pub(crate) struct OltpDatabaseArgs {
 
 /// Options of downloaded programs.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct FetchedArgs {
+pub(crate) struct DownloadArgs {
     /// Folder for downloaded programs [default: lanemark in the user's cache folder]
     #[arg(long, value_name = "DIR", requires = "download")]
     pub(crate) cache: Option<PathBuf>,
@@ -256,7 +256,7 @@ pub(crate) struct OltpLiveArgs {
     #[arg(long)]
     pub(crate) download: bool,
     #[command(flatten)]
-    pub(crate) fetched: FetchedArgs,
+    pub(crate) fetched: DownloadArgs,
     /// Parent folder of the loaded database, which is removed at the end [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,

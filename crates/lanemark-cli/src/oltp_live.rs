@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
-use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Lab, LabError};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
@@ -28,13 +28,13 @@ use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
-use crate::saving::{Destination, Saving};
+use crate::saving::{Destination, ResultSaver};
 use crate::warden::Warden;
 use crate::{library, output, provenance, served_disk, stop};
 use setting::{Setting, TurnValues, cores};
 use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
-use turn::{Bench, Cost, Turn, TurnOutcome, TurnTimes, processor_us};
+use turn::{ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us};
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
@@ -42,13 +42,13 @@ const END: Duration = Duration::from_secs(20);
 const USERS_A_WAREHOUSE: u32 = 10;
 
 /// Times and sizes, as requested or by default.
-struct Sizes {
+struct LiveSizes {
     turns: u32,
     times: TurnTimes,
     scale: Scale,
 }
 
-impl Sizes {
+impl LiveSizes {
     fn of(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
         let time = |given: Option<units::Duration>, long: u64, short: u64| {
             let usual = Duration::from_secs(if args.short { short } else { long });
@@ -83,17 +83,17 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
     let parts = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
-    let sizes = Sizes::of(args, parts.users)?;
+    let sizes = LiveSizes::of(args, parts.users)?;
     machine()?;
     let saving = |side: usize| {
         let what = format!("oltp-live-{}", parts.sides[side].name);
-        Saving::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+        ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
     };
     // The delivery that made the folder is dropped last, and removes the folder if it is empty.
     let second = saving(1)?;
     let first = saving(0)?;
     let outlets =
-        LiveOutlets { table: Outlet::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
+        LiveOutputs { table: OutputFile::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     // A forced end drops no values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
-    let bench = Bench {
+    let bench = TurnEnvironment {
         outside,
         folder: folder.path().to_owned(),
         stop: signal,
@@ -153,11 +153,11 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
 }
 
 /// The files to which the outcome is written.
-struct LiveOutlets {
+struct LiveOutputs {
     /// The table as CSV.
-    table: Option<Outlet>,
+    table: Option<OutputFile>,
     /// The result of each system.
-    runs: [Saving; 2],
+    runs: [ResultSaver; 2],
 }
 
 /// The outcome of a run.
@@ -222,7 +222,7 @@ fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
 /// before both systems had a turn.
 fn turns(
     setting: &Setting<'_>,
-    sizes: &Sizes,
+    sizes: &LiveSizes,
     progress: &mut Progress,
 ) -> Result<Option<LiveOutcome>, Failure> {
     let (parts, bench) = (setting.parts, setting.bench);
@@ -257,13 +257,13 @@ fn turns(
 
 /// Prints and saves the outcome.
 fn deliver(
-    found: &LiveOutcome,
+    live_outcome: &LiveOutcome,
     parts: &StudyParts,
-    sizes: &Sizes,
+    sizes: &LiveSizes,
     args: &OltpLiveArgs,
     simulated: &StudyOutcome,
     mut provenance: Provenance,
-    outlets: &LiveOutlets,
+    outlets: &LiveOutputs,
 ) -> Result<(), Failure> {
     provenance.finished_at = results::now();
     let measured = [0, 1].map(|side| {
@@ -271,9 +271,12 @@ fn deliver(
         let is_named = |system: &&lanemark_schema::result::StudySystem| system.name == name;
         let label =
             simulated.systems.iter().find(is_named).map_or(&name, |system| &system.label).clone();
-        let turn = &found.sides[side];
+        let turn = &live_outcome.sides[side];
         let samples = turn.iter().map(|turn| turn.sample.clone()).collect();
-        let busy = turn.iter().filter_map(|turn| Cost::of(turn, found.cores)).map(|cost| cost.busy);
+        let busy = turn
+            .iter()
+            .filter_map(|turn| ProcessorCost::of(turn, live_outcome.cores))
+            .map(|cost| cost.busy);
         let busy = busy.collect();
         let holds = turn.iter().map(|turn| late(turn).is_none()).collect();
         SystemTurns { name, label, samples, busy, holds }
@@ -281,7 +284,7 @@ fn deliver(
     let beside = TableInputs {
         outcome: simulated,
         sides: [&measured[0], &measured[1]],
-        scale: found.set.scale,
+        scale: live_outcome.set.scale,
         nodes: args.nodes,
     };
     let csv = outlets.table.as_ref();
@@ -290,7 +293,7 @@ fn deliver(
         .iter()
         .enumerate()
         .filter_map(|(side, saving)| {
-            let result = result(found, side, parts, sizes, &provenance)?;
+            let result = result(live_outcome, side, parts, sizes, &provenance)?;
             Some((saving, saving.save_run(&result)))
         })
         .collect();
@@ -302,15 +305,15 @@ fn deliver(
     output::print(&format!(
         "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
         parts.users,
-        found.set.loaded.buffer_mib,
+        live_outcome.set.loaded.buffer_mib,
         sizes.scale.warehouses,
         sizes.scale.divisor,
-        found.set.scale,
-        found.turns,
+        live_outcome.set.scale,
+        live_outcome.turns,
         sizes.times.duration.as_secs()
     ))?;
     output::print(&beside.text())?;
-    output::print(lanemark_report::wrapped(&remarks(found), 0).trim_end())?;
+    output::print(lanemark_report::wrapped(&remarks(live_outcome), 0).trim_end())?;
     if args.short {
         output::print("This is a short run: its figures are meaningless.")?;
     }
@@ -319,9 +322,9 @@ fn deliver(
 
 /// Reports the files that were written.
 fn end(
-    saved: Vec<(&Saving, Result<(), LabError>)>,
+    saved: Vec<(&ResultSaver, Result<(), LabError>)>,
     drawn: Result<(), LabError>,
-    csv: Option<&Outlet>,
+    csv: Option<&OutputFile>,
 ) -> Result<(), Failure> {
     for (saving, saved) in saved {
         saving.report(saved)?;
@@ -334,29 +337,31 @@ fn end(
 }
 
 /// Returns the remarks that the measured figures need below the table.
-fn remarks(found: &LiveOutcome) -> String {
+fn remarks(live_outcome: &LiveOutcome) -> String {
     let mean = |of: &dyn Fn(&TurnOutcome) -> Option<f64>, side: usize| {
-        let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();
+        let values: Vec<f64> = live_outcome.sides[side].iter().filter_map(of).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|turn| processor_us(&turn.sample));
-    let cost = |of: &dyn Fn(Cost) -> f64| both(&|turn| Cost::of(turn, found.cores).map(of));
+    let cost = |of: &dyn Fn(ProcessorCost) -> f64| {
+        both(&|turn| ProcessorCost::of(turn, live_outcome.cores).map(of))
+    };
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
     let reads = both(&|turn| turn.sample.transactions.as_ref()?.page_reads);
     let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
     let log = both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
     format!(
         "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each \
-         pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} us of processor \
-         time in PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and \
-         all other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the \
+         pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} µs of processor \
+         time in PostgreSQL and its users ({:.0} µs without latency), and {:.0} and {:.0} µs including the kernel and \
+         all other work. The disk servers took another {:.0} and {:.0} µs; they represent the processors of the \
          drives and are not counted as busy. A transaction made {:.2} and {:.2} page reads, {:.2} and {:.2} page \
          writes, and {:.2} and {:.2} log writes. This workload is derived from TPC-C; its figures are not TPC \
          results.",
         times[0],
         times[1],
-        found.set.processor_us,
+        live_outcome.set.processor_us,
         all[0],
         all[1],
         serving[0],
@@ -367,7 +372,7 @@ fn remarks(found: &LiveOutcome) -> String {
         writes[1],
         log[0],
         log[1],
-        scale = found.set.scale,
+        scale = live_outcome.set.scale,
     )
 }
 
@@ -379,22 +384,22 @@ fn late(turn: &TurnOutcome) -> Option<&Warning> {
 
 /// Returns the turns of a system as a run of `lanemark oltp run`, in the time of this machine.
 fn result(
-    found: &LiveOutcome,
+    live_outcome: &LiveOutcome,
     side: usize,
     parts: &StudyParts,
-    sizes: &Sizes,
+    sizes: &LiveSizes,
     provenance: &Provenance,
 ) -> Option<RunResult> {
-    let first = found.sides[side].first()?;
+    let first = live_outcome.sides[side].first()?;
     let options: &RunOptions = &first.options;
     let mut target = first.target.clone();
     target.settings.insert("served".to_owned(), parts.sides[side].arguments.join(" "));
-    target.settings.insert("time_scale".to_owned(), found.set.scale.to_string());
+    target.settings.insert("time_scale".to_owned(), live_outcome.set.scale.to_string());
     let workload = outcome::workload(&sizes.scale, options, first.data, sizes.turns);
-    let samples = found.sides[side].iter().map(|turn| turn.sample.clone()).collect();
+    let samples = live_outcome.sides[side].iter().map(|turn| turn.sample.clone()).collect();
     let test = workload.tests.first().map(|test| test.name.clone());
     let mut result = outcome::result(provenance.clone(), target, workload, samples);
-    for turn in &found.sides[side] {
+    for turn in &live_outcome.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (late(turn), &test)
         {

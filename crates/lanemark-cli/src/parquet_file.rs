@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use lanemark_lab::columns::{Column, Values};
+use lanemark_lab::columns::{Column, ColumnValues};
 use lanemark_lab::input;
-use lanemark_lab::reserved::Reserved;
+use lanemark_lab::reserved::ReservedName;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -34,7 +34,7 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes `columns` to `reserved`; an interruption leaves either the old file or the new one.
-pub(crate) fn write(reserved: &Reserved, columns: &[Column]) -> Result<(), Failure> {
+pub(crate) fn write(reserved: &ReservedName, columns: &[Column]) -> Result<(), Failure> {
     refuse_other(reserved.path())?;
     let bytes = bytes(columns).map_err(|error| {
         Failure::run(format!("{}: can't be written: {error}", reserved.path().display()))
@@ -51,15 +51,15 @@ fn bytes(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     for column in columns {
         let Some(mut writer) = rows.next_column()? else { break };
         match &column.values {
-            Values::Whole(values) => {
+            ColumnValues::Whole(values) => {
                 writer.typed::<Int64Type>().write_batch(values, None, None)?;
             }
-            Values::Numbers(values) => {
-                let (known, levels) = known(values);
+            ColumnValues::Numbers(values) => {
+                let (known, levels) = known_values(values);
                 writer.typed::<DoubleType>().write_batch(&known, Some(&levels), None)?;
             }
-            Values::Texts(values) => {
-                let (known, levels) = known(values);
+            ColumnValues::Texts(values) => {
+                let (known, levels) = known_values(values);
                 let known: Vec<ByteArray> =
                     known.iter().map(|text| ByteArray::from(text.as_str())).collect();
                 writer.typed::<ByteArrayType>().write_batch(&known, Some(&levels), None)?;
@@ -73,16 +73,18 @@ fn bytes(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
 
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, repetition, logical) = match column.values {
-        Values::Whole(_) => (Physical::INT64, Repetition::REQUIRED, None),
-        Values::Numbers(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
-        Values::Texts(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String)),
+        ColumnValues::Whole(_) => (Physical::INT64, Repetition::REQUIRED, None),
+        ColumnValues::Numbers(_) => (Physical::DOUBLE, Repetition::OPTIONAL, None),
+        ColumnValues::Texts(_) => {
+            (Physical::BYTE_ARRAY, Repetition::OPTIONAL, Some(LogicalType::String))
+        }
     };
     let builder = Type::primitive_type_builder(&column.name, physical);
     builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
 }
 
 /// Returns the known values, and for each row whether its value is known.
-fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+fn known_values<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
     (values.iter().flatten().cloned().collect(), levels)
 }
@@ -112,7 +114,7 @@ mod tests {
         let points = vec![point(0, Ok(figures)), point(1, Err("no".to_owned()))];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sweep.parquet");
-        let reserved = Reserved::exactly(&path).unwrap();
+        let reserved = ReservedName::exactly(&path).unwrap();
         let kinds = [AxisKind::Number, AxisKind::Quantity(AxisUnit::Bytes)];
         let columns = columns::sweep(&Sweep { axes, points }, &kinds, |_| Some("k".into()));
         write(&reserved, &columns).unwrap();

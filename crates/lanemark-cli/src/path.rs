@@ -1,7 +1,7 @@
 //! `lanemark path`: shows a system's hops and their ceilings, or a platform without drives.
 
 use lanemark_lab::interval::DrawnSystem;
-use lanemark_lab::results::Outlet;
+use lanemark_lab::results::OutputFile;
 use lanemark_lab::{Lab, assemble, settings};
 use lanemark_report::{path_svg, path_table, platform_answer, platform_text};
 use lanemark_schema::result::{Calibration, PathLimit, PathView, Provenance};
@@ -12,7 +12,7 @@ use crate::failure::{Failure, Outcome};
 use crate::library::PlatformEntry;
 use crate::messages::tell;
 use crate::outlets::DRAWING;
-use crate::progress::LabLine;
+use crate::progress::LabProgressLine;
 use crate::{library, output, stop};
 
 /// The default test.
@@ -35,9 +35,9 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input(format!("{named}: has several tests"))
             .hint(format!("name one: {named}:{}", names.join(", :"))));
     }
-    let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
-    let mut line = LabLine::new(1);
+    let mut line = LabProgressLine::new(1);
     let mut run = lab.run(&system, &workload, &provenance, &mut |event| line.draw(&event))?;
     if !run.complete {
         return Ok(Outcome::Interrupted);
@@ -79,7 +79,7 @@ fn platform(
         return Err(Failure::input(format!("{}: a test needs a drive in a port", args.system))
             .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
-    let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
+    let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;
     let platform = PlatformEntry::read(library, &args.system, settings)?;
     let view = PathView {
         system: platform.name.clone(),
@@ -109,7 +109,11 @@ fn platform(
     Ok(Outcome::Done)
 }
 
-fn deliver(args: &PathArgs, drawing: Option<&Outlet>, view: &PathView) -> Result<Outcome, Failure> {
+fn deliver(
+    args: &PathArgs,
+    drawing: Option<&OutputFile>,
+    view: &PathView,
+) -> Result<Outcome, Failure> {
     if let Some(drawing) = drawing {
         drawing.write(&path_svg(view))?;
     }
@@ -121,7 +125,7 @@ fn deliver(args: &PathArgs, drawing: Option<&Outlet>, view: &PathView) -> Result
     Ok(Outcome::Done)
 }
 
-fn report_written(drawing: Option<&Outlet>) {
+fn report_written(drawing: Option<&OutputFile>) {
     if let Some(drawing) = drawing {
         tell!("wrote {}", drawing.path().display());
     }

@@ -35,9 +35,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
 
 /// Inputs that were not given, so that they have the values of the document's example.
 #[derive(Default)]
-struct Examples(Vec<String>);
+struct ExampleInputs(Vec<String>);
 
-impl Examples {
+impl ExampleInputs {
     /// Returns the given value, or the example's value, which is then recorded as assumed.
     fn or<T>(&mut self, option: &str, given: Option<T>, value_text: &str, example: T) -> T {
         given.unwrap_or_else(|| {
@@ -53,7 +53,7 @@ impl Examples {
 }
 
 fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     let system = args.system.map(lanemark_schema::units::Watts::as_watts);
     let system_watts = examples.or("--system", system, "9.6 W", 9.6);
     let hours = args.lasts.map(|lasts| lasts.as_seconds() / 3600.0);
@@ -100,7 +100,7 @@ struct GivenResult<'r> {
 }
 
 /// Refuses two results of different work.
-fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
     let asks = |result: &TestResult| {
         let test = &result.test;
         // The number of users changes a database's load; single requests may come from any number of users.
@@ -113,11 +113,14 @@ fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failu
             users,
         )
     };
-    match asks(own.result) == asks(other.result) {
+    match asks(given_result.result) == asks(other.result) {
         true => Ok(()),
         false => Err(Failure::input(format!(
             "{} and {} are results of different tests: {} and {}",
-            own.option, other.option, own.result.test.name, other.result.test.name
+            given_result.option,
+            other.option,
+            given_result.result.test.name,
+            other.result.test.name
         ))
         .hint("give two results of the same test")),
     }
@@ -127,20 +130,20 @@ fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failu
 const SAME_RATE: f64 = 0.02;
 
 /// Refuses two results with different rates of work.
-fn same_rate(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
-    let (a, b) = (own.result.iops.value, other.result.iops.value);
+fn same_rate(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+    let (a, b) = (given_result.result.iops.value, other.result.iops.value);
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
         return Ok(());
     }
     Err(Failure::input(format!(
         "{} reached {a:.0} requests/s and {} {b:.0}: the drives did not do the same work in the same time",
-        own.option, other.option
+        given_result.option, other.option
     ))
     .hint("set `rate = \"5000/s\"` in the test, so that both drives do the same work in its time"))
 }
 
 fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     let size = examples.or("--video", args.video.clone(), "3840x2160", "3840x2160".to_owned());
     let (width, height) = size
         .split_once('x')
@@ -157,7 +160,7 @@ fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
 }
 
 fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     let present =
         examples.or("--present", args.present.clone(), "SATA=1.37e6", "SATA=1.37e6".to_owned());
     let other = examples.or("--other", args.other.clone(), "SAS=1.71e6", "SAS=1.71e6".to_owned());
@@ -201,7 +204,7 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
 }
 
 /// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute, or its requests a
-/// second if it lacks transactions.
+/// second if it has no transactions.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()

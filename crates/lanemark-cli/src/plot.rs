@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lanemark_lab::results::Outlet;
+use lanemark_lab::results::OutputFile;
 use lanemark_report::{Chart, Plot, PlotStyle};
 
 use crate::args::PlotArgs;
@@ -16,8 +16,8 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
     let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let answer = match extension.to_lowercase().as_str() {
         "svg" => {
-            let outlet = Outlet::open(out, &PLOT)?;
-            let (plot, answer) = drawn(args)?;
+            let outlet = OutputFile::open(out, &PLOT)?;
+            let (plot, answer) = draw_plot(args)?;
             outlet.write(&plot.svg)?;
             answer
         }
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the drawing, and the answer of its results.
-fn drawn(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
+fn draw_plot(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
     let (study, runs) = report::load(&args.results)?;
     let runs: Vec<_> = runs.iter().collect();
     let style = PlotStyle { dark: args.dark, columns: args.columns.into() };
@@ -62,8 +62,8 @@ fn png(args: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
     use crate::png_file;
 
     png_file::refuse_other(out)?;
-    let reserved = lanemark_lab::reserved::Reserved::with_folders(out)?;
-    let (plot, answer) = drawn(args)?;
+    let reserved = lanemark_lab::reserved::ReservedName::with_folders(out)?;
+    let (plot, answer) = draw_plot(args)?;
     reserved.write(&png_file::bytes(&plot, args.scale)?)?;
     Ok(answer)
 }

@@ -68,7 +68,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// The progress line for a laboratory's events.
-pub(crate) struct LabLine {
+pub(crate) struct LabProgressLine {
     progress: Progress,
     counted: SimulationCounts,
     /// Time at which the short tests with drawn values began.
@@ -117,7 +117,7 @@ impl SimulationCounts {
     }
 }
 
-impl LabLine {
+impl LabProgressLine {
     /// Returns the line for `total` simulations.
     pub(crate) fn new(total: usize) -> Self {
         Self::with(SimulationCounts { ended: 0, total, each: 1 })

@@ -8,12 +8,12 @@ use lanemark_schema::workload::{Average, Order, Workload};
 use lanemark_sim::Progress as SoFar;
 use lanemark_sim::replay::{Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay};
 use lanemark_study::{Location, System, workload};
-use lanemark_trace::{Notes, Options, Reader, TraceError};
+use lanemark_trace::{Options, Reader, TraceError, TraceNotes};
 
 use crate::args::ReplayArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Requested;
+use crate::formats::RequestedSections;
 use crate::progress::Progress;
 use crate::trace_file::ReadBytes;
 use crate::{formats, library, provenance, stop, trace_file};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let id = workload::slug(&stem);
     let (what, json) = (format!("replay-{id}"), args.json);
     let printer = move |result: &RunResult| {
-        formats::shown(result, json, None, Requested { detail: true, evidence: false })
+        formats::shown(result, json, None, RequestedSections { detail: true, evidence: false })
     };
     let delivery =
         Delivery::open(args.save.destination(), &what, &provenance.started_at, None, printer)?;
@@ -104,7 +104,7 @@ fn result(
     system: &System,
     id: String,
     file: String,
-    notes: &Notes,
+    notes: &TraceNotes,
     laid_out: Bytes,
 ) -> RunResult {
     let ReplayRun { sample, mut test } = run;
@@ -138,7 +138,7 @@ fn result(
 }
 
 /// Returns the warnings about a replay.
-fn replay_warnings(sample: &Sample, notes: &Notes) -> Vec<Warning> {
+fn replay_warnings(sample: &Sample, notes: &TraceNotes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {
         let (requests, step_most) = (notes.backward, notes.backward_most);

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_formats::{Recognised, ResultFormat, recognise};
+use lanemark_formats::{RecognisedFormat, ResultFormat, recognise};
 use lanemark_lab::input;
-use lanemark_lab::results::{self, Outlet, Saved};
+use lanemark_lab::results::{self, OutputFile, SavedResult};
 use lanemark_lab::sweep::provenance;
 use lanemark_schema::result::{RunResult, StudyOutcome};
 
@@ -17,7 +17,7 @@ use crate::output;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let library = args.interactive.as_deref().map(charts::library).transpose()?;
-    let page = Outlet::open(&args.html, &PAGE)?;
+    let page = OutputFile::open(&args.html, &PAGE)?;
     let table = match args.results.as_slice() {
         [path] if path.extension().is_some_and(|extension| extension == "csv") => {
             Some(results::located(path)?)
@@ -63,7 +63,7 @@ fn is_iometer(path: &Path) -> bool {
     // A pipe can be read only once, so it is taken to be a sweep.
     let text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
     let format = || Some(recognise(&text()?));
-    !input::is_piped(path) && format() == Some(Recognised::Result(ResultFormat::Iometer))
+    !input::is_piped(path) && format() == Some(RecognisedFormat::Result(ResultFormat::Iometer))
 }
 
 /// Reads results of Lanemark and of other programs: up to one study, and runs.
@@ -76,12 +76,12 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunRe
             continue;
         }
         match results::load_any(path)? {
-            Saved::Run(run) => runs.push(*run),
-            Saved::Study(_) if study.is_some() => {
+            SavedResult::Run(run) => runs.push(*run),
+            SavedResult::Study(_) if study.is_some() => {
                 return Err(Failure::input(format!("{}: is a second study", path.display()))
                     .hint("a page or drawing shows up to one study and any number of runs"));
             }
-            Saved::Study(outcome) => study = Some(*outcome),
+            SavedResult::Study(outcome) => study = Some(*outcome),
         }
     }
     Ok((study, runs))

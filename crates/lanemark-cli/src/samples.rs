@@ -185,7 +185,7 @@ fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
     for sample in &samples {
         let path = folder.join(&*sample.name);
         if path.symlink_metadata().is_ok() && !is_copy(&path, sample) {
-            return Err(taken(&path));
+            return Err(name_taken(&path));
         }
     }
     std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
@@ -196,7 +196,7 @@ fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 match is_copy(&path, sample) {
                     true => tell!("{} exists already, with the same contents", path.display()),
-                    false => return Err(taken(&path)),
+                    false => return Err(name_taken(&path)),
                 }
             }
             Err(error) => return Err(unwritable(&path, &error)),
@@ -213,7 +213,7 @@ fn is_copy(path: &Path, sample: &Sample) -> bool {
     is_file && input::bytes(path, length).is_ok_and(|bytes| bytes == sample.bytes)
 }
 
-fn taken(path: &Path) -> Failure {
+fn name_taken(path: &Path) -> Failure {
     Failure::refused(format!("{}: exists, with other contents", path.display()))
         .hint("give another folder: lanemark samples copy NAME FOLDER")
 }
@@ -225,7 +225,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use lanemark_lab::results;
-    use lanemark_lab::results::Saved;
+    use lanemark_lab::results::SavedResult;
 
     use super::*;
 
@@ -243,7 +243,7 @@ mod tests {
         for sample in results {
             let text = std::str::from_utf8(sample.bytes).unwrap();
             let saved = results::read_text(&sample.name, text).unwrap();
-            assert!(matches!(saved, Saved::Run(run) if run.complete), "{}", sample.name);
+            assert!(matches!(saved, SavedResult::Run(run) if run.complete), "{}", sample.name);
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_lab::reserved::Reserved;
+use lanemark_lab::reserved::ReservedName;
 use lanemark_lab::results::ResultFile;
 use lanemark_lab::{LabError, default_folder};
 use lanemark_schema::result::{RunResult, StudyOutcome};
@@ -34,13 +34,13 @@ impl<'a> Destination<'a> {
 }
 
 /// The file of a result.
-pub(crate) struct Saving {
+pub(crate) struct ResultSaver {
     /// `None` if the result is not saved.
     file: Option<ResultFile>,
     is_default: bool,
 }
 
-impl Saving {
+impl ResultSaver {
     /// Reserves the file. If the default folder cannot be written, prints a warning.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl Saving {
 pub(crate) fn writable_default() -> Result<PathBuf, LabError> {
     let folder = default_folder::of_results()?;
     let name = |number: u32| format!("check-{}-{number}", std::process::id());
-    drop(Reserved::in_folder(&folder, name)?);
+    drop(ReservedName::in_folder(&folder, name)?);
     Ok(folder)
 }
 

@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
-use lanemark_lab::{Cause, assemble, input, settings};
+use lanemark_lab::{ErrorCause, assemble, input, settings};
 use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
-use lanemark_serve::data::{DataError, DataLocation, DataPlan, Opened, SECTOR};
-use lanemark_serve::desk::{Desk, QueryEnd, http};
+use lanemark_serve::data::{DataError, DataLocation, DataPlan, OpenedData, SECTOR};
 use lanemark_serve::metrics;
+use lanemark_serve::query_server::{QueryEnd, QueryServer, http};
 use lanemark_serve::reading::ServedReading;
 use lanemark_serve::registry::Registration;
-use lanemark_serve::session::{Figures, Plan, Session, cache_of};
+use lanemark_serve::session::{Plan, Session, SessionFigures, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, System};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     };
     let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
     let plan = DataPlan { location, over, size, overwrite };
-    let Opened { data, notes } = plan.open(cache_of(&spec), args.seed)?;
+    let OpenedData { data, notes } = plan.open(cache_of(&spec), args.seed)?;
     notes.iter().for_each(|line| tell!("note: {line}"));
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
@@ -65,7 +65,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
     let printer = move |result: &RunResult| {
-        formats::shown(result, json, None, formats::Requested { detail: true, evidence: false })
+        formats::shown(
+            result,
+            json,
+            None,
+            formats::RequestedSections { detail: true, evidence: false },
+        )
     };
     let out = Destination::of(args.out.as_deref());
     let delivery = match args.no_latency {
@@ -114,12 +119,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     addresses.extend(mounted(args, &mut session)?);
     let session = Arc::new(session);
     let registration = register(&system, &session);
-    let asked_to_stop = Arc::new(AtomicBool::new(false));
+    let stop_requested = Arc::new(AtomicBool::new(false));
     let served = ControlledServer {
         session: Arc::clone(&session),
         system: system.clone(),
         size,
-        stop: Arc::clone(&asked_to_stop),
+        stop: Arc::clone(&stop_requested),
     };
     let desks = desks(args, served)?;
     for address in &addresses {
@@ -130,7 +135,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     }
     tell!("note: Ctrl-C ends the server");
     watch(args.watch, &session, || {
-        stop::requested(&signal) || asked_to_stop.load(Ordering::SeqCst) || session.is_broken()
+        stop::requested(&signal) || stop_requested.load(Ordering::SeqCst) || session.is_broken()
     });
     let is_broken = session.is_broken();
     drop((desks, registration));
@@ -186,7 +191,7 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
         match error {
             MountError::Refused { .. } => {
                 let hint = "name a file that does not exist, or an empty one".to_owned();
-                Failure::new(Cause::Refused, message, Some(hint))
+                Failure::new(ErrorCause::Refused, message, Some(hint))
             }
             MountError::System { .. } => Failure::input(message),
         }
@@ -238,7 +243,7 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
-/// Lists the server for measurements on its file and disk. They do not find a server that cannot be listed.
+/// Lists the server for measurements on its file and disk. Measurements do not find a server that cannot be listed.
 fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
     if paths.is_empty() || session.reading().is_none() {
@@ -268,21 +273,21 @@ pub(crate) fn reading(system: &System, session: &Session) -> String {
 }
 
 /// Opens the sockets for control and figures.
-fn desks(args: &ServeArgs, served: ControlledServer) -> Result<Vec<Desk>, Failure> {
+fn desks(args: &ServeArgs, served: ControlledServer) -> Result<Vec<QueryServer>, Failure> {
     let mut desks = Vec::new();
     let session = Arc::clone(&served.session);
     if let Some(path) = &args.control {
         let fail = |error| Failure::input(format!("--control {}: {error}", path.display()));
         let listener = Listener::bind(&Endpoint::Unix(path.clone())).map_err(fail)?;
         let answer = move |question: &str| served.answer(question);
-        desks.push(Desk::open(listener, QueryEnd::Line, answer).map_err(fail)?);
+        desks.push(QueryServer::open(listener, QueryEnd::Line, answer).map_err(fail)?);
     }
     if let Some(port) = args.metrics {
         let fail = |error| Failure::input(format!("--metrics {port}: {error}"));
         let listener = Listener::bind(&Endpoint::Loopback(port)).map_err(fail)?;
         let port = listener.port().unwrap_or(port);
         let answer = move |head: &str| http(head, || metrics::text(&session.figures()));
-        desks.push(Desk::open(listener, QueryEnd::Head, answer).map_err(fail)?);
+        desks.push(QueryServer::open(listener, QueryEnd::Head, answer).map_err(fail)?);
         tell!("note: figures are published at http://127.0.0.1:{port}/metrics");
     }
     Ok(desks)
@@ -313,11 +318,11 @@ fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
 fn deliver(
     delivery: Option<Delivery>,
     system: &System,
-    figures: Figures,
+    figures: SessionFigures,
     faults: Vec<Fault>,
     provenance: lanemark_schema::result::Provenance,
 ) -> Result<(), Failure> {
-    let Figures { sample, test, .. } = figures;
+    let SessionFigures { sample, test, .. } = figures;
     let (Some(delivery), Some(test)) = (delivery, test) else { return Ok(()) };
     if sample.operations() == 0 {
         delivery.deliver_nothing();
@@ -364,7 +369,7 @@ impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         let message = error.to_string();
         match error {
-            DataError::Refused { hint, .. } => Self::new(Cause::Refused, message, Some(hint)),
+            DataError::Refused { hint, .. } => Self::new(ErrorCause::Refused, message, Some(hint)),
             DataError::Misfit { .. } | DataError::System { .. } => Self::input(message),
         }
     }

@@ -98,7 +98,7 @@ impl ControlledServer {
         }
     }
 
-    /// Reads a fault that this server can have. Its time counts from now.
+    /// Reads a fault that this server can have. The fault's time counts from now.
     fn fault(&self, text: &str) -> Result<Fault, String> {
         let fault: Fault = text.parse()?;
         servable(&self.system, self.size, &fault).map_err(|failure| failure.to_string())?;

@@ -134,7 +134,7 @@ impl DiskParameters<'_> {
 }
 
 /// A served disk. Dropping this unmounts it and ends its server.
-pub(crate) struct Served {
+pub(crate) struct ServedDisk {
     child: Child,
     node: PathBuf,
     result: PathBuf,
@@ -151,7 +151,7 @@ struct MountedDisk {
     daemon: Option<Child>,
 }
 
-impl Served {
+impl ServedDisk {
     /// Starts a server; returns `None` if the command was stopped.
     pub(crate) fn start(
         wanted: &DiskParameters<'_>,
@@ -317,7 +317,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ServedDisk {
     fn drop(&mut self) {
         self.leave();
         if matches!(self.child.try_wait(), Ok(None)) {
@@ -405,8 +405,10 @@ mod tests {
                 DiskParameters { form, folder, name: "n", system, contents, size: 4096, scale };
             let command = wanted.command().unwrap();
             assert_eq!(command.get_program(), "setpriv");
-            let all: Vec<String> =
-                command.get_args().map(|one| one.to_string_lossy().into_owned()).collect();
+            let all: Vec<String> = command
+                .get_args()
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect();
             assert_eq!(all[..2], ["--pdeathsig", "TERM"]);
             let at = all.iter().position(|one| one == "serve").unwrap();
             let start = match form {

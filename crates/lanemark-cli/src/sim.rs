@@ -2,7 +2,7 @@
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::scale::{faults, scaled, watched};
-use lanemark_lab::{Event, Lab, RunLength, Work, assemble, opened, settings};
+use lanemark_lab::{Event, Lab, LabRun, RunLength, assemble, opened, settings};
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
@@ -10,9 +10,9 @@ use lanemark_study::{Location, workload};
 use crate::args::SimArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{OutputFormat, Requested};
+use crate::formats::{OutputFormat, RequestedSections};
 use crate::messages::tell;
-use crate::progress::LabLine;
+use crate::progress::LabProgressLine;
 use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let evidence = args.explain;
     let printer = move |result: &RunResult| {
         let detail = detail || result.tests.len() == 1;
-        formats::shown(result, json, format, Requested { detail, evidence })
+        formats::shown(result, json, format, RequestedSections { detail, evidence })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, printer)?;
 
-    let work = Work { system: &system, workload: &workload };
-    let mut line = LabLine::new(lab.samples(&work));
+    let work = LabRun { system: &system, workload: &workload };
+    let mut line = LabProgressLine::new(lab.samples(&work));
     let mut result = lab.run(&system, &workload, &provenance, &mut |event| {
         line.draw(&event);
         if let Event::TestEnded { so_far, .. } = event

@@ -1,9 +1,9 @@
 //! Signals: any signal that ends a process ends a command within a second, and the results so far are delivered.
 //!
-//! A thread waits for signals. A command ends at once, unless it checks the flag of [`on_signal`]. Such a command has
-//! most of a second to end normally, which is sufficient if the drive answers. If the command cannot end (a device
+//! A thread waits for signals. A command ends immediately, unless it checks the flag of [`on_signal`]. Such a command
+//! has most of a second to end normally, which is sufficient if the drive answers. If the command cannot end (a device
 //! never completes a request, or a reader does not read the output), the thread runs the action set by [`at_end`], and
-//! ends the program. A second signal ends the program at once.
+//! ends the program. A second signal ends the program immediately.
 //!
 //! In every case the temporary files of a run are removed, and the exit code is 128 plus the signal's number.
 

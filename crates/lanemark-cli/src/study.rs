@@ -1,8 +1,8 @@
 //! `lanemark study`: compares modelled systems with published figures.
 
-use lanemark_lab::results::{self, Outlet};
-use lanemark_lab::study::Extras;
-use lanemark_lab::{Lab, RunLength, Work};
+use lanemark_lab::results::{self, OutputFile};
+use lanemark_lab::study::AdditionalResults;
+use lanemark_lab::{Lab, LabRun, RunLength};
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_schema::result::RunResult;
 use lanemark_study::Study;
@@ -11,8 +11,8 @@ use crate::args::StudyArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
-use crate::progress::LabLine;
-use crate::saving::Saving;
+use crate::progress::LabProgressLine;
+use crate::saving::ResultSaver;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
@@ -27,16 +27,18 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let mut provenance = provenance::own(args.run.seed);
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
-    let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-    let saving = Saving::open(args.run.save.destination(), &what, &provenance.started_at)?;
+    let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
+    let saving = ResultSaver::open(args.run.save.destination(), &what, &provenance.started_at)?;
 
     let systems = study.systems().count();
-    let simulations =
-        study.systems().map(|(_, system, workload)| lab.samples(&Work { system, workload })).sum();
-    let mut line = LabLine::new(simulations);
+    let simulations = study
+        .systems()
+        .map(|(_, system, workload)| lab.samples(&LabRun { system, workload }))
+        .sum();
+    let mut line = LabProgressLine::new(simulations);
     let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
     let intervals = (!args.no_interval).then_some(&library);
-    let extras = Extras { bottleneck: args.bottleneck, intervals };
+    let extras = AdditionalResults { bottleneck: args.bottleneck, intervals };
     let mut outcome = lab.study(&study, &provenance, extras, watch)?;
     drop(line);
     if outcome.systems.is_empty() && lab.cancel.is_cancelled() {
@@ -57,7 +59,8 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         output::print(&study_table(&outcome, measured.as_ref(), args.explain, &style))?;
         if args.bottleneck {
             let systems = outcome.systems.iter();
-            let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();
+            let systems: Vec<_> =
+                systems.map(|system| (system.label.as_str(), &system.run)).collect();
             output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
@@ -66,7 +69,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     if let Some(page) = &page {
         tell!("wrote {}", page.path().display());
     }
-    let complete =
-        outcome.systems.len() == systems && outcome.systems.iter().all(|one| one.run.complete);
+    let complete = outcome.systems.len() == systems
+        && outcome.systems.iter().all(|system| system.run.complete);
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }

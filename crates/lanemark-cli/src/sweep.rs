@@ -6,15 +6,15 @@ use lanemark_files::private::PrivateFolder;
 #[cfg(not(feature = "full"))]
 use lanemark_lab::columns::Column;
 use lanemark_lab::columns::{self, AxisKind};
-use lanemark_lab::reserved::Reserved;
-use lanemark_lab::results::Outlet;
+use lanemark_lab::reserved::ReservedName;
+use lanemark_lab::results::OutputFile;
 use lanemark_lab::scale::scaled;
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, merge, opened, settings};
 use lanemark_schema::result::{SCHEMA_VERSION, Sweep as SweepResult};
 use lanemark_schema::units::Ratio;
-use lanemark_study::sweep::{Axis, Definition};
+use lanemark_study::sweep::{Axis, SweepDefinition};
 use lanemark_study::{Library, Location, StudyError, Sweep};
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ use crate::messages::tell;
 use crate::outlets::PAGE;
 #[cfg(feature = "full")]
 use crate::parquet_file::{self, write as write_parquet};
-use crate::progress::LabLine;
+use crate::progress::LabProgressLine;
 use crate::{formats, library, output, provenance, saving, stop};
 
 /// Axes that change the load.
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     if ended > 0 {
         tell!("{file_name} already contains {ended} of {total} points");
     }
-    let mut line = LabLine::of_points(sweep.repeats());
+    let mut line = LabProgressLine::of_points(sweep.repeats());
     let outcome = lab.sweep(library, file, &mut |event| {
         line.draw(&event);
         if let Event::Point { ended: now, .. } = event {
@@ -134,8 +134,8 @@ struct SweepOutputs {
     csv: PathBuf,
     /// Whether the file remains after the command.
     is_kept: bool,
-    parquet: Option<Reserved>,
-    page: Option<Outlet>,
+    parquet: Option<ReservedName>,
+    page: Option<OutputFile>,
     /// The requested share of the maximum.
     target: Option<Ratio>,
     json: bool,
@@ -153,7 +153,7 @@ struct SweepJson<'s> {
 impl SweepOutputs {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
         let (csv, parquet) = files(out)?;
-        let page = Outlet::of(args.html.as_deref(), &PAGE)?;
+        let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
         Ok(Self { csv, is_kept: true, parquet, page, target: args.target, json: args.json })
     }
 
@@ -198,13 +198,13 @@ impl SweepOutputs {
 }
 
 /// Returns the file that grows, and the Parquet file that is made from it, if requested.
-fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
+fn files(out: PathBuf) -> Result<(PathBuf, Option<ReservedName>), Failure> {
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok((out, None)),
         #[cfg(feature = "full")]
         Some("parquet") => {
             parquet_file::refuse_other(&out)?;
-            Ok((out.with_extension("csv"), Some(Reserved::with_folders(&out)?)))
+            Ok((out.with_extension("csv"), Some(ReservedName::with_folders(&out)?)))
         }
         #[cfg(not(feature = "full"))]
         Some("parquet") => {
@@ -222,8 +222,8 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
 /// Returns the sweep of the command line, with the values of its file.
 fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Failure> {
     let mut definition = match system.ends_with(".toml") && !system.contains('@') {
-        true => Definition::open(system.as_ref())?,
-        false => Definition {
+        true => SweepDefinition::open(system.as_ref())?,
+        false => SweepDefinition {
             system: system.to_owned(),
             workload: String::new(),
             axes: Vec::new(),
@@ -270,6 +270,6 @@ fn located(error: StudyError) -> Failure {
 }
 
 #[cfg(not(feature = "full"))]
-fn write_parquet(_: &Reserved, _: &[Column]) -> Result<(), Failure> {
+fn write_parquet(_: &ReservedName, _: &[Column]) -> Result<(), Failure> {
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use lanemark_lab::input;
-use lanemark_trace::Unpacked;
+use lanemark_trace::TraceInput;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
@@ -34,7 +34,7 @@ pub(crate) struct ReadBytes {
 /// Opens a trace, compressed or not; count and hash describe the stored file.
 pub(crate) fn open(
     path: &Path,
-) -> Result<(BufReader<Unpacked<TraceFile>>, Rc<ReadBytes>), Failure> {
+) -> Result<(BufReader<TraceInput<TraceFile>>, Rc<ReadBytes>), Failure> {
     let fail =
         |error: io::Error| Failure::input(format!("{}: can't be read: {error}", path.display()));
     let file = if input::is_piped(path) { input::open(path) } else { File::open(path) };
@@ -43,7 +43,7 @@ pub(crate) fn open(
     let size = metadata.is_file().then_some(metadata.len());
     let read_bytes = Rc::new(ReadBytes { size, ..ReadBytes::default() });
     let file = TraceFile { file, read_bytes: Rc::clone(&read_bytes) };
-    let text = Unpacked::new(file).map_err(fail)?;
+    let text = TraceInput::new(file).map_err(fail)?;
     Ok((BufReader::with_capacity(BUFFER, text), read_bytes))
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
-use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_report::{CutSystem, trial_answer, trial_text};
@@ -34,13 +34,13 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::Progress;
-use crate::saving::{Destination, Saving};
+use crate::saving::{Destination, ResultSaver};
 use crate::serve_control::servable;
 use crate::warden::Warden;
 use crate::{library, output, provenance, serve, served_disk, stop};
-use contents::Source;
+use contents::ContentsSource;
 use cuts::Cuts;
-use turn::Bench;
+use turn::TurnEnvironment;
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
@@ -67,8 +67,9 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     let mut systems = systems(args, &library)?;
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
-    let capacity = systems.iter().map(|one| one.system.capacity()).min().unwrap_or(Bytes::ZERO);
-    let source = Source::of(args.from.as_deref())?;
+    let capacity =
+        systems.iter().map(|system| system.system.capacity()).min().unwrap_or(Bytes::ZERO);
+    let source = ContentsSource::of(args.from.as_deref())?;
     let size = source.size(args.size, capacity)?;
     for TrialSystem { system, faults, .. } in &systems {
         faults.iter().try_for_each(|fault| servable(system, size, fault))?;
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     if !has_disks {
         needs_fuse(file_system)?;
     }
-    let page = Outlet::of(args.html.as_deref(), &PAGE)?;
+    let page = OutputFile::of(args.html.as_deref(), &PAGE)?;
     let savings = savings(args, &systems, &provenance)?;
     stop::patient(END);
     let folder = folder(args.folder.as_deref())?;
@@ -89,7 +90,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     // A forced end drops no values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(fs::remove_dir_all(left)));
-    let bench = Bench {
+    let bench = TurnEnvironment {
         outside,
         folder: folder.path().to_owned(),
         image: contents::image(&source, file_system, folder.path(), size)?,
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     stop::ends_itself();
     drop(progress);
     let found = ran?;
-    if systems.iter().any(|one| one.samples.is_empty()) {
+    if systems.iter().any(|system| system.samples.is_empty()) {
         tell!("interrupted before each system completed a turn; nothing is saved");
         return Ok(Outcome::Interrupted);
     }
@@ -190,11 +191,11 @@ fn savings(
     args: &TrialArgs,
     systems: &[TrialSystem],
     provenance: &Provenance,
-) -> Result<Vec<Saving>, Failure> {
+) -> Result<Vec<ResultSaver>, Failure> {
     let saving = |system: &TrialSystem| {
         let drive = SystemName::parse(&system.name)?.drive;
         let what = format!("trial-{}", drive.rsplit('/').next().unwrap_or("drive"));
-        Saving::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+        ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
     };
     systems.iter().map(saving).collect()
 }
@@ -222,7 +223,7 @@ struct TrialOutcome {
 /// Runs all turns and power cuts.
 fn trial(
     args: &TrialArgs,
-    bench: &Bench,
+    bench: &TurnEnvironment,
     systems: &mut [TrialSystem],
     progress: &mut Progress,
 ) -> Result<TrialOutcome, Failure> {
@@ -275,7 +276,7 @@ fn trial(
 fn time_scale(
     given: Option<f64>,
     seed: u64,
-    bench: &Bench,
+    bench: &TurnEnvironment,
     systems: &[TrialSystem],
     progress: &mut Progress,
 ) -> Result<Option<f64>, Failure> {
@@ -307,24 +308,24 @@ fn wall(samples: &[Sample]) -> Duration {
 fn deliver(
     args: &TrialArgs,
     systems: &[TrialSystem],
-    found: &TrialOutcome,
+    trial_outcome: &TrialOutcome,
     mut provenance: Provenance,
-    savings: &[Saving],
-    page: Option<&Outlet>,
+    savings: &[ResultSaver],
+    page: Option<&OutputFile>,
 ) -> Result<(), Failure> {
     provenance.finished_at = results::now();
     let command = command_text(args);
     let results: Vec<RunResult> = systems
         .iter()
-        .map(|system| result(system, &command, found.complete, provenance.clone()))
+        .map(|system| result(system, &command, trial_outcome.complete, provenance.clone()))
         .collect();
     let runs: Vec<&RunResult> = results.iter().collect();
     let saved: Vec<_> =
         savings.iter().zip(&results).map(|(saving, run)| (saving, saving.save_run(run))).collect();
     let written = page.map_or(Ok(()), |page| page.write(&lanemark_report::html(None, &runs)));
     match args.json {
-        true => output::print(&as_json(&results, &found.cuts)?)?,
-        false => output::print(&trial_text(&runs, &found.cuts, &output::style()))?,
+        true => output::print(&as_json(&results, &trial_outcome.cuts)?)?,
+        false => output::print(&trial_text(&runs, &trial_outcome.cuts, &output::style()))?,
     }
     for (saving, saved) in saved {
         saving.report(saved)?;

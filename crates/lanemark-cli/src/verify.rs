@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use lanemark_lab::scale::{real_without_faults, scaled};
-use lanemark_lab::{Cause, results};
+use lanemark_lab::{ErrorCause, results};
 use lanemark_schema::result::Provenance;
 use lanemark_study::workload;
 use lanemark_verify::{Check, Verification, VerifyError, VerifyProgress};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
 
 /// An outcome with its provenance, as JSON.
 #[derive(Serialize)]
-struct Made<'a, T> {
+struct SavedOutcome<'a, T> {
     provenance: Provenance,
     #[serde(flatten)]
     outcome: &'a T,
@@ -75,7 +75,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
         let mut provenance = provenance::own(args.run.seed);
         provenance.started_at = started_at;
         provenance.inputs = library.used();
-        output::print_json(&Made { provenance, outcome: &written })?;
+        output::print_json(&SavedOutcome { provenance, outcome: &written })?;
     } else {
         output::print(&lanemark_report::written_text(&written, &output::style()))?;
     }
@@ -101,7 +101,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
         let mut provenance = provenance::own(0);
         provenance.started_at = started_at;
         provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);
-        output::print_json(&Made { provenance, outcome: &verified })?;
+        output::print_json(&SavedOutcome { provenance, outcome: &verified })?;
     } else {
         output::print(&lanemark_report::verified_text(&verified, &output::style()))?;
     }
@@ -129,13 +129,13 @@ impl From<VerifyError> for Failure {
         let (message, hint) = (error.to_string(), error.hint());
         let cause = match error {
             VerifyError::Target(error) => return error.into(),
-            VerifyError::JournalExists { .. } => Cause::Refused,
+            VerifyError::JournalExists { .. } => ErrorCause::Refused,
             VerifyError::NothingWritten { .. }
             | VerifyError::NoJournal { .. }
             | VerifyError::JournalDamaged { .. }
             | VerifyError::NoTarget { .. }
-            | VerifyError::Journal { action: "opened", .. } => Cause::Input,
-            _ => Cause::Run,
+            | VerifyError::Journal { action: "opened", .. } => ErrorCause::Input,
+            _ => ErrorCause::Run,
         };
         Self::new(cause, message, hint)
     }
@@ -149,13 +149,13 @@ mod tests {
 
     #[test]
     fn progress_is_in_mebibytes() {
-        let told = |filling, total: Option<u64>| {
+        let progress_text = |filling, total: Option<u64>| {
             let done = Bytes((7 << 20) + 9);
             line(&VerifyProgress { filling, done, total: total.map(Bytes::mebi) }, "writing")
         };
-        assert_eq!(told(true, Some(64)), "filling: 7 of 64 MiB");
-        assert_eq!(told(false, Some(64)), "writing: 7 of 64 MiB");
-        assert_eq!(told(false, None), "writing: 7 MiB");
+        assert_eq!(progress_text(true, Some(64)), "filling: 7 of 64 MiB");
+        assert_eq!(progress_text(false, Some(64)), "writing: 7 of 64 MiB");
+        assert_eq!(progress_text(false, None), "writing: 7 MiB");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_measure::Running;
+use lanemark_measure::SampleInProgress;
 use lanemark_schema::result::{DeviceUse, LatencyHistogram};
 use lanemark_schema::text::shown;
 use lanemark_schema::units::Duration;
@@ -25,11 +25,11 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 pub(crate) struct Watch {
     is_shown: bool,
     /// Readings of the previous update.
-    last: Option<Last>,
+    last: Option<LastUpdate>,
     rates: VecDeque<f64>,
 }
 
-struct Last {
+struct LastUpdate {
     sample: usize,
     elapsed: Duration,
     bytes: u64,
@@ -44,7 +44,7 @@ impl Watch {
     }
 
     /// Draws the progress of a sample.
-    pub(crate) fn show(&mut self, title: &str, running: &Running<'_>) {
+    pub(crate) fn show(&mut self, title: &str, running: &SampleInProgress<'_>) {
         let page = self.page(title, running);
         // A view that cannot be drawn must not end a run.
         let mut screen = std::io::stderr().lock();
@@ -66,8 +66,8 @@ impl Watch {
     }
 
     /// Returns the page as text.
-    fn page(&mut self, title: &str, running: &Running<'_>) -> String {
-        let now = Last {
+    fn page(&mut self, title: &str, running: &SampleInProgress<'_>) -> String {
+        let now = LastUpdate {
             sample: running.samples.0,
             elapsed: running.elapsed,
             bytes: running.bytes.get(),
@@ -79,7 +79,7 @@ impl Watch {
         if before.is_none() {
             self.rates.clear();
         }
-        let moment = Moment::between(before.as_ref(), &now);
+        let moment = Rates::between(before.as_ref(), &now);
         self.rates.push_back(moment.bytes_per_second);
         if self.rates.len() > MOMENTS {
             self.rates.pop_front();
@@ -120,7 +120,7 @@ impl Drop for Watch {
     }
 }
 
-/// Restores the screen if a view uses it. It is called when the program ends without dropping the view.
+/// Restores the screen if a view uses it. This function is called when the program ends without dropping the view.
 pub(crate) fn give_back() {
     if SHOWN.swap(false, Ordering::SeqCst) {
         let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");
@@ -128,19 +128,20 @@ pub(crate) fn give_back() {
 }
 
 /// The rates between two updates.
-struct Moment {
+struct Rates {
     bytes_per_second: f64,
     iops: f64,
     latency: Option<LatencyHistogram>,
     busy: Option<f64>,
 }
 
-impl Moment {
-    fn between(before: Option<&Last>, now: &Last) -> Self {
+impl Rates {
+    fn between(before: Option<&LastUpdate>, now: &LastUpdate) -> Self {
         let since = before.map_or(Duration::ZERO, |last| last.elapsed);
         let seconds = now.elapsed.saturating_sub(since).as_seconds().max(1e-9);
-        let difference =
-            |of: fn(&Last) -> u64| of(now).saturating_sub(before.map_or(0, of)) as f64 / seconds;
+        let difference = |of: fn(&LastUpdate) -> u64| {
+            of(now).saturating_sub(before.map_or(0, of)) as f64 / seconds
+        };
         let latency = now.latency.as_ref().map(|latency| {
             match before.and_then(|last| last.latency.as_ref()) {
                 Some(earlier) if earlier.count() < latency.count() => latency.since(earlier),
@@ -171,10 +172,10 @@ fn curve(rates: &VecDeque<f64>) -> String {
 mod tests {
     use super::*;
 
-    fn last(ms: u64, requests: u64, latencies: &[u64]) -> Last {
+    fn last(ms: u64, requests: u64, latencies: &[u64]) -> LastUpdate {
         let mut latency = LatencyHistogram::new();
         latencies.iter().for_each(|&ns| latency.record_ns(ns));
-        Last {
+        LastUpdate {
             sample: 0,
             elapsed: Duration::from_microseconds(ms * 1000),
             bytes: requests * 4096,
@@ -188,12 +189,12 @@ mod tests {
     fn a_moment_covers_the_time_since_the_previous_reading() {
         let (before, now) =
             (last(1000, 100, &[10_000]), last(1500, 300, &[10_000, 30_000, 30_000]));
-        let moment = Moment::between(Some(&before), &now);
+        let moment = Rates::between(Some(&before), &now);
         assert_eq!((moment.iops, moment.bytes_per_second), (400.0, 400.0 * 4096.0));
         let median = moment.latency.unwrap().percentile_ns(50.0).unwrap();
         assert!((29_900..30_100).contains(&median), "{median}");
         assert_eq!(moment.busy, None);
-        assert_eq!(Moment::between(None, &before).iops, 100.0);
+        assert_eq!(Rates::between(None, &before).iops, 100.0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use lanemark_lab::{Lab, RunLength};
 use crate::args::WhatIfArgs;
 use crate::failure::{Failure, Outcome};
 use crate::formats::with;
-use crate::progress::LabLine;
+use crate::progress::LabProgressLine;
 use crate::{library, output, stop};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
         seed: args.run.seed,
     };
     let line = std::cell::RefCell::new(None);
-    let begun = &mut |simulations| drop(line.replace(Some(LabLine::new(simulations))));
+    let begun = &mut |simulations| drop(line.replace(Some(LabProgressLine::new(simulations))));
     let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let outcome = lab.answer_what_if(&library, &question, begun, &mut |event| {

@@ -275,7 +275,7 @@ fn figures_are_printed_as_json_and_read_back() {
     };
     let compared = json(&["compare", "one.json", "other.json"]);
     let runs: ComparedRuns = serde_json::from_value(compared).unwrap();
-    let reads = runs.figures.iter().find(|one| one.test == "SEQ1M Q8T1 read").unwrap();
+    let reads = runs.figures.iter().find(|figure| figure.test == "SEQ1M Q8T1 read").unwrap();
     assert!(reads.ratio > 3.0 && reads.b / reads.a == reads.ratio, "{reads:?}");
     assert_eq!((reads.unit.as_str(), reads.verdict), ("MB/s", ComparedVerdict::Higher));
     let sweep =
@@ -284,7 +284,7 @@ fn figures_are_printed_as_json_and_read_back() {
     assert!(swept["answer"].as_str().unwrap().starts_with(NVME), "{swept}");
     let points: Sweep = serde_json::from_value(swept).unwrap();
     let rates: Vec<f64> =
-        points.points.iter().map(|one| one.outcome.as_ref().unwrap().iops).collect();
+        points.points.iter().map(|point| point.outcome.as_ref().unwrap().iops).collect();
     assert!(rates.len() == 2 && rates[1] > rates[0], "{rates:?}");
     let impossible = [&sweep[..6], &["--axis", "port=m2,sata"]].concat();
     assert!(json(&impossible)["points"][1]["error"].as_str().is_some());
@@ -319,7 +319,7 @@ fn figures_are_printed_as_json_and_read_back() {
 #[test]
 fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // The second study lacks a pair of systems whose ratios could be counted.
+    // The second study has no pair of systems whose ratios could be counted.
     for study in ["sata-vs-nvme-datasheets", "hard-disk", "sata-express"] {
         let arguments = ["study", study, "--no-interval", "--no-save", "--html", "page.html"];
         let printed = prints(folder.path(), &arguments);

@@ -85,9 +85,11 @@ fn filters_and_words_leave_the_matching_entries() {
     let fits = |one: &Value| (2010..=2012).contains(&one["year"].as_u64().unwrap());
     assert!(!of_years.is_empty() && of_years.iter().all(fits));
     let disks = listed(&["--kind", "hdd", "--maker", "seagate"]);
-    assert!(!disks.is_empty() && disks.iter().all(|one| one["maker"] == "Seagate"));
+    assert!(!disks.is_empty() && disks.iter().all(|disk| disk["maker"] == "Seagate"));
     let platforms = listed(&["--kind", "platform", "--search", "raspberry pi"]);
-    assert!(!platforms.is_empty() && platforms.iter().all(|one| one["kind"] == "platform"));
+    assert!(
+        !platforms.is_empty() && platforms.iter().all(|platform| platform["kind"] == "platform")
+    );
     let none = lanemark(&["library", "--search", "no such thing"]);
     assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
     assert!(String::from_utf8(none.stderr).unwrap().starts_with("no entry of the library matches"));

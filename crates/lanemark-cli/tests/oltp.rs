@@ -95,7 +95,7 @@ fn a_loaded_database_runs_is_consistent_and_is_compared() {
     assert!(compared.contains(warning), "{compared}");
     let (code, messages) = failure(&lanemark(here, &["run", "--procedures"]));
     assert_eq!(code, Some(2), "{messages}");
-    assert!(messages.contains("procedures: SQLite lacks them"), "{messages}");
+    assert!(messages.contains("procedures: SQLite does not support them"), "{messages}");
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }
@@ -239,7 +239,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
         sample["transactions"]["waits"]["samples"]["lock"] = 40.into();
     }
     let (without_locks, _, line) = elsewhere(&run);
-    assert!(without_locks <= after && line.contains("us of locks"), "{after} {line}");
+    assert!(without_locks <= after && line.contains("µs of locks"), "{after} {line}");
     let text = stdout(&lanemark(here, &["workload", "a.json"]));
     assert!(text.contains("\nlocks        = { value = 0.2000,"), "{text}");
     run["tests"][0]["samples"][0].as_object_mut().unwrap().remove("evidence");

@@ -53,7 +53,7 @@ fn place() -> Option<(tempfile::TempDir, PathBuf)> {
 fn processes(folder: &Path) -> Vec<(PathBuf, String)> {
     let name = folder.to_str().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    let lines = entries.filter_map(|own| Some((fs::read(own.join("cmdline")).ok()?, own)));
+    let lines = entries.filter_map(|entry| Some((fs::read(entry.join("cmdline")).ok()?, entry)));
     let lines = lines.map(|(line, own)| (own, String::from_utf8_lossy(&line).replace('\0', " ")));
     lines.filter(|(_, line)| line.contains(name)).collect()
 }

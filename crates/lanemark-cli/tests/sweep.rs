@@ -299,8 +299,8 @@ fn a_sweep_can_be_a_file() {
     let axes = ["--axis", "queue_depth=1,2,4,8", "--axis", "threads=1,2"];
     let set = ["--set", "drive.flash.read=50 us", "--duration", "2ms"];
     succeeds(&typed, &[axes, set].concat());
-    let one = folder.path().join("one.csv");
-    assert_eq!(fs::read(one).unwrap(), fs::read(typed).unwrap());
+    let one_csv = folder.path().join("one.csv");
+    assert_eq!(fs::read(one_csv).unwrap(), fs::read(typed).unwrap());
     // Errors state their line.
     fs::write(&file, text.replace("threads", "thread")).unwrap();
     let error = stderr(&run("two.csv", &file));

@@ -208,8 +208,8 @@ fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive
 const AS_ANOTHER_USER: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 const IN_A_NAMESPACE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
 
-/// Returns the ways in which a trial can be started without privileges, each with its name; they need an empty folder
-/// of this or of another user.
+/// Returns the methods by which a trial can be started without privileges, each with its name. A method needs an empty
+/// folder of this user or of another user.
 fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
     let fuse = ["fuse2fs", "fusermount3"];
     let is_missing = |program: &&str| Command::new(program).arg("--help").output().is_err();
@@ -225,25 +225,25 @@ fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
         false => Vec::new(),
     };
     let in_its_namespace = [&another[..], &IN_A_NAMESPACE].concat();
-    let mut ways = vec![("another user", another), ("another user's namespace", in_its_namespace)];
+    let mut paths = vec![("another user", another), ("another user's namespace", in_its_namespace)];
     if rustix::process::geteuid().is_root() {
-        ways.push(("a namespace of root", IN_A_NAMESPACE.to_vec()));
+        paths.push(("a namespace of root", IN_A_NAMESPACE.to_vec()));
     }
-    ways
+    paths
 }
 
-/// Returns a folder for a trial that `way` starts.
-fn folder_for(way: &[&str]) -> TempDir {
+/// Returns a folder for a trial that `method` starts.
+fn folder_for(method: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    if way.starts_with(&AS_ANOTHER_USER) {
+    if method.starts_with(&AS_ANOTHER_USER) {
         std::os::unix::fs::chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
     }
     folder
 }
 
-/// Returns the command that runs a trial with the programs of `way` in front.
-fn in_front(way: &[&str], inner: &Command, folder: &Path) -> Command {
-    let before = way.iter().map(std::ffi::OsStr::new);
+/// Returns the command that runs a trial with the programs of `method` in front.
+fn in_front(method: &[&str], inner: &Command, folder: &Path) -> Command {
+    let before = method.iter().map(std::ffi::OsStr::new);
     let mut all = before.chain([inner.get_program()]).chain(inner.get_args());
     let mut command = Command::new(all.next().unwrap());
     command.args(all).current_dir(folder);
@@ -283,8 +283,8 @@ const THEN_MOUNTS: &str = "\"$@\"; code=$?; cat /proc/self/mounts >mounts; exit 
 
 #[test]
 fn a_trial_needs_no_privileges() {
-    for (name, way) in unprivileged() {
-        let folder = folder_for(&way);
+    for (name, method) in unprivileged() {
+        let folder = folder_for(&method);
         // fuse2fs ignores an fsync of a file that is open for reading only, such as by sync(1).
         let script = "for i in $(seq 8); do echo $i | dd of=log oflag=append conv=notrunc,fsync || exit 1; done";
         let systems = [DISK, SATA];
@@ -293,9 +293,9 @@ fn a_trial_needs_no_privileges() {
         let words = [&systems[..], &options, &["--", "sh", "-c", script]].concat();
         let mut trial = program(folder.path(), &words);
         trial.env("COLUMNS", "160");
-        let way = [&way[..], &["sh", "-c", THEN_MOUNTS, "sh"]].concat();
+        let method = [&method[..], &["sh", "-c", THEN_MOUNTS, "sh"]].concat();
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let output = in_front(&way, &trial, folder.path()).output().unwrap();
+        let output = in_front(&method, &trial, folder.path()).output().unwrap();
         let (printed, errors) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "{name}: {printed}{errors}");
         let results = saved(&folder, &systems);
@@ -391,19 +391,19 @@ fn an_interrupted_trial_leaves_nothing_mounted() {
         true => interrupted("disks of root", &[]),
         false => skipped("a disk, which only root can have"),
     }
-    unprivileged().iter().for_each(|(name, way)| interrupted(name, way));
+    unprivileged().iter().for_each(|(name, method)| interrupted(name, method));
 }
 
-/// Interrupts a trial that `way` starts, and kills another one.
-fn interrupted(name: &str, way: &[&str]) {
+/// Interrupts a trial that `method` starts, and kills another one.
+fn interrupted(name: &str, method: &[&str]) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for signal in ["-INT", "-KILL"] {
-        let folder = folder_for(way);
+        let folder = folder_for(method);
         let mark = folder.path().join("started");
         let script = format!("touch {}; sleep 1000", mark.display());
         let words = [SATA, "--size", "64MiB", "--", "sh", "-c", &script];
         let trial = program(folder.path(), &words);
-        let mut child = in_front(way, &trial, folder.path()).spawn().unwrap();
+        let mut child = in_front(method, &trial, folder.path()).spawn().unwrap();
         let begun = Instant::now();
         while !mark.exists() {
             assert!(begun.elapsed() < Duration::from_secs(60), "{name}: no command started");

@@ -109,7 +109,7 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
     assert!((0.55..0.72).contains(&low), "{low}");
     assert!(before > 0.8, "{before}");
     assert_eq!(result["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
-    // A fit of a value that the drive lacks is not a fit of this drive.
+    // A fit of a value that the drive does not have is not a fit of this drive.
     let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
     std::fs::write(&path, other).unwrap();
     let mut words = vec!["whatif", SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"];

@@ -1,10 +1,10 @@
 //! Companion files: files that a command makes next to one that its user named, such as `disk.img.map`.
 //!
-//! The user did not choose the name, so a file that already has it may belong to another program, and in another user's
-//! folder it may be a link to a file that only root can write. A companion is therefore opened in one of two ways. A
+//! The user did not choose the name, so a file that already has it may belong to another program. In another user's
+//! folder it may be a link to a file that only root can write. A companion is therefore opened by one of two methods. A
 //! new file is created with `O_EXCL | O_NOFOLLOW` (open(2)). An existing file is opened with `O_NOFOLLOW`, and is taken
-//! only if it is a regular file with one name whose first bytes are the mark of our format. An empty file contains
-//! nothing that could be lost, and is taken as well.
+//! only if it is a regular file with one name whose first bytes are the mark of our format. An empty file contains no
+//! data that could be lost, and is used as well.
 //!
 //! Not covered: another program that writes our mark into its own file.
 
@@ -60,7 +60,7 @@ pub fn path(named: &Path, ending: &str) -> PathBuf {
 /// Opens or creates the companion at `path`, whose content begins with `mark`.
 ///
 /// # Errors
-/// Returns [`CompanionError::Foreign`] if something else has the name, and leaves that as it is.
+/// Returns [`CompanionError::Foreign`] if another program's file has the name; that file is not changed.
 pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
     let system = |source| CompanionError::System { path: path.to_owned(), source };
     for _ in 0..ATTEMPTS {
@@ -123,7 +123,7 @@ fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
 /// Creates the file `path` for this user only, open for reading and writing.
 ///
 /// # Errors
-/// Returns `AlreadyExists` if anything has the name, even a dangling link.
+/// Returns `AlreadyExists` if the name exists, even as a dangling link.
 pub fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed();

@@ -115,9 +115,9 @@ mod tests {
             Sample { elapsed, reads: Some(reads), ..Sample::empty() }
         };
         let of = |block: u64, pattern: Pattern| {
-            let mut test = Test::of_blocks(Bytes(block)).with(|asked| {
-                asked.pattern = pattern;
-                asked.queue_depth = 32;
+            let mut test = Test::of_blocks(Bytes(block)).with(|requests| {
+                requests.pattern = pattern;
+                requests.queue_depth = 32;
             });
             test.threads = 16;
             let samples = vec![sample(90, 70, block), sample(10, 10, block), sample(50, 30, block)];

@@ -7,7 +7,7 @@ use lanemark_schema::text::is_shown;
 /// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatError {
-    /// The file's name as given.
+    /// The file's name as the user wrote it.
     pub file: String,
     /// The line, from 1; absent if the error is about the whole file.
     pub line: Option<u64>,
@@ -33,7 +33,7 @@ pub enum SupportLevel {
 /// An option that is not supported exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The file's name as given.
+    /// The file's name as the user wrote it.
     pub file: String,
     /// The line, from 1.
     pub line: u64,

@@ -27,6 +27,7 @@ mod block;
 mod command;
 mod direction;
 mod job;
+mod job_environment;
 mod lines;
 mod number;
 mod option;
@@ -34,7 +35,6 @@ mod order;
 mod pace;
 mod range;
 mod settings;
-mod surroundings;
 
 use std::path::PathBuf;
 
@@ -47,12 +47,12 @@ use block::Blocks;
 pub use command::{Command, command, is_command, words};
 use direction::Direction;
 use job::{Findings, Job};
+pub use job_environment::JobEnvironment;
 use number::Unit;
 pub use option::{Support, options};
 pub(crate) use order::normal_for;
 use range::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
-pub use surroundings::JobEnvironment;
 
 /// Maximum number of tests of a job file.
 const TESTS_MAX: usize = 4096;
@@ -89,20 +89,20 @@ pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatEr
     Ok(FioJobs { workload, settings, notes: found.notes })
 }
 
-fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
+fn settings(jobs: &[Job], findings: &mut Findings) -> FioSettings {
     let mut all = FioSettings::default();
     let mut is_stated = false;
     for job in jobs {
-        let wanted = job.parsed("ioengine", found, |name| Ok(name.trim().to_owned()));
+        let wanted = job.parsed("ioengine", findings, |name| Ok(name.trim().to_owned()));
         if let Some(name) = wanted {
             match settings::engine(&name) {
                 Ok((engine, note)) => {
                     if let Some(reason) = note {
-                        job.note("ioengine", found, SupportLevel::Nearly, reason);
+                        job.note("ioengine", findings, SupportLevel::Nearly, reason);
                     }
                     if all.engine.is_some_and(|other| other != engine) {
                         let reason = "all jobs run on one engine; jobs with a synchronous engine have a depth of 1";
-                        job.note("ioengine", found, SupportLevel::Nearly, reason);
+                        job.note("ioengine", findings, SupportLevel::Nearly, reason);
                     }
                     all.engine = match all.engine {
                         Some(Engine::IoUring) => Some(Engine::IoUring),
@@ -112,47 +112,48 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
                 Err(reason) => {
                     let expected =
                         "io_uring, libaio, posixaio, sync, psync, vsync, pvsync, pvsync2 or null";
-                    found.fault(
+                    findings.fault(
                         job.error("ioengine", &format!("an engine for local files ({reason})"))
                             .hint(format!("one of {expected}")),
                     );
                 }
             }
         }
-        let buffered = job.flag("buffered", found).map(|buffered| !buffered);
-        let direct = job.flag("direct", found).or(buffered).unwrap_or(false);
+        let buffered = job.flag("buffered", findings).map(|buffered| !buffered);
+        let direct = job.flag("direct", findings).or(buffered).unwrap_or(false);
         // Trims do not go through the page cache.
-        let cached = Direction::of(job, found).is_none_or(|direction| direction.only() != Some(2));
+        let cached =
+            Direction::of(job, findings).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
                 if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };
             let error =
                 job.error(name, "the same value in all jobs, because the target is opened once");
-            found.fault(error.hint("write a separate job file for each value"));
+            findings.fault(error.hint("write a separate job file for each value"));
         }
         if cached {
             all.direct = Some(direct);
         }
         is_stated |= job.has("direct") || job.has("buffered");
-        let sync = job.parsed("sync", found, |text| match text {
+        let sync = job.parsed("sync", findings, |text| match text {
             "" | "1" | "sync" => Ok(Some(Sync::All)),
             "dsync" => Ok(Some(Sync::Data)),
             "0" | "none" => Ok(None),
             _ => Err("none, sync or dsync"),
         });
         all.sync = all.sync.or(sync.flatten());
-        goes_on(job, &mut all, found);
+        goes_on(job, &mut all, findings);
         let checked = job.text("verify").filter(|method| !matches!(*method, "0" | "null"));
         if checked.is_some() {
             job.note(
                 "verify",
-                found,
+                findings,
                 SupportLevel::Nearly,
                 "written data is not read back and compared",
             );
             job.note(
                 "do_verify",
-                found,
+                findings,
                 SupportLevel::Nearly,
                 "written data is not read back and compared",
             );
@@ -167,7 +168,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         }
         if job.text("zonemode").is_some_and(|mode| !matches!(mode, "none" | "strided")) {
             let expected = "none or strided: zoned block devices are not supported";
-            found.fault(job.error("zonemode", expected));
+            findings.fault(job.error("zonemode", expected));
         }
     }
     if !is_stated {
@@ -177,9 +178,9 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
 }
 
 /// Sets whether jobs continue after errors. Here the setting applies to all jobs.
-fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
+fn goes_on(job: &Job, all: &mut FioSettings, findings: &mut Findings) {
     const NAME: &str = "continue_on_error";
-    let wanted = job.parsed(NAME, found, |text| match text {
+    let wanted = job.parsed(NAME, findings, |text| match text {
         "" | "1" | "all" | "io" => Ok((true, None)),
         "read" | "write" => Ok((true, Some("the run continues after an error of any request"))),
         "0" | "none" => Ok((false, None)),
@@ -188,12 +189,12 @@ fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
     });
     let Some((goes_on, note)) = wanted else { return };
     if let Some(reason) = note {
-        job.note(NAME, found, SupportLevel::Nearly, reason);
+        job.note(NAME, findings, SupportLevel::Nearly, reason);
     }
     if all.goes_on.is_some_and(|other| other != goes_on) {
         job.note(
             NAME,
-            found,
+            findings,
             SupportLevel::Nearly,
             "all jobs continue after errors if one job does",
         );
@@ -205,14 +206,14 @@ fn tests(
     jobs: &[Job],
     around: &JobEnvironment<'_>,
     settings: &mut FioSettings,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<RequestedRange>)> =
-        jobs.iter().map(|job| (job, RequestedRange::of(job, found))).collect();
-    let ranges = range::job_ranges(&wanted, around.target_size, found);
+        jobs.iter().map(|job| (job, RequestedRange::of(job, findings))).collect();
+    let ranges = range::job_ranges(&wanted, around.target_size, findings);
     let mut tests: Vec<Test> = Vec::new();
     for (index, (job, placed)) in jobs.iter().zip(ranges).enumerate() {
-        let waits = waits(job, &jobs[..index], found);
+        let waits = waits(job, &jobs[..index], findings);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
         // A job without a valid range is also read, so that all its errors are reported.
         let whole = |placed: &Vec<JobRange>| placed.clone();
@@ -225,7 +226,7 @@ fn tests(
             parted: false,
         }];
         for (clone, range) in placed.as_ref().map_or(nowhere, whole).iter().enumerate() {
-            let Some(mut test) = test(job, range, found) else { continue };
+            let Some(mut test) = test(job, range, findings) else { continue };
             if several {
                 test.name = format!("{}.{clone}", test.name);
             }
@@ -239,7 +240,7 @@ fn tests(
             if let Err(error) = checked
                 && placed.is_some()
             {
-                found.fault(out_of_bounds(job, &error));
+                findings.fault(out_of_bounds(job, &error));
             }
             if waits_for_cache(job, &test) {
                 settings.wait_for_cache.push(test.name.clone());
@@ -251,7 +252,7 @@ fn tests(
     }
     if tests.len() >= TESTS_MAX {
         let error = FormatError::file(around.file, "there are too many jobs and clones");
-        found.fault(error.hint("at most 4,096"));
+        findings.fault(error.hint("at most 4,096"));
     }
     tests
 }
@@ -285,16 +286,16 @@ fn waits_for_cache(job: &Job, test: &Test) -> bool {
 }
 
 /// Returns whether a job begins when the earlier jobs have ended.
-fn waits(job: &Job, before: &[Job], found: &mut Findings) -> bool {
-    let walled = job.flag("stonewall", found).unwrap_or(false);
+fn waits(job: &Job, before: &[Job], findings: &mut Findings) -> bool {
+    let walled = job.flag("stonewall", findings).unwrap_or(false);
     let Some(name) = job.text("wait_for") else { return walled };
     let Some(at) = before.iter().rposition(|other| other.name == name) else {
         let error = job.error("wait_for", "the name of an earlier job");
-        found.fault(error);
+        findings.fault(error);
         return walled;
     };
     if at + 1 < before.len() {
-        job.note("wait_for", found, SupportLevel::Nearly, "the job waits for all earlier jobs");
+        job.note("wait_for", findings, SupportLevel::Nearly, "the job waits for all earlier jobs");
     }
     true
 }
@@ -307,22 +308,22 @@ fn free_name(tests: &[Test], name: String) -> String {
     (2..).map(|count| format!("{name} ({count})")).find(|name| !taken(name)).unwrap_or(name)
 }
 
-fn test(job: &Job, placed: &JobRange, found: &mut Findings) -> Option<Test> {
+fn test(job: &Job, placed: &JobRange, findings: &mut Findings) -> Option<Test> {
     // After an error, the job is read only to find further errors: a file with errors is not a workload.
-    let direction = Direction::of(job, found).unwrap_or(Direction::MIXED);
-    let read_share = read_share(job, direction, found);
-    let blocks = Blocks::of(job, direction, read_share.get(), found);
-    let depth = depth(job, found);
+    let direction = Direction::of(job, findings).unwrap_or(Direction::MIXED);
+    let read_share = read_share(job, direction, findings);
+    let blocks = Blocks::of(job, direction, read_share.get(), findings);
+    let depth = depth(job, findings);
     let is_whole = blocks.is_some() && depth.is_some();
     let mut blocks = blocks.unwrap_or_else(Blocks::usual);
-    let pattern = order::pattern(job, direction, &mut blocks, found);
+    let pattern = order::pattern(job, direction, &mut blocks, findings);
     let is_whole = is_whole && pattern.is_some();
     let mut test = Test {
         name: job.name.clone(),
         threads: placed.threads,
         span: placed.span,
         offset: placed.offset,
-        compressibility: compressibility(job, found),
+        compressibility: compressibility(job, findings),
         ..Test::of_blocks(blocks.block)
     }
     .with(|settings| {
@@ -332,36 +333,36 @@ fn test(job: &Job, placed: &JobRange, found: &mut Findings) -> Option<Test> {
         settings.alignment = blocks.alignment;
         settings.mix = Mix {
             sizes: blocks.sizes,
-            trim_share: trim_share(job, direction, found),
-            flush_every: flushes(job, direction, found),
+            trim_share: trim_share(job, direction, findings),
+            flush_every: flushes(job, direction, findings),
             copy_to: None,
         };
     });
     if placed.parted && !test.is_in_order() {
         let reason = "all clones draw their offsets from the combined range of their parts";
-        job.note("offset_increment", found, SupportLevel::Nearly, reason);
+        job.note("offset_increment", findings, SupportLevel::Nearly, reason);
     } else if placed.threads > 1 && test.is_in_order() && job.has("filename") && !placed.parted {
         let reason = "each clone accesses an equal part of the file instead of the whole file";
-        job.note("numjobs", found, SupportLevel::Nearly, reason);
+        job.note("numjobs", findings, SupportLevel::Nearly, reason);
     }
-    test.start.delay = delay(job, found);
-    pace::limits(job, placed, &mut test, found);
+    test.start.delay = delay(job, findings);
+    pace::limits(job, placed, &mut test, findings);
     let (mean, threads) = (test.block_mean(), test.threads);
     if let Some(requests) = test.requests_mut() {
-        pace::arrivals(job, direction, mean, threads, requests, found);
+        pace::arrivals(job, direction, mean, threads, requests, findings);
     }
     is_whole.then_some(test)
 }
 
-fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
-    let percent = |name: &str, found: &mut Findings| {
-        job.parsed(name, found, |text| {
+fn read_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio {
+    let percent = |name: &str, findings: &mut Findings| {
+        job.parsed(name, findings, |text| {
             let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
             let ratio = percent.and_then(|percent| Ratio::new(percent / 100.0));
             ratio.ok_or("a percentage from 0 to 100")
         })
     };
-    let (reads, writes) = (percent("rwmixread", found), percent("rwmixwrite", found));
+    let (reads, writes) = (percent("rwmixread", findings), percent("rwmixwrite", findings));
     match (direction.reads, direction.writes) {
         (true, true) => {
             let rest = writes.and_then(|writes| Ratio::new(1.0 - writes.get()));
@@ -370,7 +371,7 @@ fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
             {
                 job.note(
                     "rwmixwrite",
-                    found,
+                    findings,
                     SupportLevel::Nearly,
                     "rwmixread applies, and the remaining requests are writes",
                 );
@@ -382,67 +383,67 @@ fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
     }
 }
 
-fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
+fn trim_share(job: &Job, direction: Direction, findings: &mut Findings) -> Ratio {
     match (direction.trims, direction.writes) {
         (false, _) => Ratio::ZERO,
         (true, false) => Ratio::ONE,
         (true, true) => {
             let reason = "half of the requests trim and half write, at independent offsets";
-            job.note("rw", found, SupportLevel::Nearly, reason);
+            job.note("rw", findings, SupportLevel::Nearly, reason);
             Ratio::HALF
         }
     }
 }
 
 /// Returns the number of writes after which a flush follows.
-fn flushes(job: &Job, direction: Direction, found: &mut Findings) -> Option<u32> {
+fn flushes(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u32> {
     let mut every: Option<u64> = None;
     for name in ["fsync", "fdatasync"] {
-        if let Some(count) = job.integer(name, found).filter(|&count| count > 0) {
+        if let Some(count) = job.integer(name, findings).filter(|&count| count > 0) {
             every = Some(every.map_or(count, |other| other.min(count)));
         }
     }
     if job.has("fdatasync") {
-        job.note("fdatasync", found, SupportLevel::Nearly, "a flush, as for fsync");
+        job.note("fdatasync", findings, SupportLevel::Nearly, "a flush, as for fsync");
     }
     let synchronous =
         job.text("sync").map_or(job.has("sync"), |text| !matches!(text, "0" | "none"));
     if synchronous {
-        job.note("sync", found, SupportLevel::Nearly, "a flush after each write");
+        job.note("sync", findings, SupportLevel::Nearly, "a flush after each write");
         every = Some(1);
     }
     every.filter(|_| direction.writes).map(|every| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
 /// Returns the queue depth. An engine that waits has one request outstanding, regardless of `iodepth`.
-fn depth(job: &Job, found: &mut Findings) -> Option<u32> {
-    let Some(depth) = QUEUE_DEPTH.accept(job.integer("iodepth", found).unwrap_or(1)) else {
-        found.fault(job.error("iodepth", &QUEUE_DEPTH.to_string()));
+fn depth(job: &Job, findings: &mut Findings) -> Option<u32> {
+    let Some(depth) = QUEUE_DEPTH.accept(job.integer("iodepth", findings).unwrap_or(1)) else {
+        findings.fault(job.error("iodepth", &QUEUE_DEPTH.to_string()));
         return None;
     };
     let engine = job.text("ioengine").map_or(Ok((Engine::Sync, None)), settings::engine);
     if depth > 1 && matches!(engine, Ok((Engine::Sync, _))) {
         let reason =
             "1, because the engine waits for each request (the default engine of fio is psync)";
-        job.note("iodepth", found, SupportLevel::Nearly, reason);
+        job.note("iodepth", findings, SupportLevel::Nearly, reason);
         return Some(1);
     }
     Some(depth)
 }
 
-fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
-    let percent = job.parsed("buffer_compress_percentage", found, |text| {
+fn compressibility(job: &Job, findings: &mut Findings) -> Ratio {
+    let percent = job.parsed("buffer_compress_percentage", findings, |text| {
         let percent = text.trim().trim_end_matches('%').parse::<f64>().ok();
         percent.and_then(|percent| Ratio::new(percent / 100.0)).ok_or("a percentage from 0 to 100")
     });
-    let zeros = job.flag("zero_buffers", found).unwrap_or(false);
+    let zeros = job.flag("zero_buffers", findings).unwrap_or(false);
     if zeros {
         return Ratio::ONE;
     }
     if job.has("buffer_pattern") && percent.is_none() {
         job.note(
             "buffer_pattern",
-            found,
+            findings,
             SupportLevel::Nearly,
             "zeros, which compress like any other pattern",
         );
@@ -451,15 +452,15 @@ fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
     percent.unwrap_or(Ratio::ZERO)
 }
 
-fn delay(job: &Job, found: &mut Findings) -> Duration {
+fn delay(job: &Job, findings: &mut Findings) -> Duration {
     if job.text("startdelay").is_some_and(|text| text.contains('-')) {
         job.note(
             "startdelay",
-            found,
+            findings,
             SupportLevel::Nearly,
             "the minimum of the range, without randomness",
         );
     }
     let least = |text: &str| number::time(text.split('-').next().unwrap_or(text), Unit::Seconds);
-    job.parsed("startdelay", found, least).unwrap_or(Duration::ZERO)
+    job.parsed("startdelay", findings, least).unwrap_or(Duration::ZERO)
 }

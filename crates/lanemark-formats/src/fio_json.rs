@@ -16,9 +16,9 @@
 
 mod documents;
 mod draft;
+mod lanemark_keys;
 mod layout;
 mod options;
-mod own;
 mod read;
 mod results;
 pub(crate) mod sampled;

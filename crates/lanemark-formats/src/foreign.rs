@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::{FormatError, FormatErrors};
 use crate::fio_json::{self, FioOutput, Imported, SuppliedSettings};
-use crate::recognised::{READ, Recognised, ResultFormat, recognise};
+use crate::recognised::{READ, RecognisedFormat, ResultFormat, recognise};
 use crate::stated::StatedRun;
 use crate::{crystaldiskmark, diskspd, fio_text, iometer};
 
@@ -35,16 +35,16 @@ impl fmt::Debug for ForeignRun {
 pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let format = match recognise(text) {
-        Recognised::Result(format) => format,
-        Recognised::Known(known) => {
+        RecognisedFormat::Result(format) => format,
+        RecognisedFormat::Known(known) => {
             let error = FormatError::file(file, format!("is {}", known.name));
             return Err(error.hint(known.advice));
         }
-        Recognised::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
+        RecognisedFormat::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
             let error = FormatError::file(file, "is a workload, not a result");
             return Err(error.hint("give it to `lanemark sim` or `lanemark bench --workload`"));
         }
-        Recognised::Unknown => {
+        RecognisedFormat::Unknown => {
             return Err(FormatError::file(file, "is not a result in a known format").hint(READ));
         }
     };

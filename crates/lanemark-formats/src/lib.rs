@@ -34,4 +34,4 @@ mod words;
 pub mod xml;
 
 pub use error::{FormatError, FormatErrors, Note, SupportLevel};
-pub use recognised::{KnownFormat, Recognised, ResultFormat, recognise};
+pub use recognised::{KnownFormat, RecognisedFormat, ResultFormat, recognise};

@@ -1,6 +1,6 @@
 //! Tests and latencies that a source states only in part.
 
-use lanemark_schema::result::{Detail, LatencyHistogram, Sample, Warning};
+use lanemark_schema::result::{LatencyDetail, LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{LoadKind, PartlyStated, Pattern, Requests};
 
@@ -29,13 +29,13 @@ pub(crate) fn latency_warning(test: &str, sample: &Sample, are_rates: bool) -> O
     let known: Vec<&LatencyHistogram> =
         sides.into_iter().flatten().map(|side| &side.latency).collect();
     let test = test.to_owned();
-    if known.iter().any(|histogram| histogram.detail() == Detail::Count) {
+    if known.iter().any(|histogram| histogram.detail() == LatencyDetail::Count) {
         return Some(Warning::NoLatencies { test });
     }
-    if known.iter().any(|histogram| histogram.detail() == Detail::Mean) {
+    if known.iter().any(|histogram| histogram.detail() == LatencyDetail::Mean) {
         return (!are_rates).then_some(Warning::OnlyMeans { test });
     }
-    let partly = known.iter().filter(|histogram| histogram.detail() == Detail::Percentiles);
+    let partly = known.iter().filter(|histogram| histogram.detail() == LatencyDetail::Percentiles);
     let known = partly.map(|histogram| histogram.stated().len() as u32).min()?;
     Some(Warning::FromPercentiles { test, known })
 }

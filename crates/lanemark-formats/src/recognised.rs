@@ -32,7 +32,7 @@ pub struct KnownFormat {
 
 /// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recognised {
+pub enum RecognisedFormat {
     /// A result that is read.
     Result(ResultFormat),
     /// A format that is known.
@@ -94,14 +94,14 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
 ];
 
 /// Returns the format of a text.
-pub fn recognise(text: &str) -> Recognised {
+pub fn recognise(text: &str) -> RecognisedFormat {
     use ResultFormat as F;
     let text = text.trim_start_matches('\u{feff}');
     if text.contains("\"fio version\"") {
-        return Recognised::Result(F::FioJson);
+        return RecognisedFormat::Result(F::FioJson);
     }
     if crate::fio_text::is_terse(text) {
-        return Recognised::Result(F::FioTerse);
+        return RecognisedFormat::Result(F::FioTerse);
     }
     let is_json = is_json(text.trim_start());
     if !is_json {
@@ -113,16 +113,16 @@ pub fn recognise(text: &str) -> Recognised {
             (crate::crystaldiskmark::is_ours, F::CrystalDiskMark),
         ];
         if let Some((_, format)) = readers.iter().find(|(is_it, _)| is_it(text)) {
-            return Recognised::Result(*format);
+            return RecognisedFormat::Result(*format);
         }
         if crate::fio_text::is_terse_2(text) {
-            return Recognised::Known(KnownFormat {
+            return RecognisedFormat::Known(KnownFormat {
                 name: "fio's terse output of version 2",
                 advice: "run fio with --output-format=json+, or with --terse-version=3",
             });
         }
         if text.trim_start().starts_with("fio ") {
-            return Recognised::Known(KnownFormat {
+            return RecognisedFormat::Known(KnownFormat {
                 name: "a fio command line",
                 advice: "it is a workload: `lanemark sim SYSTEM -- fio …`",
             });
@@ -132,9 +132,9 @@ pub fn recognise(text: &str) -> Recognised {
     let known =
         KNOWN.iter().find(|(needles, ..)| needles.iter().all(|needle| head.contains(needle)));
     match known {
-        Some(&(_, name, advice)) => Recognised::Known(KnownFormat { name, advice }),
-        None if is_json => Recognised::Result(F::FioJson),
-        None => Recognised::Unknown,
+        Some(&(_, name, advice)) => RecognisedFormat::Known(KnownFormat { name, advice }),
+        None if is_json => RecognisedFormat::Result(F::FioJson),
+        None => RecognisedFormat::Unknown,
     }
 }
 
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn formats_are_recognised_by_their_content() {
         let format = |text: &str| match recognise(text) {
-            Recognised::Result(format) => format!("{format:?}"),
-            Recognised::Known(known) => known.name.to_owned(),
-            Recognised::Unknown => "unknown".to_owned(),
+            RecognisedFormat::Result(format) => format!("{format:?}"),
+            RecognisedFormat::Known(known) => known.name.to_owned(),
+            RecognisedFormat::Unknown => "unknown".to_owned(),
         };
         for (text, expected) in [
             ("fio: warning\n{ \"fio version\" : \"fio-3.36\" }", "FioJson"),

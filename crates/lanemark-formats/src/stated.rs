@@ -1,8 +1,8 @@
 //! The tests of a program that prints figures without a complete description of its tests, as a result.
 //!
-//! A reader converts such a text to a [`StatedRun`]. A setting that the text does not state is absent, and no
-//! default is assumed: a test without a pattern or a depth describes a result and cannot be simulated until the user
-//! supplies the setting.
+//! A reader converts such a text to a [`StatedRun`]. A setting that the text does not state is absent, and no default
+//! is assumed. A test without a pattern or a depth describes a result and cannot be simulated until the user supplies
+//! the setting.
 
 use std::collections::{HashMap, HashSet};
 
@@ -107,7 +107,7 @@ impl StatedRun {
     /// Adds the note about a time of the machine's clock, whose zone the file does not state.
     pub(crate) fn note_local_time(&mut self, time: &str) {
         let time = shown(time.trim());
-        self.note(&format!("its time, {time}, has no time zone and is not kept"));
+        self.note(&format!("its time, {time}, has no time zone and is omitted"));
     }
 
     /// Returns the result; `supplied` contains settings that the file does not state.
@@ -117,7 +117,8 @@ impl StatedRun {
     pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
-            return Err(FormatError::file(&file, "has no test with figures").hint("is it whole?"));
+            return Err(FormatError::file(&file, "has no test with figures")
+                .hint("check that the file is complete"));
         }
         let stem = stem(&file);
         let mut workload = Workload {
@@ -130,13 +131,13 @@ impl StatedRun {
             tests: Vec::new(),
         };
         let mut warnings = self.warnings;
-        let are_rates = warnings.iter().any(|one| matches!(one, Warning::RatesOnly { .. }));
+        let are_rates = warnings.iter().any(|warning| matches!(warning, Warning::RatesOnly { .. }));
         let mut notes = self.notes;
-        let moved = self.tests.iter().map(|one| one.sample.bytes().get()).max().unwrap_or(0);
+        let moved = self.tests.iter().map(|test| test.sample.bytes().get()).max().unwrap_or(0);
         let size = supplied.span.unwrap_or(Bytes(moved.max(1 << 20)));
         let mut unplaced = Vec::new();
         let mut tests: Vec<TestResult> = Vec::new();
-        let mut names = Names::default();
+        let mut names = TestNames::default();
         for one in self.tests {
             let name = names.free(&one.name);
             if one.span.is_none() {
@@ -169,13 +170,15 @@ impl StatedRun {
                 count => format!(" and {} more tests", count - 1),
             };
             let given = match supplied.span {
-                Some(_) => format!("taken as {size}, as --span says"),
-                None => format!("taken as {size}; give the size of the file or device with --span"),
+                Some(_) => format!("assumed to be {size}, as --span states"),
+                None => {
+                    format!("assumed to be {size}; give the size of the file or device with --span")
+                }
             };
             notes
                 .push(format!("{first}{more}: the used size of the target is not stated: {given}"));
         }
-        if !warnings.iter().any(|one| matches!(one, Warning::BestOfRuns { .. })) {
+        if !warnings.iter().any(|warning| matches!(warning, Warning::BestOfRuns { .. })) {
             warnings.push(Warning::FewRepeats { repeats: 1 });
         }
         let end = workload.tests.iter().map(Test::end).max().unwrap_or(Bytes::ZERO);
@@ -355,13 +358,13 @@ fn is_device(path: &str) -> bool {
 
 /// The names of the tests, each listed once.
 #[derive(Default)]
-struct Names {
+struct TestNames {
     taken: HashSet<String>,
     /// The next number for a name that is taken.
     next: HashMap<String, u32>,
 }
 
-impl Names {
+impl TestNames {
     /// Returns `name`, with a number after it if it is taken.
     fn free(&mut self, name: &str) -> String {
         let clean: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();

@@ -2,8 +2,8 @@
 
 use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{
-    Detail, DirectionResult, LatencyHistogram, PERCENTILES, RunResult, Sample, Target, TestResult,
-    Warning,
+    DirectionResult, LatencyDetail, LatencyHistogram, PERCENTILES, RunResult, Sample, Target,
+    TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Average, Pattern};
@@ -153,7 +153,7 @@ fn latencies_that_fio_did_not_measure_have_no_figures() {
     let zeros = json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
     let result = import(&output(options(), &[("read", direction(500, &zeros))]).to_string());
     let latency = reads(&result);
-    assert_eq!((latency.count(), latency.detail()), (500, Detail::Count));
+    assert_eq!((latency.count(), latency.detail()), (500, LatencyDetail::Count));
     assert_eq!(
         (latency.mean_known_ns(), latency.max_ns(), latency.percentile_ns(50.0)),
         (None, None, None)

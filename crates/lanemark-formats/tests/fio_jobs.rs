@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lanemark_formats::fio::{self, Engine, FioJobs, JobEnvironment, Support};
 use lanemark_formats::{FormatErrors, SupportLevel};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Pattern, Process, Test, Tracked};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test, TrackedFigure};
 use proptest::prelude::*;
 
 fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors> {
@@ -98,7 +98,7 @@ fn rates_of_reads_and_writes_are_both_kept() {
     assert_eq!(test.read_share(), Ratio::new(0.75).unwrap());
     assert_eq!(
         test.requests().unwrap().load,
-        Load::Open { rate_per_second: 400.0, process: Process::Even }
+        Load::Open { rate_per_second: 400.0, process: ArrivalProcess::Even }
     );
     // With a rate for one direction, the other follows from the mix.
     let test = only("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
@@ -188,7 +188,7 @@ fn the_options_that_are_read_become_tests() {
     };
     // 4 MiB a second in blocks of 8.5 KiB on average are 481.9 requests a second, which is below 500.
     assert!((rate_per_second - 481.88).abs() < 0.01, "{rate_per_second}");
-    assert_eq!(process, Process::Poisson);
+    assert_eq!(process, ArrivalProcess::Poisson);
     assert_eq!(paced.mix().flush_every, Some(8));
     assert_eq!(paced.start.delay, Duration::from_seconds(5));
     let thoughtful = test("thoughtful");
@@ -196,7 +196,7 @@ fn the_options_that_are_read_become_tests() {
     assert!(!thoughtful.start.beside);
     assert_eq!(thoughtful.compressibility, Ratio::ONE);
     let steady = test("steady").rounds.unwrap();
-    assert_eq!((steady.length, steady.tracked), (Duration::from_seconds(6), Tracked::Iops));
+    assert_eq!((steady.length, steady.tracked), (Duration::from_seconds(6), TrackedFigure::Iops));
     assert_eq!(test("several").mix().trim_share, Ratio::new(0.5).unwrap());
 }
 

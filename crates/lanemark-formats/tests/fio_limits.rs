@@ -4,7 +4,7 @@
 use lanemark_formats::SupportLevel;
 use lanemark_formats::fio::{self, FioJobs, JobEnvironment};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Load, Process, Test, Tracked};
+use lanemark_schema::workload::{ArrivalProcess, Interval, Load, Test, TrackedFigure};
 
 fn read(text: &str) -> FioJobs {
     let around = JobEnvironment {
@@ -64,12 +64,12 @@ fn a_job_ends_by_its_size_its_requests_or_its_time() {
 #[test]
 fn rounds_have_a_fifth_of_the_window_and_no_other_end() {
     for (word, tracked) in [
-        ("iops", Tracked::Iops),
-        ("iops_slope", Tracked::Iops),
-        ("bw", Tracked::Throughput),
-        ("bw_slope", Tracked::Throughput),
-        ("lat", Tracked::Latency),
-        ("lat_slope", Tracked::Latency),
+        ("iops", TrackedFigure::Iops),
+        ("iops_slope", TrackedFigure::Iops),
+        ("bw", TrackedFigure::Throughput),
+        ("bw_slope", TrackedFigure::Throughput),
+        ("lat", TrackedFigure::Latency),
+        ("lat_slope", TrackedFigure::Latency),
     ] {
         let options = format!(
             "size=6m\nsteadystate={word}:10%\nsteadystate_duration=35\nsteadystate_ramp_time=4\nramp_time=3"
@@ -114,7 +114,7 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
         },
         None => None,
     };
-    let even = |rate: f64| Some((rate, Process::Even));
+    let even = |rate: f64| Some((rate, ArrivalProcess::Even));
     for (options, wanted) in [
         ("rw=randread\nrate_iops=30", even(30.0)),
         ("rw=randread\nrate_iops=30\nnumjobs=4", even(120.0)),
@@ -123,7 +123,7 @@ fn the_rate_of_every_clone_and_direction_is_kept() {
         ("rw=randread\nrate=800k\nrate_iops=30", even(30.0)),
         ("rw=randwrite\nrate_iops=50,30", even(30.0)),
         ("rw=randread\nrate_iops=0", None),
-        ("rw=randread\nrate_iops=30\nrate_process=poisson", Some((30.0, Process::Poisson))),
+        ("rw=randread\nrate_iops=30\nrate_process=poisson", Some((30.0, ArrivalProcess::Poisson))),
         ("rw=randread\nrate_process=poisson", None),
         ("rw=randrw\nrwmixread=25\nrate_iops=,90", even(120.0)),
     ] {

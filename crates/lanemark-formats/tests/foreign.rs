@@ -4,7 +4,7 @@
 use lanemark_formats::fio_json::{Imported, SuppliedSettings};
 use lanemark_formats::foreign;
 use lanemark_schema::result::{
-    Detail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
+    LatencyDetail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Average, Pattern};
@@ -84,15 +84,15 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
     let latency = reads(one);
     assert_eq!(
         (latency.detail(), latency.percentile_ns(50.0), latency.max_ns()),
-        (Detail::Mean, None, None)
+        (LatencyDetail::Mean, None, None)
     );
     let one = test(&result, "RND4K Q1T1 mix");
     assert!((one.test.read_share().get() - 0.7).abs() < 1e-9);
     assert!(only(one).unified.is_some() && only(one).reads.is_none());
     assert!(only(test(&result, "SEQ1M Q8T1 write")).writes.is_some());
-    let best = |one: &Warning| matches!(one, Warning::BestOfRuns { runs: Some(5), .. });
+    let best = |warning: &Warning| matches!(warning, Warning::BestOfRuns { runs: Some(5), .. });
     assert!(result.warnings.iter().any(best));
-    let rates = |one: &Warning| matches!(one, Warning::RatesOnly { time, .. } if *time == Duration::from_seconds(5));
+    let rates = |warning: &Warning| matches!(warning, Warning::RatesOnly { time, .. } if *time == Duration::from_seconds(5));
     assert!(result.warnings.iter().any(rates));
     let Target::Measured(target) = &result.target else { panic!() };
     assert_eq!((target.path.as_str(), target.direct), ("D:", None));
@@ -104,7 +104,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
     let one = test(&result_6, "SEQ128K Q32T1 read");
     // The requests a second follow from the size.
     assert_eq!(figures(one), (524_288_000.0, 4000.0, 0.0));
-    assert_eq!(reads(one).detail(), Detail::Count);
+    assert_eq!(reads(one).detail(), LatencyDetail::Count);
     assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
     let one = test(&result_6, "RND4K Q8T8 read");
     assert_eq!((one.test.threads, one.test.queue_depth(), one.iops.value), (8, 8, 50_000.0));
@@ -140,7 +140,13 @@ fn kdiskmarks_throughput_follows_from_its_requests() {
         notes.contains("1 mixed tests are omitted") && notes.contains("divided by 1000"),
         "{notes}"
     );
-    assert!(!imported.result.warnings.iter().any(|one| matches!(one, Warning::BestOfRuns { .. })));
+    assert!(
+        !imported
+            .result
+            .warnings
+            .iter()
+            .any(|warning| matches!(warning, Warning::BestOfRuns { .. }))
+    );
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     );
     // The percentiles describe the completion latency, and so does its mean.
     let latency = reads(one);
-    assert_eq!((latency.detail(), latency.stated().len()), (Detail::Percentiles, 6));
+    assert_eq!((latency.detail(), latency.stated().len()), (LatencyDetail::Percentiles, 6));
     assert_eq!(
         (latency.percentile_ns(99.0), latency.percentile_ns(99.9)),
         (Some(906_000), Some(1_254_000))
@@ -257,7 +263,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
         );
         assert_eq!(writes.latency.percentile_ns(50.0), Some(80_000));
         assert_eq!((one.test.stated_queue_depth(), one.test.pattern()), (None, None));
-        assert!(result.warnings.iter().any(|one| matches!(one, Warning::NotStated { .. })));
+        assert!(result.warnings.iter().any(|warning| matches!(warning, Warning::NotStated { .. })));
         // The user can supply them.
         let supplied = SuppliedSettings {
             span: Some(Bytes::mebi(4096)),
@@ -318,12 +324,12 @@ fn a_part_of_diskspds_text_has_its_command_line() {
     // A size that the counts contradict is not used.
     let other = result(&text.replace("-b4K", "-b8K"));
     assert_eq!(other.tests[0].test.block, Bytes(4096));
-    assert!(other.warnings.iter().any(|one| matches!(one, Warning::Imported { .. })));
+    assert!(other.warnings.iter().any(|warning| matches!(warning, Warning::Imported { .. })));
     // Without -L there are no latencies.
     let bare = text.replace(" | AvgLat | LatStdDev", "").replace(" | 2.5 | 1", "");
     let bare = result(&bare);
     assert_eq!((bare.tests[0].iops.value, bare.tests[0].latency_mean_ns.value), (100.0, 0.0));
-    assert!(bare.warnings.iter().any(|one| matches!(one, Warning::NoLatencies { .. })));
+    assert!(bare.warnings.iter().any(|warning| matches!(warning, Warning::NoLatencies { .. })));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::value::line_rate;
 const WORDS: usize = 256;
 
 /// A drive's answer to IDENTIFY DEVICE.
-struct Identify(Vec<u16>);
+struct IdentifyData(Vec<u16>);
 
 /// Returns the link of the port at `port` to the target with `channel` and `target` of its SCSI address, and the
 /// drive's identity.
@@ -45,7 +45,7 @@ pub(crate) fn link(
     let identify = sysfs
         .position_in(port, format!("{link}/{device}/ata_device/{device}"))
         .or_else(|| sysfs.position(format!("class/ata_device/{device}")))
-        .and_then(|at| sysfs.value(&at, "id", Identify::parse));
+        .and_then(|at| sysfs.value(&at, "id", IdentifyData::parse));
     let speed = |name| sysfs.value(&at, name, line_rate).flatten();
     let negotiated = speed("sata_spd");
     let (line, usable) = negotiated.map_or((None, None), rate::sata);
@@ -53,8 +53,8 @@ pub(crate) fn link(
         negotiated_bits_per_second: negotiated,
         limit_bits_per_second: speed("sata_spd_limit"),
         port_bits_per_second: speed("hw_sata_spd_limit"),
-        drive_bits_per_second: identify.as_ref().and_then(Identify::rate),
-        queueing: identify.as_ref().and_then(Identify::queueing),
+        drive_bits_per_second: identify.as_ref().and_then(IdentifyData::rate),
+        queueing: identify.as_ref().and_then(IdentifyData::queueing),
         line,
         usable,
     };
@@ -63,7 +63,7 @@ pub(crate) fn link(
     let link = match (speeds.flatten().next(), host) {
         (Some(_), _) | (None, Some(PciRole::Ahci)) => Some(InspectedLink::Sata(sata)),
         (None, Some(PciRole::Ide)) => {
-            let ultra_dma = identify.as_ref().and_then(Identify::ultra_dma);
+            let ultra_dma = identify.as_ref().and_then(IdentifyData::ultra_dma);
             let line = ultra_dma.and_then(rate::pata);
             Some(InspectedLink::Pata(PataLink { ultra_dma, line }))
         }
@@ -72,7 +72,7 @@ pub(crate) fn link(
     (link, identify.map(|identify| identify.identity()))
 }
 
-impl Identify {
+impl IdentifyData {
     /// Parses 256 words in hexadecimal, as the kernel prints them.
     fn parse(text: &str) -> Option<Self> {
         let words: Option<Vec<u16>> =
@@ -134,7 +134,7 @@ mod tests {
         words[27] = u16::from_be_bytes(*b"SS");
         words[28] = u16::from_be_bytes(*b"D ");
         let text: Vec<String> = words.iter().map(|word| format!("{word:04x}")).collect();
-        let identify = Identify::parse(&text.join(" ")).unwrap();
+        let identify = IdentifyData::parse(&text.join(" ")).unwrap();
         assert_eq!(identify.rate(), Some(6_000_000_000));
         assert_eq!(identify.queueing(), Some(true));
         assert_eq!(identify.ultra_dma(), Some(5));
@@ -144,9 +144,9 @@ mod tests {
 
     #[test]
     fn too_few_words_are_none() {
-        assert!(Identify::parse("0040 3fff").is_none());
-        assert!(Identify::parse(&"zzzz ".repeat(WORDS)).is_none());
-        let silent = Identify(vec![0xffff; WORDS]);
+        assert!(IdentifyData::parse("0040 3fff").is_none());
+        assert!(IdentifyData::parse(&"zzzz ".repeat(WORDS)).is_none());
+        let silent = IdentifyData(vec![0xffff; WORDS]);
         assert_eq!((silent.rate(), silent.queueing()), (None, None));
     }
 }

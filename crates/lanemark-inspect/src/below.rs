@@ -5,17 +5,17 @@ use lanemark_schema::result::{BlockKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::block::{self, Block};
+use crate::block::{self, BlockDevice};
 use crate::locate;
 use crate::sysfs::Sysfs;
 
 /// The names of devices and of partitions, each with its device.
 #[derive(Debug, Default)]
-pub(crate) struct Names(BTreeMap<String, Block>);
+pub(crate) struct DeviceNames(BTreeMap<String, BlockDevice>);
 
-impl Names {
+impl DeviceNames {
     /// Collects the names of `blocks` and of their partitions.
-    pub(crate) fn new(sysfs: &Sysfs, blocks: &[Block]) -> Self {
+    pub(crate) fn new(sysfs: &Sysfs, blocks: &[BlockDevice]) -> Self {
         let mut names = BTreeMap::new();
         for block in blocks {
             for partition in block::partition_names(sysfs, block) {
@@ -29,7 +29,7 @@ impl Names {
     }
 
     /// Returns the device with the name `name`, or with a partition of that name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Block> {
+    pub(crate) fn get(&self, name: &str) -> Option<&BlockDevice> {
         self.0.get(name)
     }
 
@@ -39,7 +39,7 @@ impl Names {
 }
 
 /// Finds the components of the device at `block`.
-pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<String> {
+pub(crate) fn below(sysfs: &Sysfs, block: &BlockDevice, kind: &BlockKind) -> Vec<String> {
     let slaves = sysfs.names_in(&block.position, "slaves");
     if !slaves.is_empty() {
         return slaves;
@@ -62,7 +62,7 @@ pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
 /// Returns the device `name` and all its lower devices, each once, from `all`; partitions are read when they are found.
 pub(crate) fn stack(
     sysfs: &Sysfs,
-    names: &Names,
+    names: &DeviceNames,
     all: &BTreeMap<String, InspectedDevice>,
     name: &str,
 ) -> Vec<InspectedDevice> {

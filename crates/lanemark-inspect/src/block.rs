@@ -17,7 +17,7 @@ use crate::{nvme, path};
 
 /// A block device found in the tree.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub(crate) struct BlockDevice {
     /// Name of the device in the kernel.
     pub(crate) name: String,
     pub(crate) position: DevicePosition,
@@ -25,7 +25,7 @@ pub(crate) struct Block {
 
 /// Lists the block devices except partitions, in the order of their names. If two positions have one name, which occurs
 /// only in captures, the position in the device tree is used.
-pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
+pub(crate) fn list(sysfs: &Sysfs) -> Vec<BlockDevice> {
     let mut positions: BTreeMap<String, DevicePosition> = BTreeMap::new();
     let mut add = |name: String, position: DevicePosition| {
         let better = positions
@@ -46,20 +46,20 @@ pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
     for namespace in nvme::namespaces(sysfs) {
         add(namespace.name(), namespace);
     }
-    let mut blocks: Vec<Block> =
-        positions.into_iter().map(|(name, position)| Block { name, position }).collect();
+    let mut blocks: Vec<BlockDevice> =
+        positions.into_iter().map(|(name, position)| BlockDevice { name, position }).collect();
     blocks.sort_by(|a, b| natural(&a.name, &b.name));
     blocks
 }
 
 /// Returns whether the device is one that the kernel creates in advance and that is empty.
-pub(crate) fn is_empty_spare(sysfs: &Sysfs, block: &Block) -> bool {
+pub(crate) fn is_empty_spare(sysfs: &Sysfs, block: &BlockDevice) -> bool {
     ["loop", "ram", "zram"].iter().any(|prefix| is_numbered(&block.name, prefix))
         && sysfs.value(&block.position, "size", sectors).is_none_or(|size| size == Bytes::ZERO)
 }
 
 /// Returns the names of a device's partitions.
-pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
+pub(crate) fn partition_names(sysfs: &Sysfs, block: &BlockDevice) -> Vec<String> {
     let mut names = sysfs.names_in(&block.position, ".");
     names.retain(|name| {
         name.starts_with(&block.name)
@@ -71,7 +71,11 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
 }
 
 /// Reads all attributes of a device except its lower devices.
-pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
+pub(crate) fn read(
+    sysfs: &Sysfs,
+    functions: &PciFunctions,
+    block: &BlockDevice,
+) -> InspectedDevice {
     let at = &block.position;
     let kind = kind(sysfs, block);
     let paths = paths(sysfs, functions, block);
@@ -87,7 +91,7 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> In
         read_only: sysfs.value(at, "ro", flag),
         identity: identity(sysfs, at, &paths),
         queue: queue(sysfs, at),
-        ways: paths,
+        paths,
         below: Vec::new(),
         partitions: partition_names(sysfs, block)
             .iter()
@@ -98,7 +102,11 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> In
 }
 
 /// Returns the partition `name` of a device as a separate device.
-pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option<InspectedDevice> {
+pub(crate) fn read_partition(
+    sysfs: &Sysfs,
+    whole: &BlockDevice,
+    name: &str,
+) -> Option<InspectedDevice> {
     let at = sysfs.position_in(&whole.position, name)?;
     let partition = partition(sysfs, &at);
     Some(InspectedDevice {
@@ -109,7 +117,7 @@ pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option
         read_only: sysfs.value(&at, "ro", flag),
         identity: Identity::default(),
         queue: QueueLimits::default(),
-        ways: Vec::new(),
+        paths: Vec::new(),
         below: vec![whole.name.clone()],
         partitions: Vec::new(),
         kind: BlockKind::Partition(partition),
@@ -135,7 +143,7 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
 }
 
 /// Returns the kind of a device from its own folder; [`BlockKind::Virtual`] if the folder does not show it.
-fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
+fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockKind {
     let at = &block.position;
     let text = |path| sysfs.text(at, path);
     if let Some(namespace) = nvme::Namespace::parse(&block.name) {
@@ -176,7 +184,7 @@ fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
 
-fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedPath> {
+fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> Vec<InspectedPath> {
     if let Some(namespace) = nvme::Namespace::parse(&block.name)
         && nvme::subsystem(&block.position).is_some()
     {

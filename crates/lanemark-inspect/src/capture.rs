@@ -1,6 +1,6 @@
 //! Captures: the parts of a sysfs tree that an inspection reads, as a tar file, and the tree unpacked from it.
 //!
-//! While an inspection runs, [`Recording`] notes each folder, link and file that the inspection reads. A capture
+//! While an inspection runs, [`RecordedFiles`] notes each folder, link and file that the inspection reads. A capture
 //! contains only these, so that an inspection of the capture gives the same result. A file that existed and could not
 //! be read is stored as an empty file.
 //!
@@ -27,7 +27,7 @@ const DEPTH_MAX: usize = 128;
 
 /// Files that an inspection has read, by their path in the tree.
 #[derive(Debug, Default)]
-pub(crate) struct Recording(BTreeMap<PathBuf, Entry>);
+pub(crate) struct RecordedFiles(BTreeMap<PathBuf, Entry>);
 
 #[derive(Debug)]
 enum Entry {
@@ -37,7 +37,7 @@ enum Entry {
     File(Vec<u8>),
 }
 
-impl Recording {
+impl RecordedFiles {
     /// Records the entry at `relative`, whose full path is `full`.
     pub(crate) fn see(&mut self, relative: &Path, full: &Path) {
         if relative.as_os_str().is_empty()

@@ -6,7 +6,7 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{BitsPerSecond, Bytes};
 use lanemark_schema::workload::Test;
 use lanemark_sim::link::{
-    LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+    LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
 use lanemark_sim::over_link;
 
@@ -27,12 +27,12 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let transfer_max = transfer_max.unwrap_or(TRANSFER_USUAL);
     let ceiling = |hop: &InspectedHop| {
         let link = hop.link.as_ref()?;
-        let carries = |sizes| Some(over_link(&law(link, sizes)?, transfer_max, test));
+        let carries = |sizes| Some(over_link(&model(link, sizes)?, transfer_max, test));
         let (rate, most) = (carries(PAYLOADS.0)?, carries(PAYLOADS.1)?);
         let rate_most = Some(most).filter(|&most| most != rate);
         Some(HopCeiling { hop: hop.name.clone(), link: words(link), rate, rate_most })
     };
-    let path = device.ways.first().map_or(&[][..], |path| &path.hops);
+    let path = device.paths.first().map_or(&[][..], |path| &path.hops);
     path.iter().filter_map(ceiling).collect()
 }
 
@@ -43,7 +43,7 @@ pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     let mut device = named(inspection.target.as_deref()?)?;
     // The limit exceeds the depth of any stack that the kernel allows, and ends the search in a cycle.
     for _ in 0..16 {
-        match (device.ways.is_empty(), &device.below[..]) {
+        match (device.paths.is_empty(), &device.below[..]) {
             (false, _) => return Some(device),
             (true, [one]) => device = named(one)?,
             (true, _) => return None,
@@ -53,7 +53,7 @@ pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
 }
 
 /// Returns the formula of a link, with packets and requests of the `unknown` size if the link does not report them.
-fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
+fn model(link: &InspectedLink, unknown: Bytes) -> Option<LinkModel> {
     match link {
         InspectedLink::Pcie(link) => {
             let rate = link.current?;
@@ -62,7 +62,7 @@ fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
             [1, 2, 4, 8, 16].contains(&lanes).then(|| {
                 let payload = link.payload_max.unwrap_or(unknown);
                 let request_max = link.read_request_max.unwrap_or(unknown);
-                LinkLaw::Pcie(Pcie::new(generation, lanes, payload, request_max))
+                LinkModel::Pcie(Pcie::new(generation, lanes, payload, request_max))
             })
         }
         InspectedLink::Sata(link) => {
@@ -71,11 +71,11 @@ fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
                 Some(false) => SataCommands::Unqueued,
                 _ => SataCommands::Queued,
             };
-            Some(LinkLaw::Sata(Sata::new(rate, commands)))
+            Some(LinkModel::Sata(Sata::new(rate, commands)))
         }
         InspectedLink::Sas(link) => {
             let rate = SasRate::new(BitsPerSecond(link.negotiated_bits_per_second?))?;
-            (link.phys > 0).then(|| LinkLaw::Sas(Sas::new(rate, link.phys)))
+            (link.phys > 0).then(|| LinkModel::Sas(Sas::new(rate, link.phys)))
         }
         InspectedLink::Usb(_) | InspectedLink::Pata(_) => None,
     }
@@ -160,10 +160,13 @@ mod tests {
     fn a_link_has_the_formula_of_its_rate_its_width_and_its_packets() {
         let unknown = Bytes(512);
         let generation = PcieGeneration::new(4).unwrap();
-        let of = |lanes, size| Some(LinkLaw::Pcie(Pcie::new(generation, lanes, size, size)));
+        let of = |lanes, size| Some(LinkModel::Pcie(Pcie::new(generation, lanes, size, size)));
         for lanes in [1, 2, 4, 8, 16] {
-            assert_eq!(law(&pcie(lanes, Some(Bytes(256))), unknown), of(lanes.into(), Bytes(256)));
-            assert_eq!(law(&pcie(lanes, None), unknown), of(lanes.into(), Bytes(512)));
+            assert_eq!(
+                model(&pcie(lanes, Some(Bytes(256))), unknown),
+                of(lanes.into(), Bytes(256))
+            );
+            assert_eq!(model(&pcie(lanes, None), unknown), of(lanes.into(), Bytes(512)));
         }
         let rate = SataRate::new(BitsPerSecond(3_000_000_000)).unwrap();
         for (queueing, commands) in [
@@ -171,14 +174,14 @@ mod tests {
             (Some(true), SataCommands::Queued),
             (None, SataCommands::Queued),
         ] {
-            let wanted = LinkLaw::Sata(Sata::new(rate, commands));
-            assert_eq!(law(&sata(Some(3_000_000_000), queueing), unknown), Some(wanted));
+            let wanted = LinkModel::Sata(Sata::new(rate, commands));
+            assert_eq!(model(&sata(Some(3_000_000_000), queueing), unknown), Some(wanted));
         }
         let rate = SasRate::new(BitsPerSecond(12_000_000_000)).unwrap();
-        let wide = LinkLaw::Sas(Sas::new(rate, 3));
-        assert_eq!(law(&sas(12_000_000_000, 3), unknown), Some(wide));
-        let single = LinkLaw::Sas(Sas::new(rate, 1));
-        assert_eq!(law(&sas(12_000_000_000, 1), unknown), Some(single));
+        let wide = LinkModel::Sas(Sas::new(rate, 3));
+        assert_eq!(model(&sas(12_000_000_000, 3), unknown), Some(wide));
+        let single = LinkModel::Sas(Sas::new(rate, 1));
+        assert_eq!(model(&sas(12_000_000_000, 1), unknown), Some(single));
         for link in [
             pcie(12, None),
             InspectedLink::Pcie(PcieLink::default()),
@@ -187,7 +190,7 @@ mod tests {
             usb(Some(480_000_000)),
             InspectedLink::Pata(PataLink::default()),
         ] {
-            assert_eq!(law(&link, unknown), None, "{link:?}");
+            assert_eq!(model(&link, unknown), None, "{link:?}");
         }
     }
 
@@ -200,7 +203,7 @@ mod tests {
             numa_node: None,
         };
         let hops: Vec<InspectedHop> = links.into_iter().enumerate().map(hop).collect();
-        let way = InspectedPath { hops, ..InspectedPath::default() };
+        let inspected_path = InspectedPath { hops, ..InspectedPath::default() };
         InspectedDevice {
             name: name.to_owned(),
             number: None,
@@ -210,7 +213,7 @@ mod tests {
             read_only: None,
             identity: Identity::default(),
             queue: QueueLimits::default(),
-            ways: if way.hops.is_empty() { Vec::new() } else { vec![way] },
+            paths: if inspected_path.hops.is_empty() { Vec::new() } else { vec![inspected_path] },
             below: below.iter().map(|&name| name.to_owned()).collect(),
             partitions: Vec::new(),
         }
@@ -270,7 +273,7 @@ mod tests {
                 ..Inspection::default()
             };
             let of = |at: usize, size: u64| {
-                over_link(&law(&links[at], Bytes(size)).unwrap(), most, &test)
+                over_link(&model(&links[at], Bytes(size)).unwrap(), most, &test)
             };
             let wanted = [(0, None), (2, Some(of(2, 4096))), (3, None)].map(|(at, rate_most)| {
                 let (hop, link) = (format!("hop{at}"), words(&links[at]));

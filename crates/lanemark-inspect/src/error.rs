@@ -12,7 +12,7 @@ pub enum InspectError {
     /// The root cannot be opened.
     #[error("{}: it cannot be read as a sysfs tree: {source}", root.display())]
     Root {
-        /// The root as given.
+        /// The root as the user wrote it.
         root: PathBuf,
         /// The kernel's answer.
         source: io::Error,
@@ -20,7 +20,7 @@ pub enum InspectError {
     /// A text that is not from lspci, or shows no storage.
     #[error("{}: {}", file.display(), lspci(*problem))]
     Lspci {
-        /// The file as given.
+        /// The file as the user wrote it.
         file: PathBuf,
         /// Reason why the text cannot be used.
         problem: LspciProblem,
@@ -28,13 +28,13 @@ pub enum InspectError {
     /// The root contains no block devices.
     #[error("{}: contains no block devices", root.display())]
     NoDevices {
-        /// The root as given.
+        /// The root as the user wrote it.
         root: PathBuf,
     },
     /// No device has the given name.
     #[error("there is no block device `{name}`")]
     UnknownDevice {
-        /// The name as given.
+        /// The name as the user wrote it.
         name: String,
         /// Similar names, or any names if no name is similar.
         nearest: Vec<String>,
@@ -42,15 +42,15 @@ pub enum InspectError {
     /// A path was given, and the tree is not this machine's.
     #[error("{}: a path is not valid in the tree {}", path.display(), root.display())]
     ForeignPath {
-        /// The path as given.
+        /// The path as the user wrote it.
         path: PathBuf,
-        /// The root as given.
+        /// The root as the user wrote it.
         root: PathBuf,
     },
     /// The path does not exist.
     #[error("{}: {source}", path.display())]
     Path {
-        /// The path as given.
+        /// The path as the user wrote it.
         path: PathBuf,
         /// The kernel's answer.
         source: io::Error,
@@ -58,7 +58,7 @@ pub enum InspectError {
     /// The path is not on a block device.
     #[error("{}: is not on a block device{}", path.display(), file_system_clause(file_system))]
     NoDevice {
-        /// The path as given.
+        /// The path as the user wrote it.
         path: PathBuf,
         /// File system of the path instead, `tmpfs`.
         file_system: Option<String>,

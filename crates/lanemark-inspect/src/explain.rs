@@ -10,9 +10,9 @@
 //!    [`DEEPER_SAME`] more or the threads waited for cores.
 //! 4. *undecided*: a thread had to wait for a core, or other programs left almost no processor time, which may explain
 //!    all other evidence. This rule does not preclude rule 6 if no thread waited for a core and requests spent
-//!    [`CROWD_MOST_NS`] or more elsewhere on average, because other programs delay the kernel's threads by time slices
-//!    of a few milliseconds. If others were active only while deeper queues were tried, rules 5 and 7 do not apply, and
-//!    rule 3 ignores the deeper queues.
+//!    [`CROWD_MOST_NS`] or more elsewhere on average. The reason is that other programs delay the kernel's threads only
+//!    by time slices of a few milliseconds. If others were active only while deeper queues were tried, rules 5 and 7 do
+//!    not apply, and rule 3 ignores the deeper queues.
 //! 5. *queue-starved*: twice the number of outstanding requests raised the rate by [`DEEPER_GAINS`] or more.
 //! 6. *file-system-bound*: of a request's time without the program's processor time, less than [`AT_DEVICE`] passed at
 //!    the device, and the device was not busy all the time. This rule applies to files only.
@@ -155,8 +155,8 @@ impl TestEvidence {
             limit: nearest_limit(&all),
             thread_busy: mean(&|one| Some(one.threads?.busiest)),
             core_wait: mean(&|one| one.threads?.core_wait),
-            machine: used.zip(processors.map(|one| one.cores)),
-            others: others.zip(processors.map(|one| one.others_matter_from())),
+            machine: used.zip(processors.map(|processor| processor.cores)),
+            others: others.zip(processors.map(|processor| processor.others_matter_from())),
             device: name.zip(busy),
             times: at_device
                 .zip(request)
@@ -165,9 +165,10 @@ impl TestEvidence {
             deeper_crowded: probe.is_some_and(|probe| {
                 let waited = probe.core_wait.is_some_and(|share| share >= CORE_WAIT);
                 waited
-                    || probe.processors.is_some_and(|one| {
-                        let others = one.others().map(|used| (used, one.others_matter_from()));
-                        are_crowded(one.used(), one.cores, others)
+                    || probe.processors.is_some_and(|processor| {
+                        let others =
+                            processor.others().map(|used| (used, processor.others_matter_from()));
+                        are_crowded(processor.used(), processor.cores, others)
                     })
             }),
         }

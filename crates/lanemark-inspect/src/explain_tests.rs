@@ -81,7 +81,7 @@ fn each_verdict_needs_its_evidence() {
                 slow_file_system(evidence);
                 evidence.deeper = None;
             },
-            // Other programs on the processors do not make a request wait that long.
+            // Other programs on the processors do not delay a request that much.
             |evidence| {
                 slow_file_system(evidence);
                 crowd(evidence);

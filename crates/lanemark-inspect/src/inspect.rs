@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_schema::result::{BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread};
+use lanemark_schema::result::{
+    BlockKind, InspectedDevice, InspectedFinding, Inspection, UnreadFile,
+};
 
-use crate::below::{self, Names};
-use crate::block::{self, Block};
+use crate::below::{self, DeviceNames};
+use crate::block::{self, BlockDevice};
 use crate::error::InspectError;
 use crate::finding;
 use crate::pci::PciFunctions;
@@ -19,10 +21,10 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     if blocks.is_empty() {
         return Err(InspectError::NoDevices { root: sysfs.named().to_owned() });
     }
-    let names = Names::new(sysfs, &blocks);
+    let names = DeviceNames::new(sysfs, &blocks);
     let target = target.map(|target| target::resolve(sysfs, &names, target)).transpose()?;
     let functions = PciFunctions::default();
-    let (kept, spare): (Vec<&Block>, Vec<&Block>) = blocks.iter().partition(|block| {
+    let (kept, spare): (Vec<&BlockDevice>, Vec<&BlockDevice>) = blocks.iter().partition(|block| {
         target.as_ref() == Some(&block.name) || !block::is_empty_spare(sysfs, block)
     });
     let devices: Vec<InspectedDevice> =
@@ -65,7 +67,7 @@ fn rank(device: &InspectedDevice) -> u8 {
     }
 }
 
-fn device(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
+fn device(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> InspectedDevice {
     let mut device = block::read(sysfs, functions, block);
     device.below = below::below(sysfs, block, &device.kind);
     device
@@ -84,14 +86,14 @@ fn concerning(
 }
 
 /// Returns the positions of `devices` and their hops in the device tree.
-fn positions(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
+fn positions(names: &DeviceNames, devices: &[InspectedDevice]) -> BTreeSet<String> {
     let blocks = devices.iter().filter_map(|device| names.get(&device.name));
-    let hops = devices.iter().flat_map(|device| &device.ways).flat_map(|path| &path.hops);
+    let hops = devices.iter().flat_map(|device| &device.paths).flat_map(|path| &path.hops);
     blocks.map(|block| block.position.text()).chain(hops.map(|hop| hop.place.clone())).collect()
 }
 
 /// Returns whether an unread file belongs to one of the hops or devices, or to no hop or device.
-fn is_of(unread: &Unread, positions: &BTreeSet<String>) -> bool {
+fn is_of(unread: &UnreadFile, positions: &BTreeSet<String>) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let folder_path = folder(&unread.path);
     positions.contains(&folder_path)

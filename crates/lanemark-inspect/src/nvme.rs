@@ -46,7 +46,7 @@ pub(crate) fn subsystem(at: &DevicePosition) -> Option<String> {
 }
 
 /// Returns the namespaces below controllers and subsystems. The kernel also lists them among the block devices, but a
-/// capture of only NVMe devices may lack that list.
+/// capture of only NVMe devices may not contain that list.
 pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<DevicePosition> {
     let mut found = Vec::new();
     for folder in ["class/nvme-subsystem", "class/nvme"] {

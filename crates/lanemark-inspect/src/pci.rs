@@ -22,7 +22,7 @@ use crate::value::{
 const INTEL: u32 = 0x8086;
 const CHIPSET_DEVICES: u32 = 0x10;
 const CHIPSET_BRIDGE: &str = "1f.0";
-/// The subsystem vendor of QEMU's model of such a chipset; the model lacks an uplink.
+/// The subsystem vendor of QEMU's model of such a chipset, which has no uplink.
 const QEMU_SUBSYSTEM: u32 = 0x1af4;
 /// The vendor of QEMU's root ports, which have no lanes.
 const QEMU: u16 = 0x1b36;
@@ -78,8 +78,8 @@ impl PciFunction {
         }
     }
 
-    /// Returns the device's role, below a device with the role `above`. Captures may lack its class: then `next`, the
-    /// name below it, determines the role.
+    /// Returns the device's role, below a device with the role `above`. If a capture does not contain its class,
+    /// `next`, the name below it, determines the role.
     pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
         let class = self.class.unwrap_or_else(|| class_before(next, self.driver.as_deref())) >> 8;
         if class == 0x0604 {

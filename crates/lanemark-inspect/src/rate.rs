@@ -2,13 +2,14 @@
 //!
 //! *Line* is the rate after the line code only. *Usable* is the simulator's formula for long reads: PCIe packets as
 //! posted writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has only a line rate (64 GT/s, one
-//! bit a transfer, flits not subtracted), because the simulator lacks a formula for it; the same applies to USB and to
+//! bit a transfer, flits not subtracted), because the simulator has no formula for it; the same applies to USB and to
 //! SAS at 1.5 Gb/s. USB line codes: no code up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
 
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
 use lanemark_sim::link::{
-    BurstPosition, LinkLaw, Pcie, PcieGeneration, Phase, Sas, SasRate, Sata, SataCommands, SataRate,
+    BurstPosition, LinkModel, Pcie, PcieGeneration, Phase, Sas, SasRate, Sata, SataCommands,
+    SataRate,
 };
 
 /// The line rate and the usable rate of a link.
@@ -28,19 +29,19 @@ pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> Rates {
         let line = (rate.generation == 6).then(|| BytesPerSecond(LANE_SIX * u64::from(lanes)));
         return (line, None);
     };
-    let law = Pcie::new(generation, lanes, payload, payload);
+    let model = Pcie::new(generation, lanes, payload, payload);
     // The simulator's formula covers the widths of drives and slots.
     let lawful = [1, 2, 4, 8, 16].contains(&lanes);
-    (Some(law.rate()), lawful.then(|| LONG / law.post_time(LONG)))
+    (Some(model.rate()), lawful.then(|| LONG / model.post_time(LONG)))
 }
 
 /// Returns the rates of a SATA link.
 pub(crate) fn sata(bits_per_second: u64) -> Rates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
-    let law = LinkLaw::Sata(Sata::new(rate, SataCommands::Queued));
-    let line = law.rate();
+    let model = LinkModel::Sata(Sata::new(rate, SataCommands::Queued));
+    let line = model.rate();
     let whole = BurstPosition { first: true, last: true };
-    (Some(line), Some(LONG / law.cost(Phase::ToHost(LONG, whole)).to_host))
+    (Some(line), Some(LONG / model.cost(Phase::ToHost(LONG, whole)).to_host))
 }
 
 /// Returns the rate of a PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes

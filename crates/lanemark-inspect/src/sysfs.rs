@@ -13,11 +13,11 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use lanemark_files::private::PrivateFolder;
-use lanemark_schema::result::{Unread, UnreadReason};
+use lanemark_schema::result::{UnreadFile, UnreadReason};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::capture::{self, Recording};
+use crate::capture::{self, RecordedFiles};
 use crate::error::InspectError;
 use crate::lspci;
 use crate::value::{cut, natural};
@@ -36,13 +36,13 @@ const UNREAD_MAX: usize = 4096;
 /// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
-    /// Path of the tree as given, for messages.
+    /// Path of the tree as the user wrote it, for messages.
     named: PathBuf,
     /// Path of the tree without links.
     root: PathBuf,
-    unread: RefCell<BTreeSet<Unread>>,
+    unread: RefCell<BTreeSet<UnreadFile>>,
     /// Files that were read, if they are recorded for a capture.
-    recording: Option<RefCell<Recording>>,
+    recording: Option<RefCell<RecordedFiles>>,
     /// The folder of an unpacked capture, which is removed with this value.
     _folder: Option<PrivateFolder>,
 }
@@ -107,14 +107,14 @@ impl Sysfs {
     /// Functions whose capabilities lspci could not read are recorded as unread.
     ///
     /// # Errors
-    /// Returns [`InspectError::Lspci`] if the text is neither of the two, or lacks a storage controller.
+    /// Returns [`InspectError::Lspci`] if the text is neither of the two, or contains no storage controller.
     pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
         let failed = |source| InspectError::Root { root: named.to_owned(), source };
         let tree = lspci::tree(text).map_err(failed)?;
         let tree =
             tree.map_err(|problem| InspectError::Lspci { file: named.to_owned(), problem })?;
         let sysfs = Self::of_folder(tree.folder, named)?;
-        let unread = tree.denied.into_iter().map(|path| Unread {
+        let unread = tree.denied.into_iter().map(|path| UnreadFile {
             path: format!("{path}/config"),
             reason: UnreadReason::Permission,
         });
@@ -160,7 +160,7 @@ impl Sysfs {
     }
 
     /// Returns the files that could not be read so far, in order of path.
-    pub(crate) fn unread(&self) -> Vec<Unread> {
+    pub(crate) fn unread(&self) -> Vec<UnreadFile> {
         self.unread.borrow().iter().cloned().collect()
     }
 
@@ -367,7 +367,7 @@ impl Sysfs {
     fn note(&self, path: &Path, reason: UnreadReason) {
         let mut unread = self.unread.borrow_mut();
         if unread.len() < UNREAD_MAX {
-            unread.insert(Unread { path: path.to_string_lossy().into_owned(), reason });
+            unread.insert(UnreadFile { path: path.to_string_lossy().into_owned(), reason });
         }
     }
 

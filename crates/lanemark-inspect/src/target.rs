@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::below::{Names, by_number};
+use crate::below::{DeviceNames, by_number};
 use crate::error::InspectError;
 use crate::locate;
 use crate::sysfs::Sysfs;
@@ -13,7 +13,11 @@ const NEAREST_MAX: usize = 3;
 const LIKENESS: f64 = 0.6;
 
 /// Returns the name of the device to which `target` refers.
-pub(crate) fn resolve(sysfs: &Sysfs, names: &Names, target: &str) -> Result<String, InspectError> {
+pub(crate) fn resolve(
+    sysfs: &Sysfs,
+    names: &DeviceNames,
+    target: &str,
+) -> Result<String, InspectError> {
     let plain = target.strip_prefix("/dev/").unwrap_or(target);
     // Sysfs replaces a slash in a node's name with an exclamation mark.
     for name in [plain.to_owned(), plain.replace('/', "!")] {
@@ -42,7 +46,7 @@ pub(crate) fn resolve(sysfs: &Sysfs, names: &Names, target: &str) -> Result<Stri
 }
 
 /// Returns the device whose device-mapper name is `name`.
-fn mapped(sysfs: &Sysfs, names: &Names, name: &str) -> Option<String> {
+fn mapped(sysfs: &Sysfs, names: &DeviceNames, name: &str) -> Option<String> {
     let is_named = |device: &&str| {
         names
             .get(device)
@@ -52,7 +56,7 @@ fn mapped(sysfs: &Sysfs, names: &Names, name: &str) -> Option<String> {
     names.all().filter(|device| device.starts_with("dm-")).find(is_named).map(str::to_owned)
 }
 
-fn unknown(names: &Names, name: &str) -> InspectError {
+fn unknown(names: &DeviceNames, name: &str) -> InspectError {
     let mut alike: Vec<(f64, &str)> =
         names.all().map(|known| (strsim::jaro_winkler(name, known), known)).collect();
     alike.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));

@@ -8,7 +8,7 @@ use lanemark_inspect::{Sysfs, inspect};
 use lanemark_schema::result::{InspectedHop, InspectedLink, Inspection, PcieLink, PcieRate};
 use lanemark_schema::units::Bytes;
 use tar::{Builder, EntryType, Header};
-use tree::{Tree, device, found, hops};
+use tree::{Tree, device, finding_texts, hops};
 
 const GEN3: &str = "8.0 GT/s PCIe";
 const GEN4: &str = "16.0 GT/s PCIe";
@@ -134,10 +134,11 @@ fn lspci_shows_the_path_of_a_drive_and_its_trained_link() {
         VERBOSE.replace("00:06.0", "0000:00:06.0").replace("\n01:00.0", "\n0000:01:00.0"),
     ] {
         let inspection = of_lspci(&text).unwrap();
-        let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> =
+            inspection.devices.iter().map(|device| device.name.as_str()).collect();
         assert_eq!(names, ["nvme0n1", "sata-0000:00:17.0"]);
         let link =
-            device(&inspection, "nvme0n1").ways[0].hops.iter().find_map(|hop| match &hop.link {
+            device(&inspection, "nvme0n1").paths[0].hops.iter().find_map(|hop| match &hop.link {
                 Some(InspectedLink::Pcie(link)) => Some(link.clone()),
                 _ => None,
             });
@@ -145,7 +146,7 @@ fn lspci_shows_the_path_of_a_drive_and_its_trained_link() {
         assert_eq!(link.current, Some(PcieRate { generation: 3, lanes: 4 }));
         assert_eq!(link.lower_max, Some(PcieRate { generation: 4, lanes: 4 }));
         assert!(
-            found(&inspection).iter().any(|one| one.contains("runs at PCIe 3.0 x4")),
+            finding_texts(&inspection).iter().any(|one| one.contains("runs at PCIe 3.0 x4")),
             "{inspection:?}"
         );
     }
@@ -170,13 +171,14 @@ fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
         Some(InspectedLink::Pcie(link)) => Some(link.clone()),
         _ => None,
     };
-    device(inspection, name).ways[0].hops.iter().filter_map(link).collect()
+    device(inspection, name).paths[0].hops.iter().filter_map(link).collect()
 }
 
 #[test]
 fn lspci_shows_the_links_of_controllers_without_their_drives() {
     let inspection = of_lspci(CONTROLLERS).unwrap();
-    let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    let mut names: Vec<&str> =
+        inspection.devices.iter().map(|device| device.name.as_str()).collect();
     names.sort_unstable();
     let known = ["raid-0000:05:00.0", "sas-0000:02:00.0", "sata-0000:00:17.0", "usb-0000:00:14.0"];
     assert_eq!(names, known);
@@ -194,7 +196,7 @@ fn lspci_shows_the_links_of_controllers_without_their_drives() {
     assert_eq!(raid.iter().map(|link| link.current).collect::<Vec<_>>(), [rate(4), rate(1)]);
     let model = device(&inspection, "sas-0000:02:00.0").identity.model.clone().unwrap();
     assert!(model.starts_with("not shown by lspci, on Broadcom / LSI SAS3008"), "{model}");
-    let findings = found(&inspection).join("\n");
+    let findings = finding_texts(&inspection).join("\n");
     assert!(findings.contains("0000:05:00.0") && findings.contains("PCIe 3.0 x1"), "{findings}");
 }
 
@@ -274,7 +276,7 @@ fn a_volume_of_a_raid_adapter_says_that_its_drives_are_hidden() {
         tree.files(&scsi, &[("vendor", vendor), ("model", "PERC H730P Mini")]);
         tree.block(&format!("{scsi}/block/sda"), 4000);
         tree.link(&format!("{scsi}/block/sda/device"), "../..");
-        found(&tree.all()).join("\n")
+        finding_texts(&tree.all()).join("\n")
     };
     let finding = volume("DELL", "0x010400");
     assert!(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lanemark_inspect::InspectError;
 use lanemark_report::{Style, inspection_svg, inspection_text};
-use lanemark_schema::result::{Inspection, Unread, UnreadReason};
+use lanemark_schema::result::{Inspection, UnreadFile, UnreadReason};
 use proptest::prelude::*;
 use tree::{Tree, device};
 
@@ -29,7 +29,7 @@ fn drive() -> Tree {
 /// Returns the reason for which `path` was not read.
 #[track_caller]
 fn reason<'a>(inspection: &'a Inspection, path: &str) -> &'a UnreadReason {
-    let is_it = |unread: &&Unread| unread.path.ends_with(path);
+    let is_it = |unread: &&UnreadFile| unread.path.ends_with(path);
     let found = inspection.unread.iter().find(is_it);
     &found.unwrap_or_else(|| panic!("{path} was read: {:?}", inspection.unread)).reason
 }
@@ -76,7 +76,7 @@ fn a_device_without_any_attribute_is_still_shown() {
         "../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda",
     );
     let inspection = tree.all();
-    assert_eq!(device(&inspection, "sda").ways[0].hops.len(), 3);
+    assert_eq!(device(&inspection, "sda").paths[0].hops.len(), 3);
     assert_eq!(device(&inspection, "sda").size, None);
     assert_eq!(inspection.unread, []);
 }
@@ -134,7 +134,7 @@ fn absolute_links_of_captures_begin_at_the_root() {
     for target in [format!("/sys/{DRIVE}"), format!("/{DRIVE}")] {
         let _ = fs::remove_file(tree.path("block/nvme0n1"));
         tree.link("block/nvme0n1", &target);
-        assert_eq!(device(&tree.all(), "nvme0n1").ways[0].hops.len(), 3, "{target}");
+        assert_eq!(device(&tree.all(), "nvme0n1").paths[0].hops.len(), 3, "{target}");
     }
 }
 
@@ -178,7 +178,7 @@ fn junk_in_attributes_is_written_down_and_passed_over() {
     assert_eq!(reason(&inspection, "nvme0n1/size"), &UnreadReason::NotText);
     let value = "maybe".to_owned();
     assert_eq!(reason(&inspection, "rotational"), &UnreadReason::Meaningless { value });
-    assert_eq!(device(&inspection, "nvme0n1").ways[0].hops.len(), 3);
+    assert_eq!(device(&inspection, "nvme0n1").paths[0].hops.len(), 3);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn ways_of_any_depth_end_and_are_drawn_within_the_line() {
     }
     tree.block(&format!("{at}/nvme/nvme0/nvme0n1"), 1);
     let inspection = tree.all();
-    assert_eq!(device(&inspection, "nvme0n1").ways[0].hops.len(), 64);
+    assert_eq!(device(&inspection, "nvme0n1").paths[0].hops.len(), 64);
     for width in [60, 100] {
         let text = inspection_text(&inspection, &Style { width, colour: false });
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");

@@ -4,7 +4,7 @@ mod tree;
 
 use lanemark_schema::result::{BlockKind, InspectedLink, Inspection, PcieRate};
 use lanemark_schema::units::Bytes;
-use tree::{Payload, Tree, device, found, hops};
+use tree::{Payload, Tree, device, finding_texts, hops};
 
 const GEN3: &str = "8.0 GT/s PCIe";
 const GEN4: &str = "16.0 GT/s PCIe";
@@ -34,7 +34,7 @@ fn a_laptop_is_drawn_from_the_processor_down() {
         tree.text()
     );
     assert_eq!(
-        tree.drawn(),
+        tree.path_text(),
         "\
 nvme0n1  Samsung SSD 980 PRO 1TB, 1.00 TB, firmware 1.0
 CPU, NUMA node 0
@@ -52,21 +52,21 @@ CPU, NUMA node 0
 #[test]
 fn a_wide_port_above_a_narrow_drive_is_nothing_to_find() {
     let tree = laptop((GEN3, 4), [(GEN5, 16), (GEN3, 4)]);
-    assert_eq!(found(&tree.all()), Vec::<String>::new());
+    assert_eq!(finding_texts(&tree.all()), Vec::<String>::new());
 }
 
 #[test]
 fn a_link_that_trained_down_and_a_narrow_slot_are_distinguished() {
     let trained = laptop((GEN3, 2), [(GEN4, 4), (GEN4, 4)]);
     assert_eq!(
-        found(&trained.all()),
+        finding_texts(&trained.all()),
         [
             "nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x2, but both ends support PCIe 4.0 x4"
         ]
     );
     let narrow = laptop((GEN3, 2), [(GEN3, 2), (GEN4, 4)]);
     assert_eq!(
-        found(&narrow.all()),
+        finding_texts(&narrow.all()),
         ["nvme0n1: 0000:01:00.0 supports PCIe 4.0 x4, but its port 0000:00:06.0 only PCIe 3.0 x2"]
     );
 }
@@ -76,7 +76,7 @@ fn ends_that_contradict_each_other_are_taken_at_the_lesser() {
     let tree = laptop((GEN4, 4), [(GEN4, 4), (GEN4, 4)]);
     tree.pcie("devices/pci0000:00/0000:00:06.0", (GEN3, 8), (GEN4, 4));
     let inspection = tree.all();
-    let Some(InspectedLink::Pcie(link)) = &device(&inspection, "nvme0n1").ways[0].hops[1].link
+    let Some(InspectedLink::Pcie(link)) = &device(&inspection, "nvme0n1").paths[0].hops[1].link
     else {
         panic!("no link")
     };
@@ -113,7 +113,7 @@ fn a_desktop_has_a_drive_in_a_slow_port_and_one_that_fell_back() {
     tree.partition(&alone, "sde1", 63, "3584");
     let inspection = tree.all();
     assert_eq!(
-        found(&inspection),
+        finding_texts(&inspection),
         [
             "sdb: the drive supports 6 Gb/s, but its port ata2 only 3 Gb/s",
             "sdc: ata3 runs at 1.5 Gb/s, but port and drive support 6 Gb/s",
@@ -125,7 +125,7 @@ fn a_desktop_has_a_drive_in_a_slow_port_and_one_that_fell_back() {
              link fell back",
         ]
     );
-    let Some(InspectedLink::Sata(link)) = &device(&inspection, "sda").ways[0].hops[2].link else {
+    let Some(InspectedLink::Sata(link)) = &device(&inspection, "sda").paths[0].hops[2].link else {
         panic!("no link")
     };
     assert_eq!((link.queueing, link.drive_bits_per_second), (Some(true), Some(6_000_000_000)));
@@ -168,7 +168,7 @@ fn raid_over_drives_behind_a_volume_management_device_is_followed_down() {
         hops(&inspection, "nvme0n1"),
         ["0000:00:0e.0", "10000:e0:10.0", "10000:e1:00.0", "nvme0"]
     );
-    let text = tree.drawn();
+    let text = tree.path_text();
     assert!(
         text.starts_with(
             "\
@@ -216,9 +216,9 @@ fn a_virtual_machine_has_its_devices_and_no_false_findings() {
     let inspection = tree.inspect(Some("/dev/mapper/vg0-root")).unwrap();
     let names: Vec<&str> = inspection.devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["dm-1", "dm-0", "vda"]);
-    assert_eq!(found(&tree.all()), Vec::<String>::new());
+    assert_eq!(finding_texts(&tree.all()), Vec::<String>::new());
     assert_eq!(hops(&tree.all(), "sda"), ["0000:00:02.0", "0000:01:00.0", "virtio2", "2:0:0:1"]);
-    let text = tree.drawn();
+    let text = tree.path_text();
     assert!(
         text.contains(
             "\
@@ -251,7 +251,7 @@ fn a_usb_stick_at_usb_2_is_found_behind_its_hub() {
     tree.files(&scsi, &[("vendor", "Kingston"), ("model", "DataTraveler"), ("queue_depth", "1")]);
     tree.block(&format!("{scsi}/block/sdx"), 32).link(&format!("{scsi}/block/sdx/device"), "../..");
     assert_eq!(
-        tree.drawn(),
+        tree.path_text(),
         "\
 sdx  Kingston DataTraveler, 32.0 GB
 CPU, NUMA node 0
@@ -285,7 +285,7 @@ fn a_namespace_with_two_controllers_has_two_paths() {
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
     let paths: Vec<(Option<&str>, Option<&str>)> = device(&inspection, "nvme1n1")
-        .ways
+        .paths
         .iter()
         .map(|path| (path.name.as_deref(), path.state.as_deref()))
         .collect();
@@ -293,7 +293,7 @@ fn a_namespace_with_two_controllers_has_two_paths() {
         paths,
         [(Some("nvme1c2n1"), Some("optimized")), (Some("nvme1c3n1"), Some("non-optimized"))]
     );
-    assert_eq!(found(&inspection).len(), 2, "both links trained down");
+    assert_eq!(finding_texts(&inspection).len(), 2, "both links trained down");
     assert!(matches!(&device(&inspection, "nvme1n1").kind,
         BlockKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
 }
@@ -324,7 +324,7 @@ fn a_parallel_cable_is_distinguished_from_a_serial_link_by_the_class_of_its_host
         tree.ata(host, 1, "sda", unknown, 0);
         let id = "ata1/link1/dev1.0/ata_device/dev1.0/id";
         tree.file(&format!("{host}/{id}"), &pata_words());
-        let text = tree.drawn();
+        let text = tree.path_text();
         let expected = link.map(|link| format!("═ {link} ═"));
         let is_shown = expected.as_ref().is_none_or(|link| text.contains(link));
         let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
@@ -335,7 +335,7 @@ fn a_parallel_cable_is_distinguished_from_a_serial_link_by_the_class_of_its_host
     let host = "devices/pci0000:00/0000:00:1f.2";
     tree.pci(host, "0x01018a", "0x8086", "ata_piix");
     tree.ata(host, 1, "sda", ["3.0 Gbps", "<unknown>", "<unknown>"], 0x0106);
-    assert!(tree.drawn().contains("SATA 3 Gb/s"), "{}", tree.drawn());
+    assert!(tree.path_text().contains("SATA 3 Gb/s"), "{}", tree.path_text());
 }
 
 #[test]
@@ -353,9 +353,9 @@ fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
         let tree = Tree::new();
         let controller = slot(&tree);
         tree.block(&format!("{controller}/nvme0n1"), 100);
-        assert!(!alone(&tree.drawn()));
+        assert!(!alone(&tree.path_text()));
         tree.file(&format!("{controller}{folder}/numa_node"), "1");
-        assert!(alone(&tree.drawn()), "{folder}: {}", tree.drawn());
+        assert!(alone(&tree.path_text()), "{folder}: {}", tree.path_text());
     }
     // A path of a namespace with several paths.
     let tree = Tree::new();
@@ -365,7 +365,7 @@ fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
     let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys0";
     tree.block(&format!("{subsystem}/nvme0n1"), 100);
     tree.link(&format!("{subsystem}/nvme0"), &format!("../../../../{controller}"));
-    assert!(alone(&tree.drawn()), "{}", tree.drawn());
+    assert!(alone(&tree.path_text()), "{}", tree.path_text());
     // Persistent memory.
     let tree = Tree::new();
     let namespace = "devices/LNXSYSTM:00/ndbus0/region0/namespace0.0";
@@ -373,7 +373,7 @@ fn memory_nodes_of_controllers_namespaces_and_paths_are_reported() {
     tree.link(&format!("{namespace}/subsystem"), "../../../../../bus/nd");
     tree.link(&format!("{namespace}/driver"), "../../../../../bus/nd/drivers/nd_pmem");
     tree.block(&format!("{namespace}/block/pmem0"), 100);
-    assert!(alone(&tree.drawn()), "{}", tree.drawn());
+    assert!(alone(&tree.path_text()), "{}", tree.path_text());
 }
 
 #[test]
@@ -383,14 +383,14 @@ fn without_known_links_no_limits_are_reported() {
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");
     tree.block(&format!("{function}/virtio0/block/vda"), 100);
     let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
-    let text = tree.drawn();
+    let text = tree.path_text();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
-    // Each gap is reported, alongside a drive with known limits.
+    // Each gap is reported, also if the limits of another drive are known.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");
     tree.block(&format!("{controller}/nvme0n1"), 100);
-    let text = tree.drawn();
+    let text = tree.path_text();
     assert!(text.contains("No limits were found for nvme0n1."), "{text}");
     assert!(text.contains(unknown), "{text}");
     for end in ["devices/pci0000:00/0000:00:06.0", &drive] {
@@ -398,5 +398,5 @@ fn without_known_links_no_limits_are_reported() {
             tree.file(&format!("{end}/{file}"), "Unknown");
         }
     }
-    assert!(!tree.drawn().contains(nothing), "{}", tree.drawn());
+    assert!(!tree.path_text().contains(nothing), "{}", tree.path_text());
 }

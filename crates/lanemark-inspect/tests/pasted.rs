@@ -205,7 +205,7 @@ fn domains_are_kept_apart() {
     let inspection = read(&text).unwrap();
     let first = |name: &str| {
         let found = inspection.devices.iter().find(|device| device.name == name).unwrap();
-        found.ways[0].hops[0].name.clone()
+        found.paths[0].hops[0].name.clone()
     };
     assert_eq!(
         (first("nvme0n1"), first("nvme1n1")),

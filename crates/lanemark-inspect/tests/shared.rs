@@ -3,7 +3,7 @@
 mod tree;
 
 use lanemark_schema::result::Inspection;
-use tree::{Tree, found, hops};
+use tree::{Tree, finding_texts, hops};
 
 const GEN3: &str = "8.0 GT/s PCIe";
 const NVME: &str = "0x010802";
@@ -46,7 +46,7 @@ fn a_sas_server_has_its_wide_port_and_expander() {
         hops(&inspection, "sda"),
         ["0000:00:03.0", "0000:03:00.0", "expander-0:0", "0:0:0:0"]
     );
-    let text = tree.drawn();
+    let text = tree.path_text();
     let first: Vec<&str> = text.lines().take(7).collect();
     assert_eq!(
         first,
@@ -65,7 +65,7 @@ fn a_sas_server_has_its_wide_port_and_expander() {
 #[test]
 fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
     assert_eq!(
-        found(&sas_server().all()),
+        finding_texts(&sas_server().all()),
         [
             "sdf: the link to 0:0:5:0 runs at 6 Gb/s a phy, but supports 12 Gb/s",
             "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4,635 MB/s, and the links \
@@ -82,7 +82,7 @@ fn hard_disks_take_no_more_of_a_wide_port_than_their_media_give() {
         tree.file(&at, "1");
         tree.file(&at.replace("rotational", "scheduler"), "none [mq-deadline]");
     }
-    assert_eq!(found(&tree.all()).len(), 1, "only the slow phy");
+    assert_eq!(finding_texts(&tree.all()).len(), 1, "only the slow phy");
 }
 
 fn switch() -> Tree {
@@ -94,7 +94,7 @@ fn switch() -> Tree {
 #[test]
 fn a_switch_has_no_link_between_its_own_ports() {
     let tree = switch();
-    let text = tree.drawn();
+    let text = tree.path_text();
     let first: Vec<&str> = text.lines().take(7).collect();
     assert_eq!(
         first,
@@ -109,7 +109,7 @@ fn a_switch_has_no_link_between_its_own_ports() {
         ]
     );
     assert_eq!(
-        found(&tree.all()),
+        finding_texts(&tree.all()),
         ["nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15,621 MB/s, \
              and the links below it at least 26,464 MB/s in all"]
     );
@@ -128,7 +128,7 @@ fn drives_on_an_intel_chipset_share_its_uplink() {
         tree.block(&format!("{controller}/nvme{index}n1"), 500);
     }
     assert_eq!(
-        found(&tree.all()),
+        finding_texts(&tree.all()),
         [
             "nvme0n1 nvme1n1: these devices share the uplink of the chipset; their links carry 6,616 MB/s \
           in all"
@@ -136,7 +136,7 @@ fn drives_on_an_intel_chipset_share_its_uplink() {
     );
     // The same addresses in a virtual machine do not identify a chipset.
     tree.file(&format!("{bus}/0000:00:1f.0/subsystem_vendor"), "0x1af4");
-    assert_eq!(found(&tree.all()), Vec::<String>::new());
+    assert_eq!(finding_texts(&tree.all()), Vec::<String>::new());
 }
 
 #[test]

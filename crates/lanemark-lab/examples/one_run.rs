@@ -4,7 +4,7 @@
 //! The tests of the Python package compare it with the command and the package; the package's benchmark compares their
 //! times.
 
-use lanemark_lab::scale::{Scale, scaled};
+use lanemark_lab::scale::{WorkloadScale, scaled};
 use lanemark_lab::{Lab, assemble, open_library, opened};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library = open_library(None)?;
     let system = assemble(&library, system, &[])?;
     let opened = opened::open(&library, workload, Some(system.capacity()))?;
-    let scale = Scale { duration: Some(duration.parse()?), ..Scale::default() };
+    let scale = WorkloadScale { duration: Some(duration.parse()?), ..WorkloadScale::default() };
     let workload = scaled(opened.workload, &scale)?;
     let provenance =
         lanemark_schema::result::Provenance { seed: seed.parse()?, ..Default::default() };

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::Path;
 
 use lanemark_lab::Lab;
-use lanemark_lab::ratings::{REACHED, RatingMet};
+use lanemark_lab::ratings::{REACHED, RatingComparison};
 use lanemark_schema::result::{Metric, Role};
 use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
@@ -21,7 +21,7 @@ review with the model. **Calibrated** figures were used to set a value of the dr
 the arithmetic is right. **Predicted** figures were not used. The last column lists the values from which a prediction
 follows, because a prediction that a calibrated figure almost implies is weak evidence. *Steady* means random writes
 over the whole drive in the steady state; all other writes go to a drive with erased flash. Ratings are mostly \"up to\"
-figures of a series, so a model that matches a rating may still be faster than a sold drive.
+figures of a series, so a model that matches a rating may still be faster than a retail drive.
 ";
 
 const ALONE: &str = "\
@@ -93,7 +93,7 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
         let Some(rated) = rated::explain(library, &name)?.rated else { continue };
         eprintln!("{name}");
         let met = Lab::default().ratings_met(library, &name, &rated)?;
-        let missed: Vec<&RatingMet> =
+        let missed: Vec<&RatingComparison> =
             met.iter().filter(|one| one.error().abs() > REACHED).collect();
         (reached, all) = (reached + met.len() - missed.len(), all + met.len());
         let missed: Vec<String> = missed.into_iter().map(out_of_reach).collect();
@@ -106,7 +106,7 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn out_of_reach(met: &RatingMet) -> String {
+fn out_of_reach(met: &RatingComparison) -> String {
     let (rated, model) = (met.rated, met.simulated);
     format!(
         "{} {rated:.0} {unit}, {model:.0} ({:+.0}%)",

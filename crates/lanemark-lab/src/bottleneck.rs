@@ -17,7 +17,7 @@ struct Job {
 
 impl Lab {
     /// Computes the sensitivity of every test of `result`, which ran on `spec`. The variants use the random streams of
-    /// the test's first repeat. A test lacks a sensitivity if the run is cancelled, or if another test ran at the same
+    /// the test's first repeat. A test has no sensitivity if the run is cancelled, or if another test ran at the same
     /// time.
     ///
     /// # Errors

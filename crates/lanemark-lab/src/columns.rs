@@ -18,12 +18,12 @@ pub struct Column {
     /// The name of the column.
     pub name: String,
     /// The values, one for each row.
-    pub values: Values,
+    pub values: ColumnValues,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum ColumnValues {
     /// Whole numbers, all known.
     Whole(Vec<i64>),
     /// Numbers.
@@ -75,18 +75,18 @@ struct Rows<R>(Vec<R>, Vec<Column>);
 impl<R> Rows<R> {
     fn whole(mut self, name: &str, of: impl Fn(&R) -> u64) -> Self {
         let whole = |row| i64::try_from(of(row)).unwrap_or(i64::MAX);
-        self.1.push(column(name, Values::Whole(self.0.iter().map(whole).collect())));
+        self.1.push(column(name, ColumnValues::Whole(self.0.iter().map(whole).collect())));
         self
     }
 
     fn number(mut self, name: &str, of: impl Fn(&R) -> Option<f64>) -> Self {
-        self.1.push(column(name, Values::Numbers(self.0.iter().map(of).collect())));
+        self.1.push(column(name, ColumnValues::Numbers(self.0.iter().map(of).collect())));
         self
     }
 
     fn text(mut self, name: &str, of: impl Fn(&R) -> String) -> Self {
         let values = self.0.iter().map(|row| Some(of(row))).collect();
-        self.1.push(column(name, Values::Texts(values)));
+        self.1.push(column(name, ColumnValues::Texts(values)));
         self
     }
 }
@@ -97,7 +97,7 @@ impl<R> Rows<R> {
         let found: Vec<Option<DirectionFigures>> = self.0.iter().map(of).collect();
         for (name, figure) in DIRECTION_FIGURES {
             let values = found.iter().map(|one| figure(one.as_ref()?)).collect();
-            self.1.push(column(&format!("{direction}_{name}"), Values::Numbers(values)));
+            self.1.push(column(&format!("{direction}_{name}"), ColumnValues::Numbers(values)));
         }
         self
     }
@@ -126,7 +126,7 @@ fn writes(samples: &[Sample], average: Average) -> Option<DirectionFigures> {
     DirectionFigures::of(samples, |sample| sample.writes.as_ref(), average)
 }
 
-fn column(name: &str, values: Values) -> Column {
+fn column(name: &str, values: ColumnValues) -> Column {
     Column { name: name.to_owned(), values }
 }
 
@@ -359,20 +359,21 @@ pub fn sweep(
     key: impl Fn(&SweepPoint) -> Option<String>,
 ) -> Vec<Column> {
     let points = &sweep.points;
-    let texts =
-        |of: &dyn Fn(&SweepPoint) -> Option<String>| Values::Texts(points.iter().map(of).collect());
+    let texts = |of: &dyn Fn(&SweepPoint) -> Option<String>| {
+        ColumnValues::Texts(points.iter().map(of).collect())
+    };
     let figures = |of: fn(&SweepFigures) -> Option<f64>| {
         let value = |point: &SweepPoint| point.outcome.as_ref().ok().and_then(of);
-        Values::Numbers(points.iter().map(value).collect())
+        ColumnValues::Numbers(points.iter().map(value).collect())
     };
     let direction = |of: fn(&SweepFigures) -> Option<&DirectionFigures>,
                      figure: DirectionFigure| {
         let value = |point: &SweepPoint| figure(of(point.outcome.as_ref().ok()?)?);
-        Values::Numbers(points.iter().map(value).collect())
+        ColumnValues::Numbers(points.iter().map(value).collect())
     };
-    let mut all: Vec<(String, Values)> = Vec::new();
+    let mut all: Vec<(String, ColumnValues)> = Vec::new();
     let first = [
-        ("point", Values::Whole(points.iter().map(|point| point.number as i64).collect())),
+        ("point", ColumnValues::Whole(points.iter().map(|point| point.number as i64).collect())),
         ("key", texts(&key)),
         ("system", texts(&|point| Some(point.system.clone()))),
         ("test", texts(&|point| Some(point.test.clone()))),
@@ -389,7 +390,7 @@ pub fn sweep(
         };
         let values = match kind {
             AxisKind::Text => texts(&|point| point.values.get(axis).cloned()),
-            _ => Values::Numbers(points.iter().map(number).collect()),
+            _ => ColumnValues::Numbers(points.iter().map(number).collect()),
         };
         all.push((kind.column_name(name), values));
     }
@@ -412,7 +413,7 @@ pub fn sweep(
         all.push((format!("write_{name}"), direction(|one| one.writes.as_ref(), figure)));
     }
     let amplification = |point: &SweepPoint| point.outcome.as_ref().ok()?.write_amplification;
-    let amplification = Values::Numbers(points.iter().map(amplification).collect());
+    let amplification = ColumnValues::Numbers(points.iter().map(amplification).collect());
     all.push(("write_amplification".to_owned(), amplification));
     let error = texts(&|point| point.outcome.as_ref().err().cloned());
     all.push(("error".to_owned(), error));
@@ -448,15 +449,15 @@ mod tests {
             let found = columns.iter().find(|column| column.name == name).unwrap();
             found.values.clone()
         };
-        let Values::Numbers(times) = column("latency_us") else { panic!("numbers") };
+        let ColumnValues::Numbers(times) = column("latency_us") else { panic!("numbers") };
         let times: Vec<f64> = times.into_iter().flatten().collect();
         assert_eq!(times.len(), 3);
         for (found, wanted) in times.iter().zip([1.0, 1_500.0, 12_345.0]) {
             assert!((found / wanted - 1.0).abs() < 2e-3, "{found}, expected {wanted}");
         }
-        assert_eq!(column("requests"), Values::Whole(vec![3, 1, 1]));
-        assert_eq!(column("reads"), Values::Whole(vec![2, 1, 0]));
-        assert_eq!(column("writes"), Values::Whole(vec![1, 0, 1]));
+        assert_eq!(column("requests"), ColumnValues::Whole(vec![3, 1, 1]));
+        assert_eq!(column("reads"), ColumnValues::Whole(vec![2, 1, 0]));
+        assert_eq!(column("writes"), ColumnValues::Whole(vec![1, 0, 1]));
     }
 
     #[test]

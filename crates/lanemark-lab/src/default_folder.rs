@@ -1,7 +1,7 @@
 //! The folder of results for which the user requests no path.
 //!
-//! It is the folder that `LANEMARK_RESULTS` names, otherwise `lanemark` in the user's state folder: `XDG_STATE_HOME`,
-//! by default `~/.local/state`. No result is saved in the current folder unless the user requests it.
+//! The default folder is the folder that `LANEMARK_RESULTS` names, otherwise `lanemark` in the user's state folder:
+//! `XDG_STATE_HOME`, by default `~/.local/state`. No result is saved in the current folder unless the user requests it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

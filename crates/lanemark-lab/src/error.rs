@@ -7,7 +7,7 @@ use lanemark_study::StudyError;
 
 /// The cause of an error, which determines who can fix it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum ErrorCause {
     /// An invalid input.
     Input,
     /// A file or device that must not be touched.
@@ -21,7 +21,7 @@ pub enum Cause {
 #[error("{message}")]
 pub struct LabError {
     /// The cause.
-    pub cause: Cause,
+    pub cause: ErrorCause,
     /// The error and its location, as text.
     pub message: String,
     /// Advice on how to continue.
@@ -31,17 +31,17 @@ pub struct LabError {
 impl LabError {
     /// Creates an error about an input, without a hint.
     pub fn input(message: impl Into<String>) -> Self {
-        Self { cause: Cause::Input, message: message.into(), hint: None }
+        Self { cause: ErrorCause::Input, message: message.into(), hint: None }
     }
 
     /// Creates an error about a file or device that must not be touched, without a hint.
     pub fn refused(message: impl Into<String>) -> Self {
-        Self { cause: Cause::Refused, message: message.into(), hint: None }
+        Self { cause: ErrorCause::Refused, message: message.into(), hint: None }
     }
 
     /// Creates an error of a run, without a hint.
     pub fn run(message: impl Into<String>) -> Self {
-        Self { cause: Cause::Run, message: message.into(), hint: None }
+        Self { cause: ErrorCause::Run, message: message.into(), hint: None }
     }
 
     /// Returns the error with `text` as its hint.
@@ -53,26 +53,26 @@ impl LabError {
 
 impl From<StudyError> for LabError {
     fn from(error: StudyError) -> Self {
-        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint }
+        Self { cause: ErrorCause::Input, message: error.to_string(), hint: error.hint }
     }
 }
 
 impl From<FormatError> for LabError {
     fn from(error: FormatError) -> Self {
-        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint }
+        Self { cause: ErrorCause::Input, message: error.to_string(), hint: error.hint }
     }
 }
 
 impl From<FormatErrors> for LabError {
     fn from(errors: FormatErrors) -> Self {
         let hint = errors.hint().map(str::to_owned);
-        Self { cause: Cause::Input, message: errors.to_string(), hint }
+        Self { cause: ErrorCause::Input, message: errors.to_string(), hint }
     }
 }
 
 impl From<InspectError> for LabError {
     fn from(error: InspectError) -> Self {
-        Self { cause: Cause::Input, message: error.to_string(), hint: Some(error.hint()) }
+        Self { cause: ErrorCause::Input, message: error.to_string(), hint: Some(error.hint()) }
     }
 }
 
@@ -89,7 +89,7 @@ impl From<MeasureError> for LabError {
             | E::Locked { .. }
             | E::DeviceNotOffered { .. }
             | E::OfferMismatch { .. }
-            | E::Replaced { .. } => Cause::Refused,
+            | E::Replaced { .. } => ErrorCause::Refused,
             E::NothingToRun { .. }
             | E::RoundsBeside { .. }
             | E::Transactions { .. }
@@ -101,8 +101,8 @@ impl From<MeasureError> for LabError {
             | E::TargetTooSmall { .. }
             | E::Misaligned { .. }
             | E::QueueDepth { .. }
-            | E::NoSpace { .. } => Cause::Input,
-            _ => Cause::Run,
+            | E::NoSpace { .. } => ErrorCause::Input,
+            _ => ErrorCause::Run,
         };
         Self { cause, message, hint }
     }

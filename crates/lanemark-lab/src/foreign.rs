@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use lanemark_formats::fio_json::{Imported, SuppliedSettings};
-use lanemark_formats::{FormatError, Recognised, foreign, recognise};
+use lanemark_formats::{FormatError, RecognisedFormat, foreign, recognise};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 
 use crate::error::LabError;
@@ -18,11 +18,11 @@ pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
     let text = text.trim_start_matches('\u{feff}');
     let may_be_ours = match recognise(text) {
         // JSON that does not state a version of fio.
-        Recognised::Result(lanemark_formats::ResultFormat::FioJson) => {
+        RecognisedFormat::Result(lanemark_formats::ResultFormat::FioJson) => {
             !text.contains("\"fio version\"")
         }
-        Recognised::Known(known) => known.name == "a Lanemark result",
-        Recognised::Result(_) | Recognised::Unknown => false,
+        RecognisedFormat::Known(known) => known.name == "a Lanemark result",
+        RecognisedFormat::Result(_) | RecognisedFormat::Unknown => false,
     };
     if may_be_ours {
         return Ok(None);

@@ -20,7 +20,8 @@ pub const RESULT_MAX: u64 = 1 << 30;
 /// The maximum length of a job file or a settings file.
 pub const JOB_MAX: u64 = 16 << 20;
 
-/// Returns whether `path` names an open input of this process: `-`, `/dev/stdin`, `/dev/fd/3`. It can be read once.
+/// Returns whether `path` names an open input of this process: `-`, `/dev/stdin`, `/dev/fd/3`. Such input can be read
+/// only once.
 pub fn is_piped(path: &Path) -> bool {
     let Some(name) = path.to_str() else { return false };
     let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|at| name.strip_prefix(at));

@@ -3,7 +3,7 @@
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
 use lanemark_schema::workload::{Pattern, Test};
 use lanemark_sim::link::{
-    LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+    LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
 use lanemark_sim::over_link;
 
@@ -13,26 +13,26 @@ pub fn interfaces() -> Vec<(String, BytesPerSecond)> {
     let mut all = Vec::new();
     for rate in [1_500_000_000, 3_000_000_000, 6_000_000_000] {
         let Some(line) = SataRate::new(BitsPerSecond(rate)) else { continue };
-        let law = LinkLaw::Sata(Sata::new(line, SataCommands::Queued));
+        let model = LinkModel::Sata(Sata::new(line, SataCommands::Queued));
         all.push((
             format!("SATA {} Gb/s", rate as f64 / 1e9),
-            over_link(&law, Bytes::mebi(1), &test),
+            over_link(&model, Bytes::mebi(1), &test),
         ));
     }
     for rate in [3_000_000_000, 6_000_000_000, 12_000_000_000, 22_500_000_000] {
         let Some(line) = SasRate::new(BitsPerSecond(rate)) else { continue };
-        let law = LinkLaw::Sas(Sas::new(line, 1));
+        let model = LinkModel::Sas(Sas::new(line, 1));
         all.push((
             format!("SAS {} Gb/s", rate as f64 / 1e9),
-            over_link(&law, Bytes::mebi(1), &test),
+            over_link(&model, Bytes::mebi(1), &test),
         ));
     }
     for generation in 1..=5u64 {
         let Some(known) = PcieGeneration::new(generation) else { continue };
         for lanes in [1, 2, 4, 8, 16] {
-            let law = LinkLaw::Pcie(Pcie::new(known, lanes, Bytes(256), Bytes(512)));
+            let model = LinkModel::Pcie(Pcie::new(known, lanes, Bytes(256), Bytes(512)));
             let name = format!("PCIe {generation}.0 x{lanes}");
-            all.push((name, over_link(&law, Bytes::kibi(128), &test)));
+            all.push((name, over_link(&model, Bytes::kibi(128), &test)));
         }
     }
     all

@@ -3,8 +3,8 @@
 //! Every uncertain value of a system is drawn from its range many times. Draws are independent, except that the times
 //! of a processor are drawn together, since a slow processor is slow in all its work. A short version of each test is
 //! simulated with each draw, and once with the values of the files. The ratio of the two is the spread of the
-//! prediction. A factor for unmodelled effects widens the interval. It was measured on drives that the library does not
-//! contain (`docs/model/intervals.md`).
+//! prediction. A factor for unmodelled effects widens the interval. The factor was measured on drives that the library
+//! does not contain (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{Calibration, PredictionInterval, RunResult, TestResult};
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -12,17 +12,17 @@ use lanemark_schema::workload::{LoadKind, Test, Workload};
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
-mod left_out;
 mod short;
 mod summary;
+mod unmodelled;
 mod work;
 
-use left_out::{OWN_LEFT_OUT, UnmodelledFactors};
 use short::ShortLength;
 pub use summary::SHARE;
 use summary::summary;
+use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 pub use work::DRAWS;
-use work::{DrawnWork, NominalTest, PROBES, Piece, Rates, law};
+use work::{DrawnWork, NominalTest, PROBES, Rates, ShortRun, formula_margin};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
@@ -114,7 +114,9 @@ impl Lab {
         for ((subject, _), base) in sides.iter().zip(&bases) {
             for value in subject.uncertain(base) {
                 let of = subject.part_of(&value.parameter);
-                if !columns.iter().any(|one| one.of == of && one.value.parameter == value.parameter)
+                if !columns
+                    .iter()
+                    .any(|column| column.of == of && column.value.parameter == value.parameter)
                 {
                     columns.push(Column { of, value });
                 }
@@ -148,7 +150,7 @@ impl Lab {
         for (subject, _) in sides {
             let library = subject.library.keeping();
             let subject = DrawnSystem { library: &library, ..*subject };
-            let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
+            let drawn = deviations.iter().map(|row| subject.draw_system(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
@@ -186,7 +188,7 @@ impl Lab {
     fn each_run(
         &self,
         work: &DrawnWork<'_>,
-        pieces: &[Piece],
+        pieces: &[ShortRun],
         ended: &mut usize,
         total: usize,
         watch: &mut Watch<'_>,
@@ -223,7 +225,7 @@ pub struct DrawnSystem<'s> {
 }
 
 impl DrawnSystem<'_> {
-    /// Returns the system with the values of its files. A range of a value that the system lacks is an error.
+    /// Returns the system with the values of its files. A range of a value that the system does not have is an error.
     fn system(&self) -> Result<System, LabError> {
         if !self.ranges.is_empty() {
             let mut all = self.settings.to_vec();
@@ -255,7 +257,11 @@ impl DrawnSystem<'_> {
     }
 
     /// Returns the system with each uncertain value at its deviation, or `None` if such a system is not valid.
-    fn drawn(&self, columns: &[Column], deviations: &[f64]) -> Result<Option<System>, LabError> {
+    fn draw_system(
+        &self,
+        columns: &[Column],
+        deviations: &[f64],
+    ) -> Result<Option<System>, LabError> {
         let mut all = self.settings.to_vec();
         for (column, deviations) in columns.iter().zip(deviations) {
             let value = &column.value;
@@ -349,28 +355,28 @@ impl Draws {
         let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
-        let told = drawn.len() >= DRAWS_TOLD && self.whole;
+        let is_reported = drawn.len() >= DRAWS_TOLD && self.whole;
         let parameters: Vec<String> =
             self.columns.iter().map(|column| column.value.parameter.clone()).collect();
-        told.then(|| summary(&drawn, &parameters, left_out))
+        is_reported.then(|| summary(&drawn, &parameters, left_out))
     }
 }
 
-/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, minus six. Its tails end at
-/// six.
+/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, minus six. The tails of
+/// this distribution end at six.
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// The factor for a drive or link that is the limit on both systems. It covers 80% of 42 published pairs, which are
-/// drives of one model at their limit in two machines (`docs/model/what-if.md`).
+/// The factor for a drive or link that is the limit on both systems. The factor covers 80% of 42 published pairs, which
+/// are drives of one model at their limit in two machines (`docs/model/what-if.md`).
 const FULL_LEFT_OUT: f64 = 1.034;
 /// The deviations of a normal distribution that contain 80% on both sides.
 pub(crate) const SIDES: f64 = 1.2816;
 
 /// Returns the factor by which a measured figure may exceed the formulas of the links of `system`, at 80%.
-pub(crate) fn above_law(system: &SystemSpec, known: CarriedEvidence) -> f64 {
-    law(system) * (SIDES * known.chance).exp()
+pub(crate) fn above_formulas(system: &SystemSpec, known: CarriedEvidence) -> f64 {
+    formula_margin(system) * (SIDES * known.chance).exp()
 }
 
 #[cfg(test)]

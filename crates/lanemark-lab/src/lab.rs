@@ -38,7 +38,7 @@ pub struct Lab {
 
 /// A workload and its system.
 #[derive(Clone, Copy, Debug)]
-pub struct Work<'w> {
+pub struct LabRun<'w> {
     /// The system that runs the workload.
     pub system: &'w System,
     /// The workload to run.
@@ -154,17 +154,17 @@ impl Lab {
         provenance: &Provenance,
         watch: &mut Watch<'_>,
     ) -> Result<RunResult, LabError> {
-        let mut runs = self.run_all(&[Work { system, workload }], provenance, watch)?;
+        let mut runs = self.run_all(&[LabRun { system, workload }], provenance, watch)?;
         Ok(runs.swap_remove(0))
     }
 
     /// Returns the number of samples that a workload on a system yields.
-    pub fn samples(&self, work: &Work<'_>) -> usize {
+    pub fn samples(&self, work: &LabRun<'_>) -> usize {
         (0..work.workload.tests.len()).map(|test| self.repeats(work, test) as usize).sum()
     }
 
     /// Returns the number of repeats of a test that are run.
-    fn repeats(&self, work: &Work<'_>, test: usize) -> u32 {
+    fn repeats(&self, work: &LabRun<'_>, test: usize) -> u32 {
         let converges = self.length == RunLength::Converged;
         match converges && work.system.may_converge(work.workload, test) {
             true => work.workload.repeats.min(1),
@@ -178,7 +178,7 @@ impl Lab {
     /// Returns an error if a test does not fit its system.
     pub fn run_all(
         &self,
-        works: &[Work<'_>],
+        works: &[LabRun<'_>],
         provenance: &Provenance,
         watch: &mut Watch<'_>,
     ) -> Result<Vec<RunResult>, LabError> {

@@ -73,13 +73,13 @@ pub mod weight;
 pub mod whatif;
 
 pub use cancel::Cancel;
-pub use error::{Cause, LabError};
+pub use error::{ErrorCause, LabError};
 pub use event::{Event, TestPosition, Watch};
-pub use lab::{Lab, Work, assemble, open_library, setting, settings};
+pub use lab::{Lab, LabRun, assemble, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;
 pub use sweep::{Chunks, SweepFile, merge};
-pub use whatif::{Side, WhatIfJob};
+pub use whatif::{WhatIfJob, WhatIfSide};
 
 /// The book's page on the Rust library, whose code is compiled and run with the examples.
 #[cfg(doctest)]

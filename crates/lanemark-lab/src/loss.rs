@@ -42,7 +42,7 @@ impl Lab {
         };
         let test = result.test.clone().checked().map_err(|error| failed(&error))?;
         let trunk = system.spec.trunk.len();
-        let last = trunk + system.spec.first().way.links.len() - 1;
+        let last = trunk + system.spec.first().port_path.links.len() - 1;
         let own = match hop.id {
             HopId::Link(depth) if usize::from(depth) == last => {
                 system.taken.first().and_then(|taken| taken.own.as_ref())

@@ -19,7 +19,7 @@ use crate::error::LabError;
 use crate::input;
 
 /// A workload that was opened by its name or file.
-pub struct Opened {
+pub struct OpenedWorkload {
     /// The workload.
     pub workload: Workload,
     /// The engine settings of a job file.
@@ -35,7 +35,11 @@ pub struct Opened {
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
-pub fn open(library: &Library, name: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
+pub fn open(
+    library: &Library,
+    name: &str,
+    target_size: Option<Bytes>,
+) -> Result<OpenedWorkload, LabError> {
     let (file, test) = match name.rsplit_once(':') {
         Some((file, test)) if is_foreign(file) => (file, Some(test)),
         _ => (name, None),
@@ -45,13 +49,18 @@ pub fn open(library: &Library, name: &str, target_size: Option<Bytes>) -> Result
     }
     if !is_foreign(file) {
         let workload = workload::open(library, name)?;
-        return Ok(Opened { workload, settings: None, notes: Vec::new(), input: None });
+        return Ok(OpenedWorkload { workload, settings: None, notes: Vec::new(), input: None });
     }
     let text = input::text(Path::new(file), input::JOB_MAX)?;
     let mut opened = match file.ends_with(".icf") {
         true => {
             let read = iometer::read(&text, file, target_size)?;
-            Opened { workload: read.workload, settings: None, notes: read.notes, input: None }
+            OpenedWorkload {
+                workload: read.workload,
+                settings: None,
+                notes: read.notes,
+                input: None,
+            }
         }
         false => job_file(&text, file, target_size)?,
     };
@@ -71,7 +80,11 @@ pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
+fn job_file(
+    text: &str,
+    file: &str,
+    target_size: Option<Bytes>,
+) -> Result<OpenedWorkload, LabError> {
     let folder = Path::new(file).parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let around = JobEnvironment {
         file,
@@ -80,7 +93,7 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
         include: &|path| included(&folder, path),
     };
     let jobs = fio::read(text, &around)?;
-    Ok(Opened {
+    Ok(OpenedWorkload {
         workload: jobs.workload,
         settings: Some(jobs.settings),
         notes: jobs.notes,
@@ -89,7 +102,7 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
 }
 
 /// Reads a fio command line. In its errors a line is the number of a word.
-fn command_line(text: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
+fn command_line(text: &str, target_size: Option<Bytes>) -> Result<OpenedWorkload, LabError> {
     const NAME: &str = "fio";
     let command = fio::command(&fio::words(text, NAME)?, NAME)?;
     let mut opened = job_file(&command.text, NAME, target_size)?;
@@ -148,8 +161,8 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
     (size > 0).then_some(Bytes(size))
 }
 
-impl Opened {
-    /// Adapts the workload to the simulator, which lacks a page cache. Tests that would wait for buffered reads get a
+impl OpenedWorkload {
+    /// Adapts the workload to the simulator, which has no page cache. Tests that would wait for buffered reads get a
     /// depth of 1, and requests that are not multiples of 512 B become whole pages. Returns a warning about these
     /// assumptions, or `None` if no request would go through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {
@@ -185,8 +198,8 @@ impl Opened {
 
     /// Returns the engine that a job file requests.
     pub fn engine(&self) -> Option<EngineKind> {
-        let asked = self.settings.as_ref()?.engine?;
-        Some(match asked {
+        let job_engine = self.settings.as_ref()?.engine?;
+        Some(match job_engine {
             Engine::IoUring => EngineKind::IoUring,
             Engine::Sync => EngineKind::Synchronous,
             Engine::Null => EngineKind::Null,

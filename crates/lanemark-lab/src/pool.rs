@@ -33,7 +33,7 @@ impl Pool {
 
     /// Runs the pieces 0 to `count` - 1. Each thread begins with `start`. `work` sends any messages about its piece,
     /// and each send returns whether the receiver still listens. `seen` receives each message with the number of its
-    /// piece. It ends all work by returning false, and later messages are dropped.
+    /// piece. `seen` ends all work by returning false, and later messages are dropped.
     pub fn each<S, M: Send>(
         &self,
         count: usize,
@@ -57,16 +57,16 @@ impl Pool {
                         if piece >= count {
                             break;
                         }
-                        let tell = |told| {
-                            !ended.load(Ordering::Relaxed) && sender.send((piece, told)).is_ok()
+                        let tell = |messages| {
+                            !ended.load(Ordering::Relaxed) && sender.send((piece, messages)).is_ok()
                         };
                         work(&mut state, piece, &tell);
                     }
                 });
             }
             drop(sender);
-            while let Ok((piece, told)) = receiver.recv() {
-                if !seen(piece, told) {
+            while let Ok((piece, messages)) = receiver.recv() {
+                if !seen(piece, messages) {
                     ended.store(true, Ordering::Relaxed);
                     break;
                 }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_a_piece_tells_comes_in_its_order() {
-        let mut told = vec![Vec::new(); 50];
+        let mut messages = vec![Vec::new(); 50];
         let count = |(): &mut (), _: usize, tell: &dyn Fn(u32) -> bool| {
             assert!((0..20).all(tell));
         };
@@ -114,11 +114,11 @@ mod tests {
             || (),
             count,
             |piece, number| {
-                told[piece].push(number);
+                messages[piece].push(number);
                 true
             },
         );
-        assert!(told.iter().all(|own| *own == (0..20).collect::<Vec<_>>()));
+        assert!(messages.iter().all(|message| *message == (0..20).collect::<Vec<_>>()));
     }
 
     #[test]

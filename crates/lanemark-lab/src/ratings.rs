@@ -23,7 +23,7 @@ pub const REACHED: f64 = 0.01;
 
 /// A rating and the model's figure for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RatingMet {
+pub struct RatingComparison {
     /// The rated quantity, `random reads`.
     pub what: &'static str,
     /// The unit of both values.
@@ -34,7 +34,7 @@ pub struct RatingMet {
     pub simulated: f64,
 }
 
-impl RatingMet {
+impl RatingComparison {
     /// Returns the relative error of the model's figure.
     pub fn error(&self) -> f64 {
         self.simulated / self.rated - 1.0
@@ -52,7 +52,7 @@ impl Lab {
         library: &Library,
         name: &str,
         rated: &Rated,
-    ) -> Result<Vec<RatingMet>, LabError> {
+    ) -> Result<Vec<RatingComparison>, LabError> {
         let (port, threads) = match rated.protocol {
             ProtocolKind::Nvme => ("pcie", 16),
             ProtocolKind::SasHba => ("sas", 16),
@@ -62,7 +62,7 @@ impl Lab {
         };
         let system = assemble(library, &format!("{name}@{PLATFORM}:{port}"), &[])?;
         let cache = cache(&system.spec);
-        let mut asked: Vec<(RatingMet, Test)> = Vec::new();
+        let mut rated_tests: Vec<(RatingComparison, Test)> = Vec::new();
         let is_compressed = rated.compresses_to.is_some();
         let mut ask = |what, unit, value: Option<f64>, test: TestBuilder, rate: f64, most: f64| {
             let Some(rated) = value else { return };
@@ -77,7 +77,7 @@ impl Lab {
             if is_compressed {
                 test.compressibility = Ratio::ONE;
             }
-            asked.push((RatingMet { what, unit, rated, simulated: 0.0 }, test));
+            rated_tests.push((RatingComparison { what, unit, rated, simulated: 0.0 }, test));
         };
         let block = 131_072.0;
         let sequential = |test: TestBuilder| test.queue_depth(32);
@@ -144,18 +144,18 @@ impl Lab {
             per_second(rated.one_write),
             f64::INFINITY,
         );
-        let figures = self.pool.map(asked.len(), |piece| {
-            let (met, test) = &asked[piece];
+        let figures = self.pool.map(rated_tests.len(), |piece| {
+            let (met, test) = &rated_tests[piece];
             simulated(&system.spec, met.unit, test)
         });
-        let met = asked.into_iter().zip(figures);
+        let met = rated_tests.into_iter().zip(figures);
         Ok(met
-            .filter_map(|((met, _), figure)| Some(RatingMet { simulated: figure?, ..met }))
+            .filter_map(|((met, _), figure)| Some(RatingComparison { simulated: figure?, ..met }))
             .collect())
     }
 }
 
-/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it lacks a cache.
+/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it has no cache.
 fn cache(spec: &CheckedSystem) -> Bytes {
     let drive = &spec.first().drive;
     let cache = match &drive.media {

@@ -30,7 +30,7 @@ static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A reserved name.
 #[derive(Debug)]
-pub struct Reserved {
+pub struct ReservedName {
     path: PathBuf,
     lock: LockFile,
     /// Folders that were created for the file, the innermost first.
@@ -40,7 +40,7 @@ pub struct Reserved {
     fresh: bool,
 }
 
-impl Reserved {
+impl ReservedName {
     /// Reserves the name `path`. A file may exist there, and will be replaced.
     pub fn exactly(path: &Path) -> Result<Self, LabError> {
         if path.is_dir() {
@@ -112,7 +112,7 @@ impl Reserved {
     }
 }
 
-impl Drop for Reserved {
+impl Drop for ReservedName {
     fn drop(&mut self) {
         if !*self.written.get_mut() {
             // The folders are removed after the lock file, which is in the innermost folder.
@@ -338,7 +338,7 @@ mod tests {
             for number in 0..16 {
                 let results = &results;
                 scope.spawn(move || {
-                    let own = Reserved::in_folder(results, name).unwrap();
+                    let own = ReservedName::in_folder(results, name).unwrap();
                     own.write(format!("{number}").as_bytes()).unwrap();
                     own.write(format!("{number}, again").as_bytes()).unwrap();
                 });
@@ -358,12 +358,12 @@ mod tests {
     fn a_run_that_writes_nothing_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");
-        drop(Reserved::in_folder(&inner, |number| format!("{number}.json")).unwrap());
-        drop(Reserved::with_folders(&inner.join("c/run.json")).unwrap());
+        drop(ReservedName::in_folder(&inner, |number| format!("{number}.json")).unwrap());
+        drop(ReservedName::with_folders(&inner.join("c/run.json")).unwrap());
         assert!(names(folder.path()).is_empty());
         // An existing folder stays.
         fs::create_dir_all(&inner).unwrap();
-        drop(Reserved::in_folder(&inner, |number| format!("{number}.json")).unwrap());
+        drop(ReservedName::in_folder(&inner, |number| format!("{number}.json")).unwrap());
         assert!(inner.is_dir());
     }
 
@@ -372,19 +372,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("page.html");
         fs::write(&path, "old").unwrap();
-        let own = Reserved::exactly(&path).unwrap();
+        let own = ReservedName::exactly(&path).unwrap();
         assert_eq!(
             fs::read(&path).unwrap(),
             b"old",
             "the old content remains until it is replaced"
         );
-        let said = Reserved::exactly(&path).unwrap_err().to_string();
+        let said = ReservedName::exactly(&path).unwrap_err().to_string();
         assert!(said.contains("another run is writing it"), "{said}");
         own.write(b"new").unwrap();
-        assert!(Reserved::exactly(&path).is_err());
+        assert!(ReservedName::exactly(&path).is_err());
         drop(own);
         assert_eq!(fs::read(&path).unwrap(), b"new");
-        Reserved::exactly(&path).unwrap();
+        ReservedName::exactly(&path).unwrap();
         assert_eq!(names(folder.path()), ["page.html"]);
     }
 
@@ -395,8 +395,8 @@ mod tests {
         for name in [".lanemark-a.json.lock", ".lanemark-a.json-17-0.tmp", ".tmpAbC", "a.lock"] {
             fs::write(path(name), "").unwrap();
         }
-        let living = Reserved::exactly(&path("b.json")).unwrap();
-        let own = Reserved::exactly(&path("a.json")).unwrap();
+        let living = ReservedName::exactly(&path("b.json")).unwrap();
+        let own = ReservedName::exactly(&path("a.json")).unwrap();
         drop(own);
         assert_eq!(names(folder.path()), [".lanemark-b.json.lock", ".tmpAbC", "a.lock"]);
         drop(living);
@@ -406,7 +406,8 @@ mod tests {
     #[test]
     fn a_name_that_somebody_else_took_meanwhile_is_theirs() {
         let folder = tempfile::tempdir().unwrap();
-        let own = Reserved::in_folder(folder.path(), |number| format!("{number}.json")).unwrap();
+        let own =
+            ReservedName::in_folder(folder.path(), |number| format!("{number}.json")).unwrap();
         fs::write(own.path(), "theirs").unwrap();
         assert!(own.write(b"ours").is_err());
         assert_eq!(fs::read(own.path()).unwrap(), b"theirs");

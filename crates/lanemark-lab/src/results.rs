@@ -11,12 +11,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
-use crate::reserved::Reserved;
+use crate::reserved::ReservedName;
 use crate::weight;
 use crate::{default_folder, foreign, input};
 
 /// A saved result of either kind.
-pub enum Saved {
+pub enum SavedResult {
     /// The result of a run.
     Run(Box<RunResult>),
     /// The outcome of a study.
@@ -25,7 +25,7 @@ pub enum Saved {
 
 /// The file of a result, which is saved repeatedly as the result grows.
 #[derive(Debug)]
-pub struct ResultFile(Reserved);
+pub struct ResultFile(ReservedName);
 
 impl ResultFile {
     /// Reserves the file `out` if its name ends in `.json`, otherwise a new file in the folder `out` whose name
@@ -33,14 +33,14 @@ impl ResultFile {
     pub fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, LabError> {
         if out.extension().is_some_and(|extension| extension == "json") {
             refuse_other_file(out)?;
-            return Ok(Self(Reserved::with_folders(out)?));
+            return Ok(Self(ReservedName::with_folders(out)?));
         }
         let time: String = started_at.chars().filter(char::is_ascii_alphanumeric).collect();
         let name = |number: u32| match number {
             1 => format!("{what}-{time}.json"),
             _ => format!("{what}-{time}-{number}.json"),
         };
-        Ok(Self(Reserved::in_folder(out, name)?))
+        Ok(Self(ReservedName::in_folder(out, name)?))
     }
 
     /// Returns the path of the file.
@@ -118,11 +118,11 @@ fn listed(path: PathBuf) -> Option<ListedResult> {
         head(&path.display().to_string(), &text).ok()??;
     let title = match workload {
         _ if systems.is_some() => title?,
-        Some(Named::Workload { name }) => name,
+        Some(LookedUpName::Workload { name }) => name,
         _ => return None,
     };
     let known = schema_version? == u64::from(SCHEMA_VERSION);
-    let (Began { started_at, command }, study) = (provenance?, systems.is_some());
+    let (RunStart { started_at, command }, study) = (provenance?, systems.is_some());
     let command = command.into_iter().skip(1).collect();
     let complete = complete.unwrap_or(true);
     known.then_some(ListedResult { path, title, started_at, study, command, complete })
@@ -134,16 +134,16 @@ struct FileHead {
     schema_version: Option<u64>,
     /// Title of a study.
     title: Option<String>,
-    provenance: Option<Began>,
+    provenance: Option<RunStart>,
     /// Workload of a run.
-    workload: Option<Named>,
+    workload: Option<LookedUpName>,
     /// Systems of a study.
     systems: Option<IgnoredAny>,
     complete: Option<bool>,
 }
 
 #[derive(Deserialize)]
-struct Began {
+struct RunStart {
     #[serde(default)]
     started_at: String,
     #[serde(default)]
@@ -152,7 +152,7 @@ struct Began {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Named {
+enum LookedUpName {
     Workload { name: String },
     Other(IgnoredAny),
 }
@@ -161,7 +161,7 @@ enum Named {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or the error of [`read_text`].
-pub fn load(path: &Path) -> Result<Saved, LabError> {
+pub fn load(path: &Path) -> Result<SavedResult, LabError> {
     read_text(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
@@ -170,7 +170,7 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or the error of [`read_any`].
-pub fn load_any(path: &Path) -> Result<Saved, LabError> {
+pub fn load_any(path: &Path) -> Result<SavedResult, LabError> {
     let path = &located(path)?;
     read_any(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
@@ -201,9 +201,9 @@ pub fn located(path: &Path) -> Result<PathBuf, LabError> {
 ///
 /// # Errors
 /// Returns the error of [`read_text`], or of the reader of the other program's format.
-pub fn read_any(name: &str, text: &str) -> Result<Saved, LabError> {
+pub fn read_any(name: &str, text: &str) -> Result<SavedResult, LabError> {
     match foreign::run(name, text)? {
-        Some(run) => Ok(Saved::Run(Box::new(run))),
+        Some(run) => Ok(SavedResult::Run(Box::new(run))),
         None => read_text(name, text),
     }
 }
@@ -212,7 +212,7 @@ pub fn read_any(name: &str, text: &str) -> Result<Saved, LabError> {
 ///
 /// # Errors
 /// Returns an error if the text is not a result, has another schema version, or contains values that no run can have.
-pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
+pub fn read_text(name: &str, text: &str) -> Result<SavedResult, LabError> {
     let head = head(name, text)?.filter(|head| head.schema_version.is_some());
     let Some(head) = head else {
         return Err(LabError::input(format!("{name}: is not a Lanemark result"))
@@ -232,18 +232,18 @@ pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
     match head.systems {
         Some(_) => {
             let study: StudyOutcome = read(name, text)?;
-            study.systems.iter().try_for_each(|one| one.run.check()).map_err(damaged)?;
-            Ok(Saved::Study(Box::new(study)))
+            study.systems.iter().try_for_each(|system| system.run.check()).map_err(damaged)?;
+            Ok(SavedResult::Study(Box::new(study)))
         }
         None => {
             let run: RunResult = read(name, text)?;
             run.check().map_err(damaged)?;
-            Ok(Saved::Run(Box::new(run)))
+            Ok(SavedResult::Run(Box::new(run)))
         }
     }
 }
 
-/// Reads the kind of `text` from its first level. It is `None` for JSON that is not a saved object.
+/// Reads the kind of `text` from its first level. Returns `None` for JSON that is not a saved object.
 fn head(name: &str, text: &str) -> Result<Option<FileHead>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
@@ -259,7 +259,7 @@ pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
             .hint("give a file that `lanemark oltp run` saved")
     };
     match load(&located(path)?)? {
-        Saved::Run(run) if matches!(run.target, Target::Database(_)) => Ok(*run),
+        SavedResult::Run(run) if matches!(run.target, Target::Database(_)) => Ok(*run),
         _ => Err(other()),
     }
 }
@@ -294,12 +294,13 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
         _ => (name, None),
     };
     match (load_any(Path::new(file))?, system) {
-        (Saved::Run(run), None) => Ok(*run),
-        (Saved::Run(_), Some(_)) => {
+        (SavedResult::Run(run), None) => Ok(*run),
+        (SavedResult::Run(_), Some(_)) => {
             Err(LabError::input(format!("{file}: is a single run and has no systems")))
         }
-        (Saved::Study(study), system) => {
-            let names: Vec<&str> = study.systems.iter().map(|one| one.name.as_str()).collect();
+        (SavedResult::Study(study), system) => {
+            let names: Vec<&str> =
+                study.systems.iter().map(|system| system.name.as_str()).collect();
             let found = study.systems.iter().find(|one| Some(one.name.as_str()) == system);
             found.map(|one| one.run.clone()).ok_or_else(|| {
                 LabError::input(format!("{file}: is a study of several systems"))
@@ -322,17 +323,17 @@ pub struct FileKind {
 
 /// A file of one kind, written once at the end of a run. The start of the run checks that the file can be written.
 #[derive(Debug)]
-pub struct Outlet {
-    reserved: Reserved,
+pub struct OutputFile {
+    reserved: ReservedName,
     kind: &'static FileKind,
 }
 
-impl Outlet {
+impl OutputFile {
     /// Reserves the name `path`, if it is free or an older file of this kind. The older file stays until it is
     /// replaced.
     pub fn open(path: &Path, kind: &'static FileKind) -> Result<Self, LabError> {
         kind.refuse_other(path)?;
-        Ok(Self { reserved: Reserved::exactly(path)?, kind })
+        Ok(Self { reserved: ReservedName::exactly(path)?, kind })
     }
 
     /// Reserves a file as [`Self::open`] does, if a path is given.

@@ -1,13 +1,13 @@
 //! Changes to a workload for one run: its size and duration, the intervals that it records, and its faults.
 
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Fault, Interval, Rounds, TestError, Tracked, Workload};
+use lanemark_schema::workload::{Fault, Interval, Rounds, TestError, TrackedFigure, Workload};
 
 use crate::error::LabError;
 
 /// Changes to the amount of work of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scale {
+pub struct WorkloadScale {
     /// Part of the target that every test uses; volumes shrink or grow with it.
     pub size: Option<Bytes>,
     /// Time for which every test runs, regardless of its volume.
@@ -22,7 +22,7 @@ pub struct OverTime {
     /// Length of the rounds in which every test runs until they are steady.
     pub steady: Option<Duration>,
     /// The figure that must be steady.
-    pub track: Option<Tracked>,
+    pub track: Option<TrackedFigure>,
     /// Length of the recorded intervals.
     pub interval: Option<Duration>,
     /// Whether intervals are recorded if no length is given.
@@ -33,7 +33,7 @@ pub struct OverTime {
 ///
 /// # Errors
 /// Returns an error if a test does not accept the changes.
-pub fn scaled(mut workload: Workload, scale: &Scale) -> Result<Workload, LabError> {
+pub fn scaled(mut workload: Workload, scale: &WorkloadScale) -> Result<Workload, LabError> {
     if let Some(repeats) = scale.repeats {
         workload.repeats = repeats;
     }

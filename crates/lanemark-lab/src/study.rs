@@ -6,11 +6,11 @@ use lanemark_study::{Library, Study};
 use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::interval::{DrawnSystem, draws_of};
-use crate::lab::{Lab, Work};
+use crate::lab::{Lab, LabRun};
 
 /// The additional results of each test of a study.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Extras<'l> {
+pub struct AdditionalResults<'l> {
     /// Whether to find the hops that limit the test.
     pub bottleneck: bool,
     /// The library whose ranges give the 80% intervals, or `None` for no intervals.
@@ -27,11 +27,11 @@ impl Lab {
         &self,
         study: &Study,
         provenance: &Provenance,
-        extras: Extras<'_>,
+        extras: AdditionalResults<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<StudyOutcome, LabError> {
-        let works: Vec<Work<'_>> =
-            study.systems().map(|(_, system, workload)| Work { system, workload }).collect();
+        let works: Vec<LabRun<'_>> =
+            study.systems().map(|(_, system, workload)| LabRun { system, workload }).collect();
         let mut runs = self.run_all(&works, provenance, watch)?;
         if let Some(library) = extras.intervals {
             // The count covers all systems.

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use lanemark_schema::result::{Provenance, Sweep as SweepResult};
-use lanemark_study::sweep::{Runner, rows};
+use lanemark_study::sweep::{PointRunner, rows};
 use lanemark_study::{Library, Sweep};
 
 use crate::error::LabError;
@@ -86,7 +86,7 @@ impl Lab {
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
         let start = || {
             let own = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            Runner::new(sweep, own.unwrap_or_default())
+            PointRunner::new(sweep, own.unwrap_or_default())
         };
         let mut saved = Ok(());
         self.pool.each(

@@ -18,14 +18,14 @@ pub use question::WhatIfQuestion;
 use crate::error::LabError;
 use crate::event::Watch;
 use crate::interval::{self, CarriedEvidence, DrawnSystem, Draws, may_be_drawn};
-use crate::lab::{Lab, Work};
+use crate::lab::{Lab, LabRun};
 
 /// The number of small requests that count in a shortened test. Fewer large requests suffice.
 const REQUESTS: u64 = 16_000;
 
 /// A system with its tests, and the name of the pair.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct WhatIfSide {
     /// The display name.
     pub name: String,
     /// System of the side.
@@ -38,9 +38,9 @@ pub struct Side {
 #[derive(Clone, Debug)]
 pub struct WhatIfJob<'j> {
     /// The current system.
-    pub present: Side,
+    pub present: WhatIfSide,
     /// The alternative system.
-    pub other: Side,
+    pub other: WhatIfSide,
     /// Both systems with their uncertain values, or `None` to compute no intervals.
     pub subjects: Option<[DrawnSystem<'j>; 2]>,
     /// A measured result of the current system, with the name of its file. Its tests are simulated in shortened form if
@@ -52,7 +52,7 @@ pub struct WhatIfJob<'j> {
     pub seed: u64,
 }
 
-impl Side {
+impl WhatIfSide {
     /// Refuses tests that exceed the capacity of their target.
     ///
     /// # Errors
@@ -70,19 +70,19 @@ impl Side {
         .hint("use a smaller --size"))
     }
 
-    fn work(&self) -> Work<'_> {
-        Work { system: &self.system, workload: &self.workload }
+    fn work(&self) -> LabRun<'_> {
+        LabRun { system: &self.system, workload: &self.workload }
     }
 }
 
-/// Returns the values of `fit` that are known within a range. If the model lacks a limit, and the measurements exclude
-/// only its low values, the limit is drawn below the far end of its range.
+/// Returns the values of `fit` that are known within a range. If the model has no such limit, and the measurements
+/// exclude only its low values, the limit is drawn below the far end of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<UncertainValue> {
-    let ranged = fit.parameters.iter().filter_map(|one| {
-        let (low, high) = one.range_80.as_ref()?;
-        let value = one.value.as_ref().unwrap_or(high);
-        UncertainValue::within(&one.parameter, value, [low, high])
+    let ranged = fit.parameters.iter().filter_map(|parameter| {
+        let (low, high) = parameter.range_80.as_ref()?;
+        let value = parameter.value.as_ref().unwrap_or(high);
+        UncertainValue::within(&parameter.parameter, value, [low, high])
     });
     ranged.collect()
 }
@@ -117,13 +117,17 @@ impl Lab {
         let seen: Vec<Option<MeasuredDeviation<'_>>> = before
             .tests
             .iter()
-            .map(|one| seen(one, measured.and_then(|(_, run)| run.test(&one.test.name))))
+            .map(|test| {
+                measured_deviation(test, measured.and_then(|(_, run)| run.test(&test.test.name)))
+            })
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
             let mut other = WhatIfFigures::of(two);
-            other.assumed =
-                two.samples.first().and_then(|one| other_system.assumed_limit(&two.test, one));
+            other.assumed = two
+                .samples
+                .first()
+                .and_then(|sample| other_system.assumed_limit(&two.test, sample));
             let carried = carried(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
@@ -151,8 +155,8 @@ impl Lab {
                         };
                         let ratio = test.limit_stays();
                         let interval = draws.carried_interval(place, ratio, known);
-                        let above = interval::above_law(&other_system.spec, known);
-                        interval.map(|interval| held(interval, &test, above))
+                        let above = interval::above_formulas(&other_system.spec, known);
+                        interval.map(|interval| capped(interval, &test, above))
                     }
                     None => draws.interval(1, place),
                 });
@@ -195,7 +199,7 @@ impl Lab {
 /// Shortens test `at` of both sides to about ten thousand requests that count, and returns their number. Before these,
 /// several times the outstanding requests run, at the measured rate. A test is not shortened if it is short already, if
 /// it does anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
-fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64> {
+fn shorten(sides: [&mut WhatIfSide; 2], at: usize, measured: &RunResult) -> Option<u64> {
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
     let rate = rate.filter(|rate| rate.is_finite() && *rate > 0.0)?;
@@ -206,7 +210,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
         // The rate of a disk depends on how far the test proceeds, and the rate of a volume on its credits.
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
-    let even = |side: &&mut Side| {
+    let even = |side: &&mut WhatIfSide| {
         let faults = !side.workload.faults.is_empty() || !side.system.spec.faults.is_empty();
         !faults && side.system.spec.attachments.iter().all(settled)
     };
@@ -241,16 +245,19 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
 }
 
 /// Returns a test of the current system with its measurement.
-fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<MeasuredDeviation<'t>> {
+fn measured_deviation<'t>(
+    test_result: &'t TestResult,
+    measured: Option<&TestResult>,
+) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
-    let log = (measured / one.throughput_bytes_per_second.value).ln();
-    let limit = WhatIfFigures::of(one).limit;
-    log.is_finite().then_some(MeasuredDeviation { test: &one.test, limit, log })
+    let log = (measured / test_result.throughput_bytes_per_second.value).ln();
+    let limit = WhatIfFigures::of(test_result).limit;
+    log.is_finite().then_some(MeasuredDeviation { test: &test_result.test, limit, log })
 }
 
 /// Returns the interval of a measured figure on another path, capped at `above` times the throughput of that path's
 /// links.
-fn held(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
+fn capped(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
     let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
     let most = (above * carried / test.expected()).max(1.0);
     PredictionInterval { high_ratio: interval.high_ratio.min(most), ..interval }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lanemark_lab::results::{ResultFile, Saved, list, load};
+use lanemark_lab::results::{ResultFile, SavedResult, list, load};
 use lanemark_lab::{Lab, assemble};
 use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_study::{Library, workload};
@@ -50,7 +50,7 @@ fn runs_at_once_have_names_of_their_own_and_all_are_listed() {
     assert!(listed[1..].is_sorted_by(|one, two| one.path < two.path));
     for one in &listed {
         assert_eq!((one.title.as_str(), one.study), (result.workload.name.as_str(), false));
-        let Saved::Run(run) = load(&one.path).unwrap() else { panic!("is a run") };
+        let SavedResult::Run(run) = load(&one.path).unwrap() else { panic!("is a run") };
         assert_eq!(run.provenance.started_at, one.started_at);
     }
     let error = list(&folder.path().join("gone")).unwrap_err();

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use lanemark_lab::{
-    Cause, Event, Lab, Pool, RunLength, Side, TestPosition, WhatIfJob, assemble, settings,
+    ErrorCause, Event, Lab, Pool, RunLength, TestPosition, WhatIfJob, WhatIfSide, assemble,
+    settings,
 };
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 use lanemark_schema::units::Duration;
@@ -51,7 +52,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
     let library = Library::built_in();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/sata-express.toml");
     let study = Study::open(&library, &file).unwrap();
-    let side = |name: &str, system: &System| Side {
+    let side = |name: &str, system: &System| WhatIfSide {
         name: name.to_owned(),
         system: system.clone(),
         workload: workload.clone(),
@@ -90,7 +91,7 @@ fn a_setting_is_written_as_parameter_and_value() {
         ("drive.flash.read", "60 us")
     );
     let error = settings(&["drive.flash.read".to_owned()]).unwrap_err();
-    assert_eq!((error.cause, error.hint.is_some()), (Cause::Input, true));
+    assert_eq!((error.cause, error.hint.is_some()), (ErrorCause::Input, true));
     assert!(error.message.contains("PARAMETER=VALUE"), "{error}");
 }
 
@@ -103,7 +104,7 @@ enum Seen {
     TestEnded(Box<RunResult>),
 }
 
-fn seen(events: &mut Vec<Seen>, event: &Event<'_>) {
+fn record_event(events: &mut Vec<Seen>, event: &Event<'_>) {
     events.push(match event {
         Event::Begun(at) => Seen::Begun(*at),
         Event::Advanced(at, progress) => Seen::Advanced(*at, progress.share.unwrap()),
@@ -118,8 +119,8 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
     let (system, workload) = (system(SATA), short(20));
     for threads in [1, 3] {
         let mut events = Vec::new();
-        let run =
-            lab(threads).run(&system, &workload, &seed(), &mut |event| seen(&mut events, &event));
+        let run = lab(threads)
+            .run(&system, &workload, &seed(), &mut |event| record_event(&mut events, &event));
         let run = run.unwrap();
         for test in 0..4 {
             for repeat in 0..3 {
@@ -185,7 +186,7 @@ fn what_is_cancelled_before_it_begins_has_nothing() {
     let mut whole = system.run(&workload, seed()).unwrap();
     lab.bottleneck(&system.spec, &mut whole, &mut |_| events += 1).unwrap();
     assert!(whole.tests.iter().all(|test| test.sensitivity.is_none()) && events == 0);
-    let side = Side { name: NVME.to_owned(), system, workload };
+    let side = WhatIfSide { name: NVME.to_owned(), system, workload };
     let job = WhatIfJob {
         changed: Vec::new(),
         present: side.clone(),
@@ -207,6 +208,6 @@ fn of_several_tests_that_fail_the_first_is_told_whoever_runs_them() {
     for threads in [1, 2, 5] {
         let error = lab(threads).run(&system, &workload, &seed(), &mut |_| ()).unwrap_err();
         assert!(error.message.contains(&format!("test `{name}`")), "{error}");
-        assert_eq!((error.cause, error.hint.is_some()), (Cause::Input, true));
+        assert_eq!((error.cause, error.hint.is_some()), (ErrorCause::Input, true));
     }
 }

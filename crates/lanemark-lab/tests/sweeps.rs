@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::{Cancel, Cause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge};
+use lanemark_lab::{Cancel, ErrorCause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge};
 use lanemark_schema::result::Provenance;
-use lanemark_study::sweep::{Axis, Definition};
+use lanemark_study::sweep::{Axis, SweepDefinition};
 use lanemark_study::{Library, Sweep, workload};
 use tempfile::TempDir;
 
@@ -14,7 +14,7 @@ const TEST: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
 /// Twelve points. The last value is impossible for any system.
 fn sweep(library: &Library, seed: u64) -> Sweep {
     let axes = ["queue_depth=1,4,16", "drive.flash.read=40us,80us,1h,60us"];
-    let definition = Definition {
+    let definition = SweepDefinition {
         system: "samsung-950-pro-512gb@workstation-z170:pcie-slot".to_owned(),
         workload: TEST.to_owned(),
         axes: axes.iter().map(|text| Axis::parse(text).unwrap()).collect(),
@@ -146,7 +146,7 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     for (out, text) in [(&other, fs::read(&other).unwrap()), (&place.path("x"), b"mine".to_vec())] {
         fs::write(out, &text).unwrap();
         let error = merge(std::slice::from_ref(&whole), out, Provenance::default()).unwrap_err();
-        assert_eq!((error.cause, fs::read(out).unwrap()), (Cause::Refused, text), "{error}");
+        assert_eq!((error.cause, fs::read(out).unwrap()), (ErrorCause::Refused, text), "{error}");
     }
 }
 

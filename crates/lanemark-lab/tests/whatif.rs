@@ -1,7 +1,7 @@
 //! What-ifs of measured results: short simulations give the same gains as complete ones.
 
 use lanemark_lab::interval::DrawnSystem;
-use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};
+use lanemark_lab::{Lab, LabRun, WhatIfJob, WhatIfSide, assemble};
 use lanemark_schema::result::{Provenance, RunResult, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test, Workload};
@@ -44,7 +44,7 @@ fn what_if(measured: Option<&RunResult>) -> WhatIf {
     let library = Library::built_in();
     let side = |name: &str| {
         let system = assemble(&library, name, &[]).unwrap();
-        Side { name: name.to_owned(), system, workload: workload() }
+        WhatIfSide { name: name.to_owned(), system, workload: workload() }
     };
     let (present, other) = (side(PRESENT), side(OTHER));
     let measured = measured.map(|run| ("measured.json", run));
@@ -56,7 +56,7 @@ fn what_if(measured: Option<&RunResult>) -> WhatIf {
 fn shortened_tests_tell_what_whole_ones_do() {
     let system = assemble(&Library::built_in(), PRESENT, &[]).unwrap();
     let workload = workload();
-    let work = Work { system: &system, workload: &workload };
+    let work = LabRun { system: &system, workload: &workload };
     let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
     let (short, whole) = (what_if(Some(&runs[0])), what_if(None));
     let shortened: Vec<bool> = short.tests.iter().map(|test| test.shortened_to.is_some()).collect();
@@ -80,22 +80,22 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
     let library = Library::built_in();
     let system = assemble(&library, PRESENT, &[]).unwrap();
     let workload = workload();
-    let work = Work { system: &system, workload: &workload };
+    let work = LabRun { system: &system, workload: &workload };
     let mut runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
     // A drive that is a tenth slower than its model.
     for test in &mut runs[0].tests {
         test.throughput_bytes_per_second.value *= 0.9;
     }
-    let told = what_if(Some(&runs[0]));
+    let prediction = what_if(Some(&runs[0]));
     let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.02;
-    for test in &told.tests {
+    for test in &prediction.tests {
         let model = test.other.bytes_per_second;
         let wanted = if test.limit_stays() { 0.9 * model } else { model };
         assert!(near(test.expected(), wanted), "{}: {}", test.test, test.expected() / model);
     }
     // Single requests wait on both links; large reads no longer depend on the SATA link.
     let stays =
-        |name: &str| told.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
+        |name: &str| prediction.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
     assert!(stays("one") && !stays("large"));
 }
 
@@ -111,19 +111,23 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let side = |name: &str, set: &[_]| {
         let mut workload = workload();
         workload.tests.truncate(1);
-        Side { name: name.to_owned(), system: assemble(&library, name, set).unwrap(), workload }
+        WhatIfSide {
+            name: name.to_owned(),
+            system: assemble(&library, name, set).unwrap(),
+            workload,
+        }
     };
     let widths = |measured: Option<(&str, &RunResult)>| {
         let subjects = Some([subject(&present, &[]), subject(&other, &slower)]);
         let (present, other) = (side(&present, &[]), side(&other, &slower));
         let job = WhatIfJob { present, other, subjects, measured, changed: Vec::new(), seed: 1 };
-        let told = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
-        let interval = told.tests[0].interval.clone().unwrap();
+        let prediction = Lab::default().what_if(&job, &mut |_| {}).unwrap().unwrap();
+        let interval = prediction.tests[0].interval.clone().unwrap();
         assert!(interval.low_ratio < 1.0 && 1.0 < interval.high_ratio, "{interval:?}");
         interval.high_ratio / interval.low_ratio
     };
     let own = side(&present, &[]);
-    let work = Work { system: &own.system, workload: &own.workload };
+    let work = LabRun { system: &own.system, workload: &own.workload };
     let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
     let (alone, scaled) = (widths(None), widths(Some(("measured.json", &runs[0]))));
     assert!(scaled < 0.8 * alone, "{scaled} compared with {alone}");

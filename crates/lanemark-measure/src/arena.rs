@@ -1,7 +1,7 @@
 //! The buffers of one thread: one page-aligned mapping with a slot for each outstanding request.
 //!
 //! A mapping of 2 MiB or more is aligned to huge pages, and the kernel is advised to use them (madvise(2),
-//! `MADV_HUGEPAGE`), so that a measurement does not depend on how scattered the free memory was. A megabyte in small
+//! `MADV_HUGEPAGE`). A measurement therefore does not depend on how scattered the free memory was. A megabyte in small
 //! pages is up to 256 segments for the drive's driver, which splits requests at its limit. On a virtio disk, the same
 //! sequential read (1 MiB, queue depth 8) gave 1.0 to 3.2 GB/s from run to run on small pages, and 3.8 to 4.0 on huge
 //! pages. A kernel without huge pages uses small ones.

@@ -23,7 +23,7 @@ impl AwakeProcessors {
     /// Requests a latency limit of zero from the kernel.
     ///
     /// # Errors
-    /// Returns [`MeasureError::NoIdle`] if the kernel lacks this limit or denies it to this user.
+    /// Returns [`MeasureError::NoIdle`] if the kernel does not have this limit or denies it to this user.
     pub fn hold() -> Result<Self, MeasureError> {
         let promise = ask(Path::new(PROMISE))
             .map_err(|error| MeasureError::NoIdle { path: PROMISE, reason: error.to_string() })?;

@@ -19,7 +19,7 @@ use crate::awake::AwakeProcessors;
 use crate::clock::Clock;
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
-use crate::event::{Event, Outcome, Running};
+use crate::event::{Event, Outcome, SampleInProgress};
 use crate::evidence::CounterReading;
 use crate::layout::{LAYOUT_BLOCK, Layout};
 use crate::limits::{Limits, Rates};
@@ -30,7 +30,7 @@ use crate::purge::Purge;
 use crate::sample::{Job, SampleProgress, SampleRun, TakenSample};
 use crate::settings::{Settings, doubled};
 use crate::source::{self, TraceSource};
-use crate::target::{Allowed, Target};
+use crate::target::{OverwritePermission, Target};
 use crate::warnings::{self, SampleConditions, TargetTraits};
 use crate::worker::Shared;
 
@@ -87,7 +87,7 @@ impl<'a> Bench<'a> {
     ) -> Result<Outcome, MeasureError> {
         self.check(true)?;
         let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
-        let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
+        let allowed = OverwritePermission { overwrite: self.overwrite, offered: self.offered };
         let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
         let mut outcome = Outcome {
             target: self.measured_target(&target),
@@ -127,7 +127,7 @@ impl<'a> Bench<'a> {
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check(false)?;
         let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
-        let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
+        let allowed = OverwritePermission { overwrite: self.overwrite, offered: self.offered };
         let open = || Target::open(self.path, self.workload, allowed, self.settings.buffered);
         let mut target = open()?;
         if let Some(purge) = self.purge {
@@ -418,7 +418,7 @@ impl<'a> Bench<'a> {
                 }
             }
             let [iops, iops_doubled] = rates;
-            let others = |one: &ProcessorUse| one.others().unwrap_or(0.0);
+            let others = |processor_use: &ProcessorUse| processor_use.others().unwrap_or(0.0);
             outcome.tests[index].queue_probe = Some(QueueProbe {
                 queue_depth,
                 iops,
@@ -493,7 +493,7 @@ impl<'a> Bench<'a> {
             let watched = self.settings.watched;
             let device = watched.then(|| before.device_until_now()).flatten();
             let repeat = turn.repeat;
-            on(Event::Running(&Running {
+            on(Event::Running(&SampleInProgress {
                 test,
                 index,
                 repeat,
@@ -538,8 +538,8 @@ impl<'a> Bench<'a> {
 type History = Vec<(Duration, u64)>;
 
 /// Adds the machine's readings to samples that were taken concurrently: the readings do not distinguish their requests.
-fn add_evidence(taken: &mut [TakenSample], between: &Evidence) {
-    for TakenSample { sample, .. } in taken {
+fn add_evidence(taken_samples: &mut [TakenSample], between: &Evidence) {
+    for TakenSample { sample, .. } in taken_samples {
         let Evidence { threads, outstanding, punted, .. } =
             sample.evidence.take().unwrap_or_default();
         sample.evidence = Some(Evidence { threads, outstanding, punted, ..between.clone() });

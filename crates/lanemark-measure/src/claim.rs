@@ -70,8 +70,8 @@ impl Claim {
             Some(_) => {}
         }
         if disk != device {
-            // A claim on the disk fails while one of its partitions is claimed. The claim is released at once, because
-            // it would block our own claim on a partition.
+            // A claim on the disk fails while one of its partitions is claimed. The claim is released immediately,
+            // because it would block our own claim on a partition.
             drop(claim(path, &PathBuf::from("/dev").join(&disk.name), OFlags::RDONLY, &disk)?);
         }
         Ok(Self { file: claim(path, path, OFlags::RDWR, &device)? })

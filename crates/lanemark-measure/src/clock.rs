@@ -177,7 +177,8 @@ impl CpuTime {
         // SAFETY: the pointer is to a writable `rusage`; the call writes nothing else.
         let answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
         debug_assert_eq!(answer, 0, "RUSAGE_THREAD with a valid pointer cannot fail");
-        // SAFETY: it was zeroed, and all-zero is a valid `rusage`, so it is valid even on failure.
+        // SAFETY: the structure was zeroed, and all-zero is a valid `rusage`, so the value is valid even if the call
+        // failed.
         let usage = unsafe { usage.assume_init() };
         Self {
             user_ns: nanoseconds(usage.ru_utime),

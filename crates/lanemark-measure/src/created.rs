@@ -9,7 +9,7 @@
 //! A kill that cannot be caught leaves the file. The file has a mark, an extended attribute, if the file system
 //! supports one, and it was locked while its run lived. A later run recognises it by these ([`left_over`]).
 //!
-//! Not prevented: a file that takes its name between the check and the removal, for which Linux lacks an atomic call.
+//! Not prevented: a file that takes its name between the check and the removal, for which Linux has no atomic call.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -39,7 +39,7 @@ static MADE: Mutex<Vec<Arc<NamedFile>>> = Mutex::new(Vec::new());
 
 /// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     inode: u64,
 }
@@ -58,7 +58,7 @@ pub(crate) struct CreatedFile {
 struct NamedFile {
     folder: OwnedFd,
     name: OsString,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
 /// A file that a killed run left.
@@ -70,7 +70,7 @@ pub struct LeftoverFile {
     pub size: Bytes,
 }
 
-impl Identity {
+impl FileIdentity {
     pub(crate) fn new(stat: &rustix::fs::Stat) -> Self {
         Self { device: stat.st_dev, inode: stat.st_ino }
     }
@@ -117,7 +117,7 @@ impl CreatedFile {
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
-        let identity = Identity::new(&rustix::fs::fstat(&file)?);
+        let identity = FileIdentity::new(&rustix::fs::fstat(&file)?);
         let named = Arc::new(NamedFile { folder, name: name.to_owned(), identity });
         made().push(Arc::clone(&named));
         // A later run recognises the file by these if this run is killed. A file system may support neither.
@@ -161,7 +161,7 @@ impl CreatedFile {
 impl NamedFile {
     fn unlink(&self) -> io::Result<()> {
         match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if Identity::new(&stat) == self.identity => {
+            Ok(stat) if FileIdentity::new(&stat) == self.identity => {
                 Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
             }
             // Another process moved or replaced it: the file that has the name now is not ours.
@@ -256,7 +256,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses a size for which the file system of `folder` lacks room.
+/// Refuses a size for which the file system of `folder` has no room.
 pub(crate) fn check_space(path: &Path, folder: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(folder)
         .map_err(|error| system(path, "query the free space of", error))?;

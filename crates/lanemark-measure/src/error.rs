@@ -13,7 +13,7 @@ pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The workload lacks tests or repeats.
+    /// The workload has no tests or no repeats.
     #[error("workload `{workload}` contains no tests or no repeats")]
     NothingToRun {
         /// Id of the workload.
@@ -63,7 +63,7 @@ pub enum MeasureError {
     /// The folder for a new file does not exist.
     #[error("{}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// The missing folder.
         folder: PathBuf,
@@ -71,7 +71,7 @@ pub enum MeasureError {
     /// The kernel denies an action to this user.
     #[error("{}: no permission to {action} it", path.display())]
     Permission {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Action that was tried.
         action: &'static str,
@@ -81,7 +81,7 @@ pub enum MeasureError {
         "{}: the file exists, and test `{test}` would overwrite its content", path.display()
     )]
     Exists {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// The first test that writes.
         test: String,
@@ -89,7 +89,7 @@ pub enum MeasureError {
     /// A symbolic link whose target does not exist: no file is created through it.
     #[error("{}: a symbolic link to a target that does not exist", path.display())]
     DanglingLink {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
     /// The file that may be overwritten is not the target.
@@ -98,7 +98,7 @@ pub enum MeasureError {
         path.display(), overwrite.display()
     )]
     OverwriteMismatch {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// File that may be overwritten.
         overwrite: PathBuf,
@@ -106,7 +106,7 @@ pub enum MeasureError {
     /// The file is the medium of a loop device, on which a file system may be mounted.
     #[error("{}: is in use as the medium of {device}", path.display())]
     InUse {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Name of the loop device.
         device: String,
@@ -114,13 +114,13 @@ pub enum MeasureError {
     /// Another program has locked the file: it serves, measures or otherwise uses it.
     #[error("{}: is locked by another program", path.display())]
     Locked {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
     /// A block device that is in use cannot be written, even if it is offered.
     #[error("{}: the device is in use: {}", path.display(), uses.join("; "))]
     DeviceInUse {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Descriptions of the device's users.
         uses: Vec<String>,
@@ -128,7 +128,7 @@ pub enum MeasureError {
     /// The workload writes a block device that was not offered.
     #[error("{}: everything on the device would be lost: {}", path.display(), on_it(holds))]
     DeviceNotOffered {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Descriptions of the device's content.
         holds: Vec<String>,
@@ -139,7 +139,7 @@ pub enum MeasureError {
         path.display(), offered.display()
     )]
     OfferMismatch {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Device that was offered.
         offered: PathBuf,
@@ -147,7 +147,7 @@ pub enum MeasureError {
     /// A device could not be purged.
     #[error("{}: the device was not purged: {reason}", path.display())]
     Purge {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Answer of the kernel or of the command.
         reason: String,
@@ -155,19 +155,19 @@ pub enum MeasureError {
     /// Only block devices can be purged.
     #[error("{}: only a block device that the run may overwrite can be purged", path.display())]
     NothingToPurge {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
     /// A path below `/dev` without a device: a file that is created there is in memory.
     #[error("{}: there is no such device", path.display())]
     NoDevice {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
     /// The target is neither a file, nor a folder, nor a block device.
     #[error("{}: a {kind} cannot be measured", path.display())]
     WrongKind {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Kind of the file.
         kind: &'static str,
@@ -175,13 +175,13 @@ pub enum MeasureError {
     /// The path named another file after it was opened.
     #[error("{}: was replaced by another file while it was being opened", path.display())]
     Replaced {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
     /// The workload reaches beyond the target's end.
     #[error("{}: has {size}, but test `{test}` needs {needed}", path.display())]
     TargetTooSmall {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Size of the target.
         size: Bytes,
@@ -190,10 +190,10 @@ pub enum MeasureError {
         /// The test with the furthest end.
         test: String,
     },
-    /// The file system lacks room for the file.
+    /// The file system has no room for the file.
     #[error("{}: the file system has {free} free, but the workload needs {needed}", path.display())]
     NoSpace {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Free space for this user.
         free: Bytes,
@@ -206,7 +206,7 @@ pub enum MeasureError {
         path.display()
     )]
     Misaligned {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Name of the test.
         test: String,
@@ -263,7 +263,7 @@ pub enum MeasureError {
         path.display(), name(*operation), offset.get()
     )]
     Request {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Operation of the request.
         operation: Operation,
@@ -288,7 +288,7 @@ pub enum MeasureError {
         path.display(), name(*operation), offset.get()
     )]
     Ended {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Operation of the request.
         operation: Operation,
@@ -298,7 +298,7 @@ pub enum MeasureError {
     /// A call on the target, other than a request, failed.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Action that was tried.
         action: &'static str,
@@ -308,7 +308,7 @@ pub enum MeasureError {
     /// The target of a host measurement cannot be used.
     #[error("{}: can't {action} it: {source}", path.display())]
     HostTarget {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
         /// Action that failed.
         action: &'static str,
@@ -318,7 +318,7 @@ pub enum MeasureError {
     /// The target of a host measurement is neither a folder nor a block device.
     #[error("{}: expected a folder or a block device, found another kind of file", path.display())]
     HostKind {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
     /// The run succeeded, but the file that was created for it was not removed.
@@ -345,7 +345,7 @@ impl MeasureError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoFolder { folder, .. } => {
-                let there = folder.ancestors().find(|one| one.symlink_metadata().is_ok());
+                let there = folder.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok());
                 match there.filter(|one| !one.is_dir()) {
                     Some(file) => {
                         format!("{} is not a folder: name a path in a folder", file.display())

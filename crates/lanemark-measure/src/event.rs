@@ -17,7 +17,7 @@ pub enum Event<'a> {
         total: Bytes,
     },
     /// A sample is being taken.
-    Running(&'a Running<'a>),
+    Running(&'a SampleInProgress<'a>),
     /// A sample was completed or interrupted.
     SampleEnded {
         /// The outcome so far.
@@ -27,7 +27,7 @@ pub enum Event<'a> {
 
 /// The progress of a sample.
 #[derive(Debug)]
-pub struct Running<'a> {
+pub struct SampleInProgress<'a> {
     /// The first of the concurrent tests.
     pub test: &'a Test,
     /// Index of the test, from 0.

@@ -132,7 +132,7 @@ impl Stat {
             *column = word.parse().ok()?;
             count += 1;
         }
-        // Kernels before 4.18 lack discards, and kernels before 5.5 lack flushes.
+        // Kernels before 4.18 do not count discards, and kernels before 5.5 do not count flushes.
         (count >= 11).then_some(Self(columns))
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct Failures {
 
 /// The action for a slot whose request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum FailureAction {
     /// The slot takes the next request.
     GoesOn,
     /// The slot takes the next request later.
@@ -68,7 +68,7 @@ impl Failures {
         error: MeasureError,
         achieved: u64,
         now: u64,
-    ) -> Verdict {
+    ) -> FailureAction {
         match errno {
             Some(errno) => self.errors.count_errno(errno),
             None => self.errors.count(ErrorKind::Ended),
@@ -76,7 +76,7 @@ impl Failures {
         self.row = if achieved == self.achieved { self.row + 1 } else { 1 };
         self.achieved = achieved;
         if self.ended_by.is_some() {
-            return Verdict::Ends;
+            return FailureAction::Ends;
         }
         match self.on_error {
             OnError::Stop => self.ended_by = Some(error),
@@ -86,17 +86,17 @@ impl Failures {
             }
             OnError::Continue => return self.pace(now),
         }
-        Verdict::Ends
+        FailureAction::Ends
     }
 
-    fn pace(&mut self, now: u64) -> Verdict {
+    fn pace(&mut self, now: u64) -> FailureAction {
         if now.saturating_sub(self.since_ns) >= SECOND_NS {
             (self.since_ns, self.recent) = (now, 0);
         }
         self.recent += 1;
         match self.recent >= A_SECOND {
-            true => Verdict::RestsUntil(self.since_ns.saturating_add(SECOND_NS)),
-            false => Verdict::GoesOn,
+            true => FailureAction::RestsUntil(self.since_ns.saturating_add(SECOND_NS)),
+            false => FailureAction::GoesOn,
         }
     }
 

@@ -1,8 +1,8 @@
 //! The health of an NVMe drive: its SMART / health information log (NVMe base specification, log page 02h).
 //!
 //! The log is read with the admin command Get Log Page through the kernel's ioctl, which requires root. The health is
-//! absent if the device is not an NVMe drive or the user lacks the permission. SATA drives report their temperature
-//! through the kernel's own sensor (`drivetemp`), which `evidence` reads.
+//! absent if the device is not an NVMe drive or the user does not have permission to read it. SATA drives report their
+//! temperature through the kernel's own sensor (`drivetemp`), which `evidence` reads.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};

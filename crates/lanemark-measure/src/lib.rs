@@ -49,7 +49,7 @@ pub use bench::Bench;
 pub use created::{LeftoverFile, left_over, remove_created};
 pub use engine::EngineKind;
 pub use error::MeasureError;
-pub use event::{Event, Outcome, Running};
+pub use event::{Event, Outcome, SampleInProgress};
 pub use machine::machine;
 pub use purge::Purge;
 pub use settings::{OnError, Settings};
@@ -58,12 +58,12 @@ pub use settings::{OnError, Settings};
 pub mod parts {
     pub use crate::arena::Arena;
     pub use crate::engine::{
-        Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
+        Engine, EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, Transfer, open_uring,
     };
     pub use crate::location::Location;
     pub use crate::plan::{ConcurrentRun, Plan};
     pub use crate::sample::PROGRESS_INTERVAL;
-    pub use crate::target::{Allowed, Target};
+    pub use crate::target::{OverwritePermission, Target};
     pub use crate::window::quota;
     pub use crate::worker::POLL_NS;
 }

@@ -65,9 +65,9 @@ pub(crate) struct Rates {
 
 impl Rates {
     /// Returns the total rates of concurrent samples, or the device's rates if those are higher.
-    pub(crate) fn of(taken: &[TakenSample], between: &Evidence) -> Self {
+    pub(crate) fn of(taken_samples: &[TakenSample], between: &Evidence) -> Self {
         let rates = |of: fn(&Sample) -> Option<&DirectionResult>| {
-            let each = taken.iter().filter_map(|one| {
+            let each = taken_samples.iter().filter_map(|one| {
                 let (direction, seconds) =
                     (of(&one.sample)?, one.sample.elapsed.as_seconds().max(1e-9));
                 let requests = direction.latency.count() as f64;

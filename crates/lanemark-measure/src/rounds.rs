@@ -91,7 +91,7 @@ impl RoundsRun {
 mod tests {
     use super::*;
     use crate::tally::CountedRequest;
-    use lanemark_schema::workload::{Operation, Tracked};
+    use lanemark_schema::workload::{Operation, TrackedFigure};
 
     fn part(requests: u64) -> WindowCounts {
         let mut tally = WindowCounts { reads: Some(Default::default()), ..WindowCounts::default() };
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_ahead_does_not_end_a_round_of_another() {
-        let rule = Rounds { length: Duration::from_seconds(1), tracked: Tracked::Iops };
+        let rule = Rounds { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops };
         let mut rounds = RoundsRun::new(rule, 2);
         for number in 0..4 {
             assert!(!rounds.is_over_with(number, part(60)));

@@ -23,7 +23,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 
 use crate::arena::Arena;
-use crate::engine::{EngineKind, Null, Ring, RingOptions, Synchronous, open_uring};
+use crate::engine::{EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, open_uring};
 use crate::error::MeasureError;
 use crate::pin::pin;
 use crate::rounds::RoundsRun;
@@ -75,19 +75,19 @@ pub(crate) struct TakenSample {
 }
 
 /// A message from a thread to its starter.
-enum Message {
+enum ThreadMessage {
     Ready,
     /// A thread ended a round of its test.
     Round(usize, Box<WindowCounts>),
-    Ended(usize, Box<End>),
+    Ended(usize, Box<ThreadEnd>),
 }
 
 /// The end of a thread: its counts (`None` if it never started), an error or a panic.
-type End = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
+type ThreadEnd = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 
 /// The gate at which threads wait until all are ready.
 struct StartGate {
-    /// Whether the threads start, once that is decided.
+    /// Whether the threads start; unset until that is decided.
     go: OnceLock<bool>,
     /// Time at which the first thread started.
     started_ns: OnceLock<u64>,
@@ -133,7 +133,7 @@ impl SampleRun<'_> {
                         abort.store(true, Ordering::Relaxed);
                     }
                     // The receiver is gone only if the starting thread panicked.
-                    let _ = sender.send(Message::Ended(job, Box::new(ended)));
+                    let _ = sender.send(ThreadMessage::Ended(job, Box::new(ended)));
                 });
                 match spawned {
                     Ok(_) => outcome.running += 1,
@@ -197,7 +197,7 @@ struct Thread<'a> {
 }
 
 impl Thread<'_> {
-    fn live(&self, sender: &Sender<Message>) -> Result<Option<ThreadCounts>, MeasureError> {
+    fn live(&self, sender: &Sender<ThreadMessage>) -> Result<Option<ThreadCounts>, MeasureError> {
         let job = &self.run.jobs[self.job];
         let (test, settings) = (job.shared.test, self.run.settings);
         if let Some(&processor) =
@@ -225,20 +225,20 @@ impl Thread<'_> {
             }
             EngineKind::Synchronous => {
                 let polled = settings.completion_polled;
-                self.work(Synchronous::new(self.run.file, arena, polled), sender)
+                self.work(SynchronousEngine::new(self.run.file, arena, polled), sender)
             }
-            EngineKind::Null => self.work(Null::new(arena), sender),
+            EngineKind::Null => self.work(NullEngine::new(arena), sender),
         }
     }
 
     fn work<E: crate::engine::Engine>(
         &self,
         engine: E,
-        sender: &Sender<Message>,
+        sender: &Sender<ThreadMessage>,
     ) -> Result<Option<ThreadCounts>, MeasureError> {
         let job = &self.run.jobs[self.job];
         let key = StreamKey { thread: self.thread, ..job.key };
-        let send = |number, tally| drop(sender.send(Message::Round(number, Box::new(tally))));
+        let send = |number, tally| drop(sender.send(ThreadMessage::Round(number, Box::new(tally))));
         let rounds: Option<&dyn Fn(usize, WindowCounts)> = match job.shared.test.rounds {
             Some(_) => Some(&send),
             None => None,
@@ -246,10 +246,10 @@ impl Thread<'_> {
         let trace = job.trace.lock().ok().and_then(|mut trace| trace.take());
         let source = match trace {
             Some(trace) => Source::Trace(trace),
-            None => Source::drawn(job.shared.test, key)?,
+            None => Source::of_test(job.shared.test, key)?,
         };
         let worker = Worker::new(&job.shared, self.progress, engine, key, source, rounds);
-        let _ = sender.send(Message::Ready);
+        let _ = sender.send(ThreadMessage::Ready);
         if !self.gate.go.wait() {
             return Ok(None);
         }
@@ -279,15 +279,15 @@ impl ThreadResults {
         self.error.get_or_insert(error);
     }
 
-    fn take(&mut self, message: Message, over: &AtomicBool) {
+    fn take(&mut self, message: ThreadMessage, over: &AtomicBool) {
         match message {
-            Message::Ready => self.ready += 1,
-            Message::Round(number, tally) => {
+            ThreadMessage::Ready => self.ready += 1,
+            ThreadMessage::Round(number, tally) => {
                 if self.rounds.as_mut().is_some_and(|rounds| rounds.is_over_with(number, *tally)) {
                     over.store(true, Ordering::Relaxed);
                 }
             }
-            Message::Ended(job, ended) => {
+            ThreadMessage::Ended(job, ended) => {
                 self.running -= 1;
                 match *ended {
                     Ok(Ok(ended)) => self.ended[job].extend(ended),
@@ -299,7 +299,7 @@ impl ThreadResults {
     }
 
     /// Waits until all threads are ready or one has ended early.
-    fn wait_until_ready(&mut self, receiver: &Receiver<Message>, over: &AtomicBool) {
+    fn wait_until_ready(&mut self, receiver: &Receiver<ThreadMessage>, over: &AtomicBool) {
         let started = self.running;
         while self.ready < started && self.running == started {
             match receiver.recv() {
@@ -310,7 +310,12 @@ impl ThreadResults {
     }
 
     /// Waits until all threads have ended.
-    fn gather(&mut self, receiver: &Receiver<Message>, over: &AtomicBool, on: &mut dyn FnMut()) {
+    fn gather(
+        &mut self,
+        receiver: &Receiver<ThreadMessage>,
+        over: &AtomicBool,
+        on: &mut dyn FnMut(),
+    ) {
         while self.running > 0 {
             match receiver.recv_timeout(PROGRESS_INTERVAL) {
                 Ok(message) => self.take(message, over),

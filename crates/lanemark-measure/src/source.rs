@@ -38,7 +38,7 @@ impl Source {
     ///
     /// # Errors
     /// Returns [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] if the test defines no requests.
-    pub(crate) fn drawn(test: &Test, key: StreamKey) -> Result<Self, MeasureError> {
+    pub(crate) fn of_test(test: &Test, key: StreamKey) -> Result<Self, MeasureError> {
         let accesses = Accesses::new(test, key).ok_or_else(|| MeasureError::unasked(test))?;
         Ok(Self::Drawn { accesses, schedule: Schedule::new(test, key) })
     }

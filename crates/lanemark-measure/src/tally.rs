@@ -135,8 +135,8 @@ impl WindowCounts {
         self.failed_ns += other.failed_ns;
     }
 
-    /// Returns the sum of all latencies (in open loops, from submission on) plus the time of failed requests. It must
-    /// equal `outstanding_ns`.
+    /// Returns the sum of all latencies (in open loops, from submission on) plus the time of failed requests. This sum
+    /// must equal `outstanding_ns`.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];

@@ -24,7 +24,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::claim::Claim;
-use crate::created::{CreatedFile, Identity, check_space, reserve};
+use crate::created::{CreatedFile, FileIdentity, check_space, reserve};
 use crate::error::MeasureError;
 use crate::location::Location;
 
@@ -38,7 +38,7 @@ const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 /// An open target.
 #[derive(Debug)]
 pub struct Target {
-    held: Held,
+    held: HeldTarget,
     /// Size of the target while it is measured, in bytes.
     pub size: u64,
     /// Whether the target is a block device.
@@ -54,14 +54,14 @@ pub struct Target {
 }
 
 #[derive(Debug)]
-enum Held {
+enum HeldTarget {
     Created(CreatedFile),
     Existing(OwnedFd),
 }
 
 /// The file at a path, after following links.
 struct ResolvedFile {
-    identity: Identity,
+    identity: FileIdentity,
     kind: FileType,
     /// The number of the device, if the file is a device.
     number: Dev,
@@ -75,7 +75,7 @@ impl ResolvedFile {
 
 /// The data that the user allowed the run to destroy.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Allowed<'a> {
+pub struct OverwritePermission<'a> {
     /// An existing file.
     pub overwrite: Option<&'a Path>,
     /// A block device.
@@ -87,10 +87,10 @@ impl Target {
     pub fn open(
         path: &Path,
         workload: &Workload,
-        allowed: Allowed<'_>,
+        allowed: OverwritePermission<'_>,
         buffered: bool,
     ) -> Result<Self, MeasureError> {
-        let Allowed { overwrite, offered } = allowed;
+        let OverwritePermission { overwrite, offered } = allowed;
         let furthest = workload.tests.iter().max_by_key(|test| test.end());
         let furthest =
             furthest.ok_or_else(|| MeasureError::NothingToRun { workload: workload.id.clone() })?;
@@ -147,7 +147,7 @@ impl Target {
 
     fn created(file: CreatedFile, size: u64) -> Self {
         Self {
-            held: Held::Created(file),
+            held: HeldTarget::Created(file),
             size,
             device: false,
             layout: Some(size),
@@ -160,20 +160,20 @@ impl Target {
     /// Opens a block device whose content may be lost.
     fn claimed(
         path: &Path,
-        found: &ResolvedFile,
+        resolved_file: &ResolvedFile,
         offered: Option<&Path>,
         furthest: &Test,
     ) -> Result<Self, MeasureError> {
-        let file = Claim::new(path, found.number, offered)?.file;
+        let file = Claim::new(path, resolved_file.number, offered)?.file;
         let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
-        if stat.st_rdev != found.number {
+        if stat.st_rdev != resolved_file.number {
             return Err(MeasureError::Replaced { path: path.to_owned() });
         }
         let size = device_size(path, &file)?;
         check_reach(path, size, furthest)?;
         let layout = furthest.end().get().next_multiple_of(SIZE_STEP).min(size);
         Ok(Self {
-            held: Held::Existing(file),
+            held: HeldTarget::Existing(file),
             size,
             device: true,
             layout: Some(layout),
@@ -184,13 +184,17 @@ impl Target {
     }
 
     /// Opens an existing file or block device for a workload that only reads.
-    fn read_only(path: &Path, found: &ResolvedFile, furthest: &Test) -> Result<Self, MeasureError> {
-        let (file, stat) = reopen(path, found, OFlags::RDONLY, "read")?;
-        let device = found.kind.is_block_device();
+    fn read_only(
+        path: &Path,
+        resolved_file: &ResolvedFile,
+        furthest: &Test,
+    ) -> Result<Self, MeasureError> {
+        let (file, stat) = reopen(path, resolved_file, OFlags::RDONLY, "read")?;
+        let device = resolved_file.kind.is_block_device();
         let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
         check_reach(path, size, furthest)?;
         Ok(Self {
-            held: Held::Existing(file),
+            held: HeldTarget::Existing(file),
             size,
             device,
             layout: None,
@@ -201,11 +205,15 @@ impl Target {
     }
 
     /// Opens an existing file whose content may be lost. The file may grow, but never shrinks.
-    fn overwritten(path: &Path, found: &ResolvedFile, layout: u64) -> Result<Self, MeasureError> {
-        if let Some(device) = loop_device(found.identity) {
+    fn overwritten(
+        path: &Path,
+        resolved_file: &ResolvedFile,
+        layout: u64,
+    ) -> Result<Self, MeasureError> {
+        if let Some(device) = loop_device(resolved_file.identity) {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }
-        let (file, stat) = reopen(path, found, OFlags::RDWR, "write")?;
+        let (file, stat) = reopen(path, resolved_file, OFlags::RDWR, "write")?;
         // A server locks its data. This lock lasts until the file is closed; some file systems do not support locks.
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(MeasureError::Locked { path: path.to_owned() });
@@ -217,7 +225,7 @@ impl Target {
             reserve(path, file.as_fd(), layout)?;
         }
         Ok(Self {
-            held: Held::Existing(file),
+            held: HeldTarget::Existing(file),
             size: size.max(layout),
             device: false,
             layout: Some(layout),
@@ -297,7 +305,7 @@ impl Target {
 
     /// Keeps a created file.
     pub fn keep(&mut self) {
-        if let Held::Created(file) = &mut self.held {
+        if let HeldTarget::Created(file) = &mut self.held {
             file.keep();
         }
     }
@@ -305,8 +313,8 @@ impl Target {
     /// Ends the use of the target; a created file is removed unless it is kept.
     pub fn finish(self) -> Result<(), MeasureError> {
         match self.held {
-            Held::Created(file) => file.remove(),
-            Held::Existing(_) => Ok(()),
+            HeldTarget::Created(file) => file.remove(),
+            HeldTarget::Existing(_) => Ok(()),
         }
     }
 }
@@ -314,8 +322,8 @@ impl Target {
 impl AsFd for Target {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.held {
-            Held::Created(file) => file.as_fd(),
-            Held::Existing(file) => file.as_fd(),
+            HeldTarget::Created(file) => file.as_fd(),
+            HeldTarget::Existing(file) => file.as_fd(),
         }
     }
 }
@@ -359,7 +367,7 @@ fn find(path: &Path) -> Result<Option<ResolvedFile>, MeasureError> {
         Ok(stat) => {
             let kind = FileType::from_raw_mode(stat.st_mode);
             let number = stat.st_rdev;
-            Ok(Some(ResolvedFile { identity: Identity::new(&stat), kind, number }))
+            Ok(Some(ResolvedFile { identity: FileIdentity::new(&stat), kind, number }))
         }
         // A missing parent folder is reported when the file is created in it.
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -391,7 +399,7 @@ fn check_overwrite(
 /// Opens the file that was found, and not a file that has replaced it since.
 fn reopen(
     path: &Path,
-    found: &ResolvedFile,
+    resolved_file: &ResolvedFile,
     access: OFlags,
     action: &'static str,
 ) -> Result<(OwnedFd, Stat), MeasureError> {
@@ -404,23 +412,23 @@ fn reopen(
     let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
     let is_of_kernel = rustix::fs::fstatfs(&file)
         .is_ok_and(|system| KERNEL_FILE_SYSTEMS.contains(&(system.f_type as u64)));
-    if is_of_kernel && found.kind.is_file() {
+    if is_of_kernel && resolved_file.kind.is_file() {
         let kind = "file that the kernel generates";
         return Err(MeasureError::WrongKind { path: path.to_owned(), kind });
     }
-    let same = Identity::new(&stat) == found.identity
-        && FileType::from_raw_mode(stat.st_mode) == found.kind;
+    let same = FileIdentity::new(&stat) == resolved_file.identity
+        && FileType::from_raw_mode(stat.st_mode) == resolved_file.kind;
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
 }
 
 /// Returns the loop device, such as `loop0`, whose medium is the given file: the device may contain a mounted file
 /// system.
-fn loop_device(identity: Identity) -> Option<String> {
+fn loop_device(identity: FileIdentity) -> Option<String> {
     let devices = fs::read_dir("/sys/block").ok()?.flatten();
     let mut over = devices.filter(|device| {
         let backing = fs::read_to_string(device.path().join("loop/backing_file"));
         let stat = backing.ok().and_then(|file| rustix::fs::stat(file.trim_end()).ok());
-        stat.is_some_and(|stat| Identity::new(&stat) == identity)
+        stat.is_some_and(|stat| FileIdentity::new(&stat) == identity)
     });
     Some(over.next()?.file_name().to_string_lossy().into_owned())
 }

@@ -29,8 +29,8 @@ const HALVES_APART: f64 = 0.10;
 const HALVES_FROM: Duration = Duration::from_seconds(2);
 /// A larger drift between the clocks raises a warning.
 const DRIFT_MAX: f64 = 1e-3;
-/// The kernel samples the use of processors 100 times a second. This is three standard deviations of a count in the
-/// worst case, in cores for one core over one second.
+/// The kernel samples the use of processors 100 times a second. The value is three standard deviations of a count in
+/// the worst case, in cores for one core over one second.
 const TICK_ERROR: f64 = 0.15;
 /// A thread that waits for a core for a larger share of its time raises a warning.
 const CORE_WAIT_MAX: f64 = 0.1;
@@ -151,7 +151,7 @@ pub(crate) struct SampleConditions<'a> {
     pub(crate) direct: bool,
     /// Bytes moved by all concurrent tests, including the ramp.
     pub(crate) moved: Bytes,
-    /// The minimum time of a read from the device's flash; `None` if the device lacks flash or the time is unknown.
+    /// The minimum time of a read from the device's flash; `None` if the device has no flash or the time is unknown.
     pub(crate) flash_read_least: Option<Duration>,
     /// The time and the number of requests counted until then, recorded a few times a second.
     pub(crate) history: &'a [(Duration, u64)],

@@ -7,7 +7,7 @@ use lanemark_schema::result::{
 };
 
 use lanemark_schema::units::Ratio;
-use lanemark_schema::workload::{Pattern, Rounds, Tracked};
+use lanemark_schema::workload::{Pattern, Rounds, TrackedFigure};
 
 use super::*;
 
@@ -255,7 +255,7 @@ fn halves_that_differ_by_more_than_a_tenth_are_reported() {
     );
     bound("rounds", transient, &[(50.0, false)], |case, value| {
         case.test.rounds =
-            Some(Rounds { length: Duration::from_seconds(1), tracked: Tracked::Iops });
+            Some(Rounds { length: Duration::from_seconds(1), tracked: TrackedFigure::Iops });
         case.history = (0..=31)
             .map(|tenth: u64| {
                 let count = tenth.min(15) * 100 + tenth.saturating_sub(15) * value as u64;

@@ -6,21 +6,21 @@
 //! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a due
 //! time for each request; if the queue depth is reached, the request waits for the next completion.
 //!
-//! **Latency** ends at the stamp after the call that brought the completion. It begins in a closed loop at the stamp
-//! before the call that submits the request, and in an open loop at the request's due time. The requests of a batch
-//! share stamps, which does not bias them: the program submits a whole batch with one call, so a request that the
-//! kernel reaches late in the batch has waited, and one call returns all available completions. The time that a
-//! completion waits while the program handles the previous batch counts as latency, as it would in any program.
-//! Preparing requests (drawing offsets, stamping data) is not counted.
+//! **Latency** ends at the stamp after the call that brought the completion. Latency begins in a closed loop at the
+//! stamp before the call that submits the request, and in an open loop at the request's due time. The requests of a
+//! batch share stamps, which does not bias them. The program submits a whole batch with one call, so a request that the
+//! kernel reaches late in the batch has waited. One call returns all available completions. The time that a completion
+//! waits while the program handles the previous batch counts as latency, as it would in any program. Preparing requests
+//! (drawing offsets, stamping data) is not counted.
 //!
-//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
-//! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
-//! the requests that are outstanding at the end of the duration and counts them, and the window lasts until then, so
-//! that a stall at the end makes the drive look neither faster nor smoother. An open loop also submits requests that
-//! were due before the end and had no free slot, for up to [`OVERDUE_NS`]; requests that still wait then are reported.
-//! The volume is split evenly over the threads beforehand, so that each thread's stream of requests does not depend on
-//! the speed of the others; it is rounded up to whole requests. A test that runs in rounds has consecutive windows
-//! without a gap, and requests that are outstanding after its last round are not counted.
+//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. The window closes with the last
+//! request of the thread's volume, or with the last completion after the end of the duration or a stop. The thread
+//! waits for the requests that are outstanding at the end of the duration and counts them. The window lasts until then,
+//! so a stall at the end makes the drive look neither faster nor smoother. An open loop also submits requests that were
+//! due before the end and had no free slot, for up to [`OVERDUE_NS`]; requests that still wait then are reported. The
+//! volume is split evenly over the threads beforehand, so that each thread's stream of requests does not depend on the
+//! speed of the others; it is rounded up to whole requests. A test that runs in rounds has consecutive windows without
+//! a gap, and requests that are outstanding after its last round are not counted.
 //!
 //! **The number of outstanding requests** is integrated over time alongside the latencies. The two must agree:
 //! throughput times latency is the mean number outstanding (Little's law), and a sample in which they disagree carries
@@ -51,7 +51,7 @@ use lanemark_schema::workload::{Operation, Test};
 use crate::clock::{Clock, CpuTime, Timekeeper};
 use crate::engine::{Engine, Transfer, batch};
 use crate::error::MeasureError;
-use crate::failures::{Failures, Verdict};
+use crate::failures::{FailureAction, Failures};
 use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
 use crate::settings::OnError;

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use super::*;
 use crate::failures::{A_SECOND, IN_A_ROW};
 use lanemark_schema::result::ErrorKind;
-use lanemark_schema::workload::{Load, Process, Rounds, Tracked};
+use lanemark_schema::workload::{ArrivalProcess, Load, Rounds, TrackedFigure};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -134,7 +134,9 @@ fn volume(requests: u64) -> Test {
 }
 
 fn open(rate_per_second: f64) -> Test {
-    test().with(|requests| requests.load = Load::Open { rate_per_second, process: Process::Even })
+    test().with(|requests| {
+        requests.load = Load::Open { rate_per_second, process: ArrivalProcess::Even }
+    })
 }
 
 /// The outcome of a thread: its end, its rounds, and the shared flags.
@@ -200,7 +202,7 @@ fn run_as(
         Some(_) => Some(&send),
         None => None,
     };
-    let source = Source::drawn(test, key).unwrap();
+    let source = Source::of_test(test, key).unwrap();
     let worker = Worker::new(&shared, &progress, device, key, source, sent);
     let ended = worker.run(BEGUN).unwrap();
     let elapsed_ns = ended.closed_ns - BEGUN - test.ramp.nanoseconds();
@@ -331,7 +333,7 @@ fn think_time_goes_by_between_requests() {
 #[test]
 fn rounds_have_no_gaps_and_the_last_one_leaves_outstanding_requests() {
     let length = Duration::from_nanoseconds(100 * MS);
-    let rounds = Some(Rounds { length, tracked: Tracked::Iops });
+    let rounds = Some(Rounds { length, tracked: TrackedFigure::Iops });
     let done = run(
         &Test { duration: None, rounds, ..test() }.with(|requests| requests.queue_depth = 4),
         Script::steady(MS),

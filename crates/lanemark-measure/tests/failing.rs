@@ -72,7 +72,8 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
         let errors = test.errors();
         let failed = ErrorCount { kind: ErrorKind::Other, errno: Some(5), requests: 2 * 512 };
         assert_eq!((done(test), errors.counts()), (2 * 768, &[failed][..]), "{engine:?}");
-        let warning = outcome.warnings.iter().find(|one| matches!(one, Warning::Failed { .. }));
+        let warning =
+            outcome.warnings.iter().find(|warning| matches!(warning, Warning::Failed { .. }));
         assert_eq!(
             warning,
             Some(&Warning::Failed { test: "read".to_owned(), errors: errors.clone() })

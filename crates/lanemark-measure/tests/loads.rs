@@ -5,12 +5,15 @@ mod workloads;
 
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Bench, EngineKind, Event, MeasureError, Outcome, Running, Settings};
+use lanemark_measure::{
+    Bench, EngineKind, Event, MeasureError, Outcome, SampleInProgress, Settings,
+};
 use lanemark_schema::result::steady::ROUNDS_MAX;
 use lanemark_schema::result::{Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    Interval, Load, Mix, Order, Pattern, Process, Rounds, SizeShare, Start, Test, Tracked, Workload,
+    ArrivalProcess, Interval, Load, Mix, Order, Pattern, Rounds, SizeShare, Start, Test,
+    TrackedFigure, Workload,
 };
 use workloads::{read, workload, write};
 
@@ -47,7 +50,7 @@ fn with(engine: EngineKind) -> Settings {
 
 #[test]
 fn an_open_loop_keeps_its_rate_and_reports_its_lateness() {
-    for process in [Process::Even, Process::Poisson] {
+    for process in [ArrivalProcess::Even, ArrivalProcess::Poisson] {
         let load = Load::Open { rate_per_second: 2000.0, process };
         let test = Test { threads: 2, ..timed(read(), 1000) }.with(|requests| {
             requests.load = load;
@@ -67,7 +70,7 @@ fn an_open_loop_keeps_its_rate_and_reports_its_lateness() {
 #[test]
 fn waiting_for_an_overloaded_target_counts_as_latency() {
     // One request at a time, each followed by a flush to the medium, at an unreachable rate.
-    let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
+    let load = Load::Open { rate_per_second: 1e6, process: ArrivalProcess::Even };
     let test = timed(write(), 300).with(|requests| {
         requests.load = load;
         requests.queue_depth = 1;
@@ -141,7 +144,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
     let mut latencies = 0;
     let outcome = bench
         .run(&mut |event| {
-            if let Event::Running(Running { latency: Some(latency), .. }) = event {
+            if let Event::Running(SampleInProgress { latency: Some(latency), .. }) = event {
                 latencies += u32::from(latency.count() > 0);
             }
         })
@@ -154,7 +157,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         assert!((0.59..0.75).contains(&elapsed) && result.samples[0].complete, "{elapsed} s");
     }
     // The rounds of one test would have to end together with the rounds of the other.
-    let rounds = Some(Rounds { length: MS * 50, tracked: Tracked::Iops });
+    let rounds = Some(Rounds { length: MS * 50, tracked: TrackedFigure::Iops });
     let mut together = workload.clone();
     together.tests[0] = Test { rounds, duration: None, ..together.tests[0].clone() };
     bench.workload = &together;
@@ -171,7 +174,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
 
 #[test]
 fn rounds_end_when_they_are_steady_or_there_are_too_many() {
-    let rounds = Some(Rounds { length: MS * 60, tracked: Tracked::Iops });
+    let rounds = Some(Rounds { length: MS * 60, tracked: TrackedFigure::Iops });
     let test = Test { rounds, volume: None, duration: None, threads: 2, ..read() };
     let workload = workload([test]);
     let outcome = measured(&workload, Settings::default()).unwrap();
@@ -259,7 +262,7 @@ fn a_shuffled_order_takes_each_test_once_a_pass() {
 
 #[test]
 fn flushes_do_not_take_the_turns_of_writes_in_an_open_loop() {
-    let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
+    let load = Load::Open { rate_per_second: 200.0, process: ArrivalProcess::Even };
     let mix = Mix { flush_every: Some(1), ..Mix::default() };
     let test = timed(write(), 1000).with(|requests| {
         requests.load = load;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_measure::{Bench, Event, Running, Settings};
+use lanemark_measure::{Bench, Event, SampleInProgress, Settings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -225,7 +225,7 @@ fn a_stopped_run_keeps_its_counts_and_removes_the_file() {
         let mut stopped_at = None;
         let outcome = bench
             .run(&mut |event| {
-                if matches!(event, Event::Running(Running { index: 1, .. })) {
+                if matches!(event, Event::Running(SampleInProgress { index: 1, .. })) {
                     stop.store(true, Ordering::Relaxed);
                     stopped_at.get_or_insert_with(Instant::now);
                 }
@@ -256,7 +256,7 @@ fn the_caller_hears_of_layout_progress_and_each_test() {
                 assert!(laid_out <= done && done <= total);
                 laid_out = done;
             }
-            Event::Running(Running { test, index, repeat, bytes, requests, .. }) => {
+            Event::Running(SampleInProgress { test, index, repeat, bytes, requests, .. }) => {
                 assert_eq!((*test, *repeat), (&workload.tests[*index], 0));
                 assert_eq!(bytes.get(), requests * BLOCK as u64);
                 running.push(*requests);

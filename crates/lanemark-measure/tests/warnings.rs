@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lanemark_measure::{Bench, EngineKind, Event, Outcome, Settings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Load, Process, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Test};
 use lanemark_testbed::{Group, LoopDevice, Mounted, not_on_this_machine};
 use workloads::{read, timed, workload, write};
 
@@ -121,7 +121,7 @@ fn another_user_of_the_device_raises_a_warning() {
                 rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
             }
         });
-        let load = Load::Open { rate_per_second: 200.0, process: Process::Even };
+        let load = Load::Open { rate_per_second: 200.0, process: ArrivalProcess::Even };
         let outcome = bench(
             device.node(),
             timed(wide(read().with(|requests| requests.load = load)), 800),
@@ -160,7 +160,7 @@ fn a_thread_without_time_left_raises_a_warning() {
 #[test]
 fn an_open_loop_that_is_held_back_raises_a_warning() {
     let folder = tempfile::tempdir().unwrap();
-    let load = Load::Open { rate_per_second: 5e6, process: Process::Even };
+    let load = Load::Open { rate_per_second: 5e6, process: ArrivalProcess::Even };
     let test = timed(
         wide(write().with(|requests| {
             requests.load = load;

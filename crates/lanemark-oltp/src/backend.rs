@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::OltpError;
-use crate::known::DATA_VERSION;
 use crate::observer::{Observer, TransactionCounter};
 use crate::schema::{INDEXES, Scale, Table};
+use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::value::Row;
 
@@ -96,7 +96,7 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Opens a connection whose transactions are procedures on the server.
     fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
-        Err(self.lacks("procedures", "lacks them; PostgreSQL has them"))
+        Err(self.lacks("procedures", "does not support them; PostgreSQL does"))
     }
 
     /// Returns SQL for the keys and indexes that are made after all rows are loaded.
@@ -129,12 +129,12 @@ pub(crate) trait Backend: Send + Sync {
         Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
 
-    /// Returns the error for a feature that this type of database lacks.
+    /// Returns the error for a feature that this type of database does not support.
     fn lacks(&self, what: &str, why: &str) -> OltpError {
         OltpError::Lacks { what: what.to_owned(), reason: format!("{} {why}", self.kind()) }
     }
 
-    /// Returns the settings by name, without settings that lack a value.
+    /// Returns the settings by name, without settings that have no value.
     fn settings_read(&self) -> Result<Vec<(String, String)>, OltpError> {
         let rows = self.open(false)?.rows(self.settings())?;
         let pairs = rows.iter().map(|row| (row[0].text().to_owned(), row[1].text().to_owned()));
@@ -220,7 +220,7 @@ pub(crate) trait Templates: Backend {
 }
 
 /// Returns the contents of a server, judged by its tables, which the statement `tables` lists.
-pub(crate) fn held(
+pub(crate) fn judged_contents(
     connection: &mut dyn Connection,
     tables: &str,
 ) -> Result<DatabaseContents, OltpError> {

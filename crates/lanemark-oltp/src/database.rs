@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::backend::{Backend, without_password};
 pub use crate::backend::{DatabaseContents, LoadedData};
 use crate::error::{OltpError, base_name};
-use crate::known::DATA_VERSION;
 #[cfg(feature = "full")]
 use crate::mysql::MysqlDatabase;
 use crate::postgres::PostgresDatabase;
 use crate::schema::Scale;
+use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 
@@ -93,7 +93,7 @@ impl Database {
         self.0.loaded()
     }
 
-    /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL lacks such
+    /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL does not have such
     /// transactions, so the tables of an interrupted load count as foreign there.
     pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
         let mut sql = format!("BEGIN;\n{}", self.0.tables());

@@ -8,10 +8,10 @@
 //! write the pages whose writing delays a session; background processes write the others. Both values require a run
 //! that sampled the waits of sessions; without samples, waits for locks are part of the remainder.
 //!
-//! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. It then
-//! includes waits above the block device: a commit that waits for the flush of an earlier commit, and a request that a
-//! throttle delays before the device receives it. Without samples, storage time is the device's own time for the
-//! requests.
+//! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. Storage
+//! time then includes waits above the block device: a commit that waits for the flush of an earlier commit, and a
+//! request that a throttle delays before the device receives it. Without samples, storage time is the device's own time
+//! for the requests.
 //!
 //! The counters cover the whole device, so they include requests of other programs. A request may span several pages.
 
@@ -163,7 +163,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          # {note}\n\n\
          [workload]\nname    = \"{name}, {users} users, as measured\"\nrepeats = 3\naverage = \"mean\"\n\n\
          [transactions]\n\
-         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} µs from one transaction of a user to the next, minus the processor time, {locks_us:.0} us of locks and {storage_us:.0} us of {storage}\" }}\n\
+         elsewhere    = {{ value = \"{elsewhere_us:.1} us\", derived = \"{cycle_us:.0} µs from one transaction of a user to the next, minus the processor time, {locks_us:.0} µs of locks and {storage_us:.0} µs of {storage}\" }}\n\
          locks        = {{ value = {locks:.4}, derived = \"sessions that waited for a lock, for each at work or waiting for storage\" }}\n\
          processor    = {{ value = \"{processor_us:.1} us\", derived = \"server and driver in the run\" }}\n\
          page_writers = {{ value = 32, assumed = \"pages that are written at once\" }}\n\

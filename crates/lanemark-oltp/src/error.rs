@@ -1,6 +1,6 @@
 //! The errors of work with a database.
 
-use crate::known::{DATA_VERSION, NAMES};
+use crate::schemes::{DATA_VERSION, NAMES};
 
 /// An error of loading, running or checking.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum OltpError {
         /// The message of the server or the system.
         reason: String,
     },
-    /// The account or file lacks rights.
+    /// The account has no right to do this, or the file does not permit it.
     #[error("{database}: permission denied: {reason}")]
     Rights {
         /// The database.
@@ -138,7 +138,7 @@ pub enum OltpError {
         /// Number of warehouses.
         warehouses: i64,
     },
-    /// The database, or this version of it, lacks the requested feature.
+    /// The database, or this version of it, does not support the requested feature.
     #[error("{what}: {reason}")]
     Lacks {
         /// The requested feature.

@@ -5,7 +5,7 @@
 
 use lanemark_schema::rng::{Rng, StreamKey};
 
-use crate::nurand::{Constants, nurand};
+use crate::nurand::{NurandConstants, nurand};
 use crate::profile::Profile;
 use crate::schema::{DISTRICTS, Scale};
 use crate::text::{between, last_name};
@@ -24,7 +24,7 @@ pub enum CustomerKey {
 
 /// A line of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Line {
+pub struct OrderLine {
     /// The warehouse that supplies the item.
     pub supply_warehouse: i64,
     /// Number of the item.
@@ -43,7 +43,7 @@ pub struct NewOrder {
     /// Number of the customer.
     pub customer: i64,
     /// 5 to 15 lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<OrderLine>,
     /// Time of entry, in milliseconds since 1970.
     pub at_ms: i64,
 }
@@ -105,7 +105,7 @@ pub struct StockLevel {
 pub struct Inputs {
     rng: Rng,
     scale: Scale,
-    constants: Constants,
+    constants: NurandConstants,
     profile: Profile,
     warehouse: i64,
     district: i64,
@@ -116,7 +116,7 @@ impl Inputs {
     pub fn new(scale: Scale, profile: Profile, seed: u64, repeat: u32, user: u32) -> Self {
         Self {
             rng: Rng::new(StreamKey { seed, test: STREAM, repeat, thread: user }),
-            constants: Constants::of(scale.seed),
+            constants: NurandConstants::of(scale.seed),
             profile,
             warehouse: i64::from(user) % scale.warehouses + 1,
             district: i64::from(user) / scale.warehouses % DISTRICTS + 1,
@@ -133,7 +133,7 @@ impl Inputs {
     pub fn new_order(&mut self, at_ms: i64) -> NewOrder {
         let warehouse = self.warehouse;
         let count = between(&mut self.rng, 5, 15);
-        let mut lines: Vec<Line> = (0..count).map(|_| self.line()).collect();
+        let mut lines: Vec<OrderLine> = (0..count).map(|_| self.line()).collect();
         lines.sort_unstable();
         if self.rng.below(100) == 0 {
             lines.sort_unstable_by_key(|line| line.supply_warehouse != warehouse);
@@ -145,7 +145,7 @@ impl Inputs {
         NewOrder { warehouse, district, customer: self.customer_number(), lines, at_ms }
     }
 
-    fn line(&mut self) -> Line {
+    fn line(&mut self) -> OrderLine {
         let items = self.scale.items();
         let item = match self.profile.is_uniform() {
             true => between(&mut self.rng, 1, items),
@@ -153,7 +153,7 @@ impl Inputs {
         };
         let remote = self.rng.below(100) == 0;
         let supply_warehouse = if remote { self.other_warehouse() } else { self.warehouse };
-        Line { supply_warehouse, item, quantity: between(&mut self.rng, 1, 10) }
+        OrderLine { supply_warehouse, item, quantity: between(&mut self.rng, 1, 10) }
     }
 
     /// Draws a payment.
@@ -260,7 +260,7 @@ mod tests {
                 assert!((5..=15).contains(&order.lines.len()));
                 lines += order.lines.len();
                 remote += order.lines.iter().filter(|line| line.supply_warehouse != 4).count();
-                let valid = |line: &Line| {
+                let valid = |line: &OrderLine| {
                     (1..=20).contains(&line.supply_warehouse)
                         && (1..=100_001).contains(&line.item)
                         && (1..=10).contains(&line.quantity)

@@ -11,12 +11,12 @@
 //! | [`managed`], [`download`] | a PostgreSQL server that Lanemark runs, and its programs |
 //! | [`database`] | databases by name, and their contents |
 //! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | the operations on them |
-//! | `room` | free space, and errors that a full file system causes |
-//! | `user`, `look` | the users of a run, and the thread that observes it |
+//! | `free_space` | free space, and errors that a full file system causes |
+//! | `user`, `observation` | the users of a run, and the thread that observes it |
 //! | [`device`], [`processor`] | the counters of the machine during a run |
 //! | `observer` | the counters of the database |
-//! | `notes` | the ended transactions of all users |
-//! | [`live`] | the progress of a run |
+//! | `histograms` | the ended transactions of all users |
+//! | [`progress`] | the progress of a run |
 //! | [`template`] | saved contents, and their restoration |
 //! | [`outcome`] | the result of a run |
 //!
@@ -32,16 +32,15 @@ mod derived;
 pub mod device;
 pub mod download;
 mod error;
+mod free_space;
+mod histograms;
 pub mod input;
-mod known;
-pub mod live;
 pub mod load;
-mod look;
 pub mod managed;
 #[cfg(feature = "full")]
 mod mysql;
-mod notes;
 mod nurand;
+mod observation;
 mod observer;
 mod options;
 pub mod outcome;
@@ -49,11 +48,12 @@ pub mod population;
 mod postgres;
 pub mod processor;
 pub mod profile;
-mod room;
+pub mod progress;
+mod repeat_state;
 pub mod run;
 pub mod schema;
+mod schemes;
 pub mod session;
-mod shared;
 mod sqlite;
 mod statement;
 pub mod template;
@@ -65,7 +65,7 @@ mod value;
 pub use database::Database;
 pub use derived::{WORKLOAD_MARK, workload};
 pub use error::OltpError;
-pub use nurand::{Constants, nurand};
+pub use nurand::{NurandConstants, nurand};
 pub use profile::{Profile, TransactionKind};
 pub use statement::Statement;
 pub use text::last_name;

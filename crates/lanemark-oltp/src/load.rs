@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use crate::database::{Database, DatabaseContents};
 use crate::error::OltpError;
-use crate::known::DATA_VERSION;
 use crate::population::Population;
 use crate::schema::{Scale, Table};
+use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 
 /// Number of rows between two checks of the stop flag.
@@ -48,7 +48,7 @@ pub fn load(
     stop: &AtomicBool,
     progress: &(dyn Fn(i64, i64) + Sync),
 ) -> Result<LoadReport, OltpError> {
-    let room = crate::room::DataFolder::of(database);
+    let room = crate::free_space::DataFolder::of(database);
     load_parts(database, options, stop, progress).map_err(|error| room.explain(error))
 }
 
@@ -113,7 +113,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     database.check_called(options.overwrite.as_deref())?;
     let overwrite = options.overwrite.is_some();
     match database.holding()? {
-        DatabaseContents::Nothing => crate::room::require(backend, &options.scale, None, 0)?,
+        DatabaseContents::Nothing => crate::free_space::require(backend, &options.scale, None, 0)?,
         DatabaseContents::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
                 let (database, found) = (database.name(), loaded.version);
@@ -125,13 +125,13 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
             if !loaded.complete {
                 // The items are the first part, before any warehouse.
                 let there = (loaded.warehouses > 0).then_some(loaded.warehouses);
-                crate::room::require(backend, &options.scale, there, 0)?;
+                crate::free_space::require(backend, &options.scale, there, 0)?;
             }
             return Ok(());
         }
         DatabaseContents::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
         DatabaseContents::Foreign | DatabaseContents::Ours(_) => {
-            crate::room::require(backend, &options.scale, None, backend.freed_by_removal())?;
+            crate::free_space::require(backend, &options.scale, None, backend.freed_by_removal())?;
             backend.remove()?;
         }
     }

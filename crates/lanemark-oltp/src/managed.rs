@@ -98,7 +98,9 @@ impl ManagedServer {
         let account = account()?;
         let version = version(&programs, account)?;
         if options.direct_io && version < DIRECT_IO_MIN {
-            let reason = format!("PostgreSQL {version} lacks it; it was added in {DIRECT_IO_MIN}");
+            let reason = format!(
+                "PostgreSQL {version} does not support it; it was added in {DIRECT_IO_MIN}"
+            );
             return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
         }
         let lock = claim(folder, account)?;
@@ -204,7 +206,7 @@ impl ManagedServer {
         }
     }
 
-    /// Stops the server at once and leaves its data as after a crash; for data that is no longer needed.
+    /// Stops the server immediately and leaves its data as after a crash; for data that is no longer needed.
     pub fn abandon(mut self) {
         let data = self.folder.join("data");
         if finish(&mut stop(&self.programs, &data, self.account, "immediate")).is_ok() {

@@ -2,9 +2,9 @@
 //! inserts rows in batches.
 //!
 //! All tables are in one database, which is created if it does not exist. Transactions use the level read committed,
-//! which is PostgreSQL's default. MySQL lacks RETURNING and MariaDB lacks it for UPDATE, so such a statement becomes
-//! two: the change, and a query for the changed row. The row is locked, so the query sees only its own change. There is
-//! no TLS.
+//! which is PostgreSQL's default. MySQL does not support RETURNING, and MariaDB does not support it for UPDATE, so such
+//! a statement becomes two: the change, and a query for the changed row. The row is locked, so the query sees only its
+//! own change. There is no TLS.
 
 mod database;
 
@@ -15,7 +15,7 @@ use mysql::{Conn, Opts, OptsBuilder, Params};
 
 use crate::error::OltpError;
 use crate::schema::Table;
-use crate::session::{Connection, Producer};
+use crate::session::{Connection, RowSource};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use database::MysqlDatabase;
@@ -47,7 +47,7 @@ struct PreparedStatement {
 
 /// Returns the server and account of a name, and the database.
 fn parse(name: &str) -> Result<(Opts, String), OltpError> {
-    let wrong = || OltpError::Name("what follows mysql:".to_owned());
+    let wrong = || OltpError::Name("the address after mysql:".to_owned());
     let name = name.replacen("mariadb:", "mysql:", 1);
     let opts = Opts::from_url(&name).map_err(|_| wrong())?;
     let database = opts.get_db_name().filter(|name| !name.is_empty()).ok_or_else(wrong)?;
@@ -228,7 +228,7 @@ impl Connection for Mysql {
         Ok(())
     }
 
-    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+    fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
         let (name, columns, width) = (table.name(), table.column_names(), table.columns().len());
         let one_row = format!("({})", vec!["?"; width].join(", "));
         let mut insert = |held: &mut Vec<mysql::Value>| {

@@ -14,7 +14,7 @@ pub fn nurand(rng: &mut Rng, a: i64, c: i64, x: i64, y: i64) -> i64 {
 
 /// The constants C of a loaded database and of runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Constants {
+pub struct NurandConstants {
     /// Constant for last names while loading.
     pub last_load: i64,
     /// Constant for last names while running; its distance from the other follows clause 2.1.6.1.
@@ -25,7 +25,7 @@ pub struct Constants {
     pub item: i64,
 }
 
-impl Constants {
+impl NurandConstants {
     /// Returns the constants for the contents that `seed` determines.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
@@ -53,10 +53,10 @@ mod tests {
     #[test]
     fn constants_keep_the_distance_of_the_specification() {
         for seed in 0..2_000 {
-            let constants = Constants::of(seed);
+            let constants = NurandConstants::of(seed);
             let delta = (constants.last_run - constants.last_load).abs();
             assert!((65..=119).contains(&delta) && delta != 96 && delta != 112, "{constants:?}");
-            assert_eq!(constants, Constants::of(seed));
+            assert_eq!(constants, NurandConstants::of(seed));
         }
     }
 

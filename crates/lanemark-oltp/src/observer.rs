@@ -20,7 +20,8 @@ pub(crate) trait Observer {
     }
 
     /// Samples the wait of each of `sessions` once, and passes each wait class and its number of sessions to `found`.
-    /// Omits sessions between two transactions if `between` is set. Returns false if the database lacks such data.
+    /// Omits sessions between two transactions if `between` is set. Returns false if the database does not report such
+    /// data.
     fn look(
         &mut self,
         _sessions: &[i64],

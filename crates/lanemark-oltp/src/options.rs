@@ -11,7 +11,7 @@ const USERS_A_WAREHOUSE: i64 = 10;
 
 /// The source of the dates of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
+pub enum TransactionDates {
     /// The machine's clock.
     Wall,
     /// One second for each transaction of a user, so that equal runs leave equal contents.
@@ -34,7 +34,7 @@ pub struct RunOptions {
     /// Seed of the users' inputs.
     pub seed: u64,
     /// Source of dates.
-    pub clock: Clock,
+    pub clock: TransactionDates,
     /// Whether transactions are procedures of the server.
     pub procedures: bool,
     /// Pause of each user outside the database after each transaction.
@@ -69,7 +69,7 @@ mod tests {
                 ramp: Duration::ZERO,
                 duration: Duration::ZERO,
                 seed: 1,
-                clock: Clock::Counted,
+                clock: TransactionDates::Counted,
                 procedures: false,
                 pause: Duration::ZERO,
             };

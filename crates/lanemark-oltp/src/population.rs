@@ -6,7 +6,7 @@
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::error::OltpError;
-use crate::nurand::{Constants, nurand};
+use crate::nurand::{NurandConstants, nurand};
 use crate::schema::{DISTRICTS, Scale, Table};
 use crate::text::{between, data, digits, last_name, letters, zip};
 use crate::value::{Value, values};
@@ -24,13 +24,13 @@ const ORDERS_STREAM: u32 = 90;
 #[derive(Clone, Copy, Debug)]
 pub struct Population {
     scale: Scale,
-    constants: Constants,
+    constants: NurandConstants,
 }
 
 impl Population {
     /// Returns the contents of `scale`.
     pub fn new(scale: Scale) -> Self {
-        Self { scale, constants: Constants::of(scale.seed) }
+        Self { scale, constants: NurandConstants::of(scale.seed) }
     }
 
     /// Passes the rows of `table` that belong to `warehouse` to `sink`; items are passed for any warehouse.

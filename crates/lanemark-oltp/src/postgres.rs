@@ -22,7 +22,7 @@ use postgres::{Client, Config, NoTls};
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::schema::{ColumnType, Table};
-use crate::session::{Connection, Producer};
+use crate::session::{Connection, RowSource};
 use crate::statement::Statement;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
@@ -54,7 +54,7 @@ pub(crate) struct Postgres {
 
 /// Returns the server, account and database of a name.
 fn parse(name: &str) -> Result<Config, OltpError> {
-    name.parse().map_err(|_| OltpError::Name("what follows postgres:".to_owned()))
+    name.parse().map_err(|_| OltpError::Name("the address after postgres:".to_owned()))
 }
 
 impl Postgres {
@@ -208,7 +208,7 @@ impl Connection for Postgres {
         Ok(())
     }
 
-    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+    fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
         let (name, columns) = (table.name(), table.column_names());
         let sql = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary)");
         let mut copy = self.client.copy_in(&sql).map_err(from_postgres)?;

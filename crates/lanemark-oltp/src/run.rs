@@ -12,14 +12,14 @@ use lanemark_schema::result::{Counters, Sample, ServerTime, SessionTime};
 
 use crate::database::Database;
 use crate::error::OltpError;
-use crate::live::{Moment, TransactionCounters};
-use crate::look::{RepeatObservations, RunObserver};
-use crate::notes::{AllNotes, EndedTransaction, TransactionLog};
-pub use crate::options::{Clock, RunOptions};
+use crate::free_space::DataFolder;
+use crate::histograms::{EndedTransaction, SharedHistograms, TransactionLog};
+use crate::observation::{RepeatObservations, RunObserver};
+pub use crate::options::{RunOptions, TransactionDates};
 use crate::outcome::RepeatCounts;
-use crate::room::DataFolder;
+use crate::progress::{ProgressSnapshot, TransactionCounters};
+use crate::repeat_state::{RepeatState, RepeatTimes};
 use crate::schema::Scale;
-use crate::shared::{RepeatTimes, Shared};
 pub use crate::user::User;
 
 /// Longest sleep between checks whether to stop.
@@ -42,13 +42,13 @@ fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
 
 /// The work of users in a repeat.
 #[derive(Default)]
-struct Work {
+struct RepeatWork {
     counters: Counters,
     /// Processor time of the sessions, if it is known.
     sessions: Option<SessionTime>,
 }
 
-impl Work {
+impl RepeatWork {
     fn merge(&mut self, other: &Self) {
         self.counters.add(&other.counters);
         if let Some(sessions) = other.sessions {
@@ -63,13 +63,13 @@ impl Work {
 fn work(
     user: &mut User,
     options: &RunOptions,
-    shared: &Shared<'_>,
+    shared: &RepeatState<'_>,
     tally: &TransactionCounters,
     notes: &mut TransactionLog<'_>,
-) -> Result<Work, OltpError> {
+) -> Result<RepeatWork, OltpError> {
     let RepeatTimes { counts_from, ends, .. } = shared.span;
     let stop = || shared.stopped();
-    let (mut work, mut edge) = (Work::default(), None);
+    let (mut work, mut edge) = (RepeatWork::default(), None);
     while !stop() && Instant::now() < ends {
         if edge.is_none() && Instant::now() >= counts_from {
             edge = Some(user.edge(shared.reports)?);
@@ -126,7 +126,7 @@ pub fn run_shown(
     options: &RunOptions,
     repeat: u32,
     stop: &AtomicBool,
-    show: &mut dyn FnMut(&Moment),
+    show: &mut dyn FnMut(&ProgressSnapshot),
 ) -> Result<Sample, OltpError> {
     options.check(&scale)?;
     let room = DataFolder::of(database);
@@ -137,7 +137,7 @@ pub fn run_shown(
         RunObserver::new(database, &mut users, options.think_times || !options.pause.is_zero())?;
     let begins = Instant::now();
     let counts_from = begins + options.ramp;
-    let shared = Shared {
+    let shared = RepeatState {
         span: RepeatTimes { begins, counts_from, ends: counts_from + options.duration },
         reports: onlooker.wants_reports(),
         past: AtomicU32::new(0),
@@ -147,7 +147,7 @@ pub fn run_shown(
         stop,
         stopped_at: OnceLock::new(),
     };
-    let (mut all, uses) = (Work::default(), AllNotes::default());
+    let (mut all, uses) = (RepeatWork::default(), SharedHistograms::default());
     let observations = std::thread::scope(|scope| {
         let mut started = Vec::with_capacity(users.len());
         for (user, tally) in users.iter_mut().zip(&shared.tallies) {
@@ -155,7 +155,7 @@ pub fn run_shown(
             let body = move || {
                 work(user, options, shared, tally, &mut uses.notes()).unwrap_or_else(|error| {
                     shared.fail(error);
-                    Work::default()
+                    RepeatWork::default()
                 })
             };
             match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, body) {
@@ -197,8 +197,8 @@ pub fn run_shown(
 /// Returns the sample that consists of the users' work and the observations.
 fn outcome(
     counted: Duration,
-    uses: AllNotes,
-    work: &Work,
+    uses: SharedHistograms,
+    work: &RepeatWork,
     observations: RepeatObservations,
 ) -> Sample {
     let seconds = counted.as_secs_f64();

@@ -13,7 +13,7 @@ use crate::value::{Row, Value};
 use lanemark_schema::result::Counters;
 
 /// A function that passes all rows to the given sink.
-pub type Producer<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), OltpError> + 'a;
+pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), OltpError> + 'a;
 
 /// A connection to a database.
 pub trait Connection: Send {
@@ -51,7 +51,7 @@ pub trait Connection: Send {
     }
 
     /// Loads rows into a table by the database's fastest method, in an open transaction.
-    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError>;
+    fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError>;
 
     /// Returns the number of transactions that the database itself has counted, if it counts them.
     fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {

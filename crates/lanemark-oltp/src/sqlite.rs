@@ -5,8 +5,8 @@
 
 mod companions;
 mod file;
+mod ownership;
 mod template;
-mod whose;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use rusqlite::{ErrorCode, OpenFlags, ToSql, params_from_iter};
 
 use crate::error::OltpError;
 use crate::schema::Table;
-use crate::session::{Connection, Producer};
+use crate::session::{Connection, RowSource};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use file::SqliteFile;
@@ -187,7 +187,7 @@ impl Connection for Sqlite {
         Ok(())
     }
 
-    fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError> {
+    fn fill(&mut self, table: Table, produce: &mut RowSource<'_>) -> Result<(), OltpError> {
         let (name, columns) = (table.name(), table.column_names());
         let marks = vec!["?"; table.columns().len()].join(", ");
         let sql = format!("INSERT INTO {name} ({columns}) VALUES ({marks})");

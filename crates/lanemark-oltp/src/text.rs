@@ -79,7 +79,7 @@ mod tests {
         let mut rng = Rng::new(StreamKey::from_seed(2));
         let mut lengths = [false; 18];
         (0..1_000).for_each(|_| lengths[letters(&mut rng, 14, 17).len()] = true);
-        assert_eq!(lengths.iter().position(|&drawn| drawn), Some(14));
-        assert!(lengths[14..=17].iter().all(|&drawn| drawn));
+        assert_eq!(lengths.iter().position(|&length| length), Some(14));
+        assert!(lengths[14..=17].iter().all(|&length| length));
     }
 }

@@ -7,7 +7,7 @@ use lanemark_schema::result::{Counters, SessionTime};
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::input::Inputs;
-use crate::options::{Clock, RunOptions};
+use crate::options::{RunOptions, TransactionDates};
 use crate::processor::{Task, TaskTime};
 use crate::profile::{TransactionKind, TransactionMix, times_s};
 use crate::schema::Scale;
@@ -22,7 +22,7 @@ pub struct User {
     connection: Box<dyn Connection>,
     inputs: Inputs,
     mix: TransactionMix,
-    clock: Clock,
+    clock: TransactionDates,
     done: i64,
     retries: u64,
     server: Server,
@@ -151,8 +151,8 @@ impl User {
 
     fn now_ms(&self) -> i64 {
         match self.clock {
-            Clock::Counted => crate::population::LOADED_AT_MS + 1_000 * (self.done + 1),
-            Clock::Wall => SystemTime::now()
+            TransactionDates::Counted => crate::population::LOADED_AT_MS + 1_000 * (self.done + 1),
+            TransactionDates::Wall => SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_millis() as i64),
         }

@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lanemark_oltp::run::{Clock, RunOptions, run};
+use lanemark_oltp::run::{RunOptions, TransactionDates, run};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, Value};
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -32,7 +32,7 @@ fn endless() -> RunOptions {
     RunOptions {
         ramp: Duration::ZERO,
         duration: Duration::from_secs(600),
-        clock: Clock::Wall,
+        clock: TransactionDates::Wall,
         ..fixture::running(4)
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::download;
 use lanemark_oltp::input::{CustomerKey, Inputs};
-use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
+use lanemark_oltp::progress::ProgressSnapshot;
 use lanemark_oltp::run::{RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::{keep, restore};
@@ -77,7 +77,7 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
     holder.begin(true).unwrap();
     // Every new order and every payment needs one of these rows.
     holder.script("UPDATE district SET d_ytd = d_ytd").unwrap();
-    let mut release = |moment: &Moment| {
+    let mut release = |moment: &ProgressSnapshot| {
         if moment.counts {
             holder.rollback().unwrap();
         }

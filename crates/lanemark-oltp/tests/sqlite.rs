@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::contents::contents;
-use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
-use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
+use lanemark_oltp::progress::ProgressSnapshot;
+use lanemark_oltp::run::{RunOptions, TransactionDates, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
@@ -34,7 +34,7 @@ fn running(users: u32) -> RunOptions {
     RunOptions {
         ramp: Duration::from_millis(100),
         duration: Duration::from_millis(900),
-        clock: Clock::Wall,
+        clock: TransactionDates::Wall,
         ..fixture::running(users)
     }
 }
@@ -57,7 +57,7 @@ fn every_transaction_leaves_it_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), Scale { warehouses: 2, ..SCALE });
     let scale = database.loaded().unwrap().scale;
-    let options = RunOptions { clock: Clock::Counted, ..running(1) };
+    let options = RunOptions { clock: TransactionDates::Counted, ..running(1) };
     let mut user = User::new(&database, scale, &options, 0, 0).unwrap();
     let (mut rolled_back, mut orders) = (0, 0);
     for _ in 0..600 {
@@ -82,7 +82,7 @@ fn a_run_counts_its_work_and_concurrent_users_stay_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let mut looks = Vec::new();
-    let mut show = |moment: &Moment| looks.push(moment.clone());
+    let mut show = |moment: &ProgressSnapshot| looks.push(moment.clone());
     let sample = run_shown(&database, SCALE, &running(4), 0, &STOP, &mut show).unwrap();
     let repeat = sample.transactions.unwrap();
     let all: u64 = repeat.kinds.values().map(|one| one.count).sum();
@@ -150,7 +150,7 @@ fn a_load_that_was_stopped_goes_on() {
     assert_consistent(&database);
     let whole = tempfile::tempdir().unwrap();
     let at_once = loaded(whole.path(), scale);
-    let held = |one: &Database| contents(one.connect().unwrap().as_mut()).unwrap();
+    let held = |database: &Database| contents(database.connect().unwrap().as_mut()).unwrap();
     assert_eq!(held(&database), held(&at_once));
     // The second time there is no work left.
     assert_eq!(load(&database, &options(scale), &STOP, &|_, _| ()).unwrap().rows, 0);
@@ -279,7 +279,7 @@ fn every_condition_is_broken_by_the_damage_that_it_forbids() {
         connection.script(sql).unwrap();
         let conditions = check(connection.as_mut(), &notes).unwrap();
         let clause = ConditionSource::Clause(at as u32 + 1);
-        let condition = conditions.iter().find(|one| one.source == clause).unwrap();
+        let condition = conditions.iter().find(|condition| condition.source == clause).unwrap();
         assert!(condition.broken > 0, "{clause} holds after {sql}");
     }
 }
@@ -335,9 +335,9 @@ fn a_repeat_that_is_stopped_keeps_the_time_that_counted() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
     let long = RunOptions { duration: Duration::from_secs(3600), ..running(2) };
-    let stopped_when = |is_over: fn(&Moment) -> bool| {
+    let stopped_when = |is_over: fn(&ProgressSnapshot) -> bool| {
         let stop = AtomicBool::new(false);
-        run_shown(&database, SCALE, &long, 0, &stop, &mut |moment: &Moment| {
+        run_shown(&database, SCALE, &long, 0, &stop, &mut |moment: &ProgressSnapshot| {
             stop.store(is_over(moment), std::sync::atomic::Ordering::Relaxed);
         })
     };

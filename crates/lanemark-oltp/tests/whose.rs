@@ -60,7 +60,7 @@ fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
 /// The file and the script of another program, in the environment of a process that acts as that program.
 const PLAYED: [&str; 2] = ["LANEMARK_TEST_FOREIGN_FILE", "LANEMARK_TEST_FOREIGN_SCRIPT"];
 
-/// A process that keeps a file open until this is dropped. It must be another process, because connections of one
+/// A process that keeps a file open until this is dropped. A separate process is needed, because connections of one
 /// process share the index of a log.
 struct Other {
     process: Child,
@@ -226,7 +226,8 @@ fn a_special_file_is_not_replaced_even_if_it_is_named() {
 #[test]
 fn a_log_without_an_index_matters_only_for_a_file_that_uses_it() {
     let holding = |path: &Path| Database::sqlite(path).holding().unwrap();
-    // The file has pages but no table. Its journal is a rollback journal, so another program's log is not its own.
+    // The file has pages but no table. The file uses a rollback journal, so a log next to it belongs to another
+    // program.
     let (folder, path, connection) = made("CREATE TABLE letter (text TEXT); DROP TABLE letter");
     drop(connection);
     assert_eq!(holding(&path), DatabaseContents::Nothing);

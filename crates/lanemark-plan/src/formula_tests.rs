@@ -214,7 +214,7 @@ fn an_interface_carries_its_rate_divided_by_the_rate_of_one_stream() {
         let stream = Stream { bytes_per_second: 123e6, streams };
         let carriers = stream.carriers(interfaces.clone());
         assert_eq!(
-            carriers.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            carriers.iter().map(|carrier| carrier.name.as_str()).collect::<Vec<_>>(),
             ["slow", "fast"]
         );
         for carrier in carriers {

@@ -53,7 +53,7 @@ pub struct Plan {
 pub struct PlanError {
     /// The input's name.
     pub input: &'static str,
-    /// The value as given.
+    /// The value as the user wrote it.
     pub value: String,
     /// The values that are accepted.
     pub bound: &'static str,

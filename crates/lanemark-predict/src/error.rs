@@ -1,6 +1,6 @@
 //! The errors in the input of a fit.
 
-use lanemark_lab::{Cause, LabError};
+use lanemark_lab::{ErrorCause, LabError};
 use lanemark_sim::SimError;
 use lanemark_study::StudyError;
 
@@ -77,7 +77,7 @@ pub enum PredictError {
         /// The minimum time of flash over this path, in microseconds.
         least_us: f64,
     },
-    /// The template is a hard disk but the drive is not, or the other way round.
+    /// The template is a hard disk and the drive is not, or the reverse.
     #[error(
         "test `{test}`: reads took {read_ms:.2} ms at queue depth 1, as on a {}, but {template} is a {}",
         if *.is_disk { "solid-state drive" } else { "hard disk" },
@@ -143,6 +143,6 @@ impl PredictError {
 
 impl From<PredictError> for LabError {
     fn from(error: PredictError) -> Self {
-        Self { cause: Cause::Input, message: error.to_string(), hint: error.hint() }
+        Self { cause: ErrorCause::Input, message: error.to_string(), hint: error.hint() }
     }
 }

@@ -4,7 +4,7 @@ mod laboratory;
 
 use laboratory::{PlatformPort, library, run, short_workload, system};
 use lanemark_lab::Pool;
-use lanemark_predict::{Job, PredictError, fit};
+use lanemark_predict::{FitInput, PredictError, fit};
 use lanemark_schema::result::{
     Determination, DirectionResult, FitWarning, MeasuredTarget, RunResult, Target, TestResult,
 };
@@ -88,7 +88,9 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
     // Reads of written data access its flash.
     let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
-    assert!(!fitted.warnings.iter().any(|one| matches!(one, FitWarning::WithoutFlash { .. })));
+    assert!(
+        !fitted.warnings.iter().any(|warning| matches!(warning, FitWarning::WithoutFlash { .. }))
+    );
 }
 
 #[test]
@@ -177,12 +179,9 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
         fit.drive.warnings
     );
     assert!(fit.drive.warnings.contains(&FitWarning::NoWrites));
-    for parameter in fit
-        .drive
-        .parameters
-        .iter()
-        .filter(|one| one.parameter.contains("write") || one.parameter.ends_with("program"))
-    {
+    for parameter in fit.drive.parameters.iter().filter(|parameter| {
+        parameter.parameter.contains("write") || parameter.parameter.ends_with("program")
+    }) {
         assert!(
             matches!(parameter.standing, Determination::Open { kept_template: true, .. }),
             "{}: {:?}",
@@ -224,7 +223,7 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
     let results = [("1.json".to_owned(), run)];
     let (platform, port) = port();
     let of = |threads: usize| {
-        let job = Job {
+        let job = FitInput {
             results: &results,
             platform: &platform,
             port: &port,

@@ -50,7 +50,7 @@ fn measured(library: &Library) -> RunResult {
 }
 
 fn value(parameters: &[FittedParameter], name: &str) -> f64 {
-    let one = parameters.iter().find(|one| one.parameter == name);
+    let one = parameters.iter().find(|parameter| parameter.parameter == name);
     let one = one.unwrap_or_else(|| panic!("{name} is not there"));
     number(one.value.as_ref().unwrap())
 }

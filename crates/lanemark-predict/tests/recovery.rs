@@ -136,7 +136,8 @@ fn limits_that_a_narrow_port_hides_are_not_stated() {
     let fit = fitted(&library, &measured, &platform_port, Some("generic-nvme"), &[], 1600);
     for hidden in ["front_end.read_time", "front_end.write_time", "data_path.read"] {
         let name = format!("drive.{hidden}");
-        let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
+        let parameter =
+            fit.drive.parameters.iter().find(|parameter| parameter.parameter == name).unwrap();
         assert_ne!(parameter.standing, Determination::Identified, "{name}: {:?}", parameter.value);
         // The range of this value extends far on the side that the link hides, and contains the drive's true value.
         let (low, high) = parameter.range_80.as_ref().expect("a range");

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use lanemark_inspect::Sysfs;
-use lanemark_lab::scale::{Scale, real_without_faults};
+use lanemark_lab::scale::{WorkloadScale, real_without_faults};
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Cancel, Lab, LabError, RunLength, measured, results, settings};
 use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
-use lanemark_predict::{Job, REQUESTS};
+use lanemark_predict::{FitInput, REQUESTS};
 use lanemark_report::{fit_table, inspection_svg, inspection_text, whatif_text};
 use lanemark_schema::result::{FittedDrive, Inspection, WhatIf};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
@@ -102,7 +102,7 @@ pub(crate) fn what_if(
     if let Some(depth) = options.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
         return Err(input(format!("queue_depth = {depth}: is not {QUEUE_DEPTH}")).into());
     }
-    let scale = Scale {
+    let scale = WorkloadScale {
         size: quantity("size", options.size.as_deref())?,
         duration: quantity("duration", options.duration.as_deref())?,
         repeats: None,
@@ -175,7 +175,7 @@ pub(crate) fn fit(
     let cancel = Cancel::default();
     let (runs, wish) = (&runs, cancel.clone());
     let work = move || {
-        let job = Job {
+        let job = FitInput {
             results: runs,
             platform,
             port,

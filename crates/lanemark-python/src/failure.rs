@@ -1,6 +1,6 @@
 //! Errors as exceptions: the classes of `lanemark.errors`, by who can correct the error, with the command's message.
 
-use lanemark_lab::{Cause, LabError};
+use lanemark_lab::{ErrorCause, LabError};
 use lanemark_sim::SimError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -17,9 +17,9 @@ impl<E: Into<LabError>> From<E> for Failure {
 impl From<Failure> for PyErr {
     fn from(Failure(error): Failure) -> Self {
         let class = match error.cause {
-            Cause::Input => "InputError",
-            Cause::Refused => "RefusedError",
-            Cause::Run => "RunError",
+            ErrorCause::Input => "InputError",
+            ErrorCause::Refused => "RefusedError",
+            ErrorCause::Run => "RunError",
         };
         Python::attach(|py| {
             let class = || -> PyResult<Bound<'_, PyType>> {

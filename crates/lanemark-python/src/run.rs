@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::{self, ResultFile};
-use lanemark_lab::{Lab, LabError, Pool, RunLength, Work, json};
+use lanemark_lab::{Lab, LabError, LabRun, Pool, RunLength, json};
 use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
 use lanemark_schema::result::{Machine, Provenance, RunResult};
 use lanemark_study::Location;
@@ -59,7 +59,7 @@ pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failur
 /// The parts of a run in addition to its figures.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Extras {
+pub(crate) struct RunParts {
     pub(crate) bottleneck: bool,
     pub(crate) interval: bool,
     pub(crate) full: bool,
@@ -74,7 +74,7 @@ pub(crate) fn simulate(
     workload: &Bound<'_, Workload>,
     seed: u64,
     threads: Option<usize>,
-    extras: Extras,
+    extras: RunParts,
     command: Vec<String>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
@@ -88,7 +88,8 @@ pub(crate) fn simulate(
     let mut provenance = provenance(command, seed);
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
-    let progress = Progress::of(lab.samples(&Work { system: &system.system, workload: requested }));
+    let progress =
+        Progress::of(lab.samples(&LabRun { system: &system.system, workload: requested }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
         let mut look = SignalWatch::new(&lab.cancel, &progress, on_progress);

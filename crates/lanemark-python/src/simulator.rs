@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Operation, SECTOR};
 use lanemark_sim::Submission;
-use lanemark_sim::{HOPS, PriorContent, Status, Storage, Target};
+use lanemark_sim::{HOPS, PriorContent, RequestStatus, Storage, Target};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input, refused};
@@ -44,9 +44,9 @@ const OPERATIONS: [(&str, Operation); 4] = [
 
 /// A running system, boxed because Python objects have a smaller alignment than the system's parts.
 #[pyclass(frozen, module = "lanemark._lanemark")]
-pub(crate) struct Simulator(Mutex<Box<AtWork>>);
+pub(crate) struct Simulator(Mutex<Box<RunningSystem>>);
 
-struct AtWork {
+struct RunningSystem {
     storage: Storage,
     outstanding: usize,
 }
@@ -83,7 +83,7 @@ fn size(name: &str, text: Option<&str>, bytes: Option<u64>) -> Result<Bytes, Fai
 }
 
 impl Simulator {
-    fn at_work(&self) -> MutexGuard<'_, Box<AtWork>> {
+    fn at_work(&self) -> MutexGuard<'_, Box<RunningSystem>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,7 +109,7 @@ impl Simulator {
         }
         let content = PriorContent { compressibility: ratio, ..PriorContent::from(written) };
         let storage = Storage::new(&system.system.spec, content, StreamKey::from_seed(seed));
-        Ok(Self(Mutex::new(Box::new(AtWork { storage, outstanding: 0 }))))
+        Ok(Self(Mutex::new(Box::new(RunningSystem { storage, outstanding: 0 }))))
     }
 
     #[getter]
@@ -244,8 +244,10 @@ impl Completion {
     #[getter]
     fn error(&self) -> Option<String> {
         match self.0.status {
-            Status::Good => None,
-            Status::Failed(kind) => serde_json::to_value(kind).ok()?.as_str().map(str::to_owned),
+            RequestStatus::Good => None,
+            RequestStatus::Failed(kind) => {
+                serde_json::to_value(kind).ok()?.as_str().map(str::to_owned)
+            }
         }
     }
 

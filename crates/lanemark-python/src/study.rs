@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::results::{self, ResultFile, Saved};
-use lanemark_lab::study::Extras as StudyExtras;
-use lanemark_lab::{Event, Lab, RunLength, Work, columns, default_folder};
+use lanemark_lab::results::{self, ResultFile, SavedResult};
+use lanemark_lab::study::AdditionalResults as StudyExtras;
+use lanemark_lab::{Event, Lab, LabRun, RunLength, columns, default_folder};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
 use crate::library::Library;
-use crate::run::{Extras, Run, STYLE, json_line, pool, provenance};
+use crate::run::{Run, RunParts, STYLE, json_line, pool, provenance};
 use crate::table::Table;
 use crate::watch::{Progress, watched};
 
@@ -32,12 +32,12 @@ pub(crate) struct StudyRun(pub(crate) StudyOutcome);
 pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     let is_single = name.contains('#') && !Path::new(name).exists();
     let saved = py.detach(|| match is_single {
-        true => results::load_run(name).map(|run| Saved::Run(Box::new(run))),
+        true => results::load_run(name).map(|run| SavedResult::Run(Box::new(run))),
         false => results::load_any(Path::new(name)),
     });
     match saved.map_err(Failure::from)? {
-        Saved::Run(run) => Ok(Py::new(py, Run(*run))?.into_any()),
-        Saved::Study(study) => Ok(Py::new(py, StudyRun(*study))?.into_any()),
+        SavedResult::Run(run) => Ok(Py::new(py, Run(*run))?.into_any()),
+        SavedResult::Study(study) => Ok(Py::new(py, StudyRun(*study))?.into_any()),
     }
 }
 
@@ -77,7 +77,7 @@ impl Study {
         py: Python<'_>,
         seed: u64,
         threads: Option<usize>,
-        extras: Extras,
+        extras: RunParts,
         command: Vec<String>,
         on_progress: Option<Py<PyAny>>,
     ) -> PyResult<StudyRun> {
@@ -89,7 +89,7 @@ impl Study {
         let repeats = self
             .study
             .systems()
-            .map(|(_, system, workload)| lab.samples(&Work { system, workload }));
+            .map(|(_, system, workload)| lab.samples(&LabRun { system, workload }));
         let progress = Progress::of(repeats.sum());
         let (study, at_work, reporter) = (&self.study, &lab, &progress);
         let run = move || {

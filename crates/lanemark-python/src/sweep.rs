@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use lanemark_lab::columns::AxisKind;
-use lanemark_lab::scale::{Scale, scaled};
+use lanemark_lab::scale::{WorkloadScale, scaled};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Chunks, RunLength, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
 use lanemark_schema::result::Sweep as Points;
 use lanemark_study::Location;
-use lanemark_study::sweep::{Axis, Definition};
+use lanemark_study::sweep::{Axis, SweepDefinition};
 use pyo3::prelude::*;
 
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ enum WorkloadArgument<'py> {
 }
 
 /// The system, workload, axes as text and settings of a file.
-type Read = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
+type SweepFileParts = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
 
 #[pymethods]
 impl Sweep {
@@ -55,7 +55,7 @@ impl Sweep {
     ) -> Result<Self, Failure> {
         let opened_library = library.get().own();
         let size = quantity("size", scale.0.as_deref())?;
-        let scale = Scale {
+        let scale = WorkloadScale {
             size,
             duration: quantity("duration", scale.1.as_deref())?,
             repeats: Some(scale.2.unwrap_or(1)),
@@ -74,7 +74,8 @@ impl Sweep {
             Axis::new(name, texts, Location::file(format!("axis {name}")))
         };
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
-        let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
+        let definition =
+            SweepDefinition { system, workload: named, axes, settings: settings(&set)? };
         let sweep = py.detach(move || {
             lanemark_study::Sweep::new(
                 &opened_library,
@@ -90,8 +91,8 @@ impl Sweep {
 
     /// Reads a sweep's file: the system, the workload, the axes and the settings.
     #[staticmethod]
-    fn read(path: PathBuf) -> Result<Read, Failure> {
-        let Definition { system, workload, axes, settings } = Definition::open(&path)?;
+    fn read(path: PathBuf) -> Result<SweepFileParts, Failure> {
+        let SweepDefinition { system, workload, axes, settings } = SweepDefinition::open(&path)?;
         let axes = axes.into_iter().map(|axis| (axis.name, axis.values)).collect();
         let set =
             settings.iter().map(|(setting, _)| format!("{}={}", setting.parameter, setting.value));

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use lanemark_lab::LabError;
-use lanemark_lab::columns::{Column, Values};
+use lanemark_lab::columns::{Column, ColumnValues};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -36,11 +36,15 @@ impl Table {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for Column { name, values } in columns {
             let (kind, known, array): (_, _, ArrayRef) = match values {
-                Values::Whole(all) => (DataType::Int64, true, Arc::new(Int64Array::from(all))),
-                Values::Numbers(all) => {
+                ColumnValues::Whole(all) => {
+                    (DataType::Int64, true, Arc::new(Int64Array::from(all)))
+                }
+                ColumnValues::Numbers(all) => {
                     (DataType::Float64, false, Arc::new(Float64Array::from(all)))
                 }
-                Values::Texts(all) => (DataType::Utf8, false, Arc::new(StringArray::from(all))),
+                ColumnValues::Texts(all) => {
+                    (DataType::Utf8, false, Arc::new(StringArray::from(all)))
+                }
             };
             fields.push(Field::new(name, kind, !known));
             arrays.push(array);
@@ -88,9 +92,9 @@ impl Table {
     fn of_parts(parts: Vec<ColumnParts<'_>>) -> PyResult<Self> {
         let column = |(name, kind, values): ColumnParts<'_>| {
             let values = match kind.as_str() {
-                "whole" => Values::Whole(values.extract()?),
-                "numbers" => Values::Numbers(values.extract()?),
-                "texts" => Values::Texts(values.extract()?),
+                "whole" => ColumnValues::Whole(values.extract()?),
+                "numbers" => ColumnValues::Numbers(values.extract()?),
+                "texts" => ColumnValues::Texts(values.extract()?),
                 _ => return Err(input(format!("`{kind}` is not a column type")).into()),
             };
             Ok(Column { name, values })

@@ -1,4 +1,4 @@
-//! Work without the interpreter's lock; Ctrl-C ends it at once.
+//! Work without the interpreter's lock; Ctrl-C ends it immediately.
 //!
 //! Python handles signals only in its main thread, and only between its own instructions. A run reports its progress to
 //! its calling thread ten times a second, and that thread checks for signals then. Other work reports less often and

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lanemark_lab::scale::{OverTime, Scale, faults, scaled, watched};
+use lanemark_lab::scale::{OverTime, WorkloadScale, faults, scaled, watched};
 use lanemark_lab::{LabError, opened};
 use lanemark_schema::units::Bytes;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ use crate::library::Library;
 pub(crate) struct Workload {
     pub(crate) workload: lanemark_schema::workload::Workload,
     pub(crate) inputs: std::collections::BTreeMap<String, String>,
-    pub(crate) opened: Option<Arc<opened::Opened>>,
+    pub(crate) opened: Option<Arc<opened::OpenedWorkload>>,
 }
 
 /// Reads a quantity from the argument `name`.
@@ -103,7 +103,7 @@ impl Workload {
                 LabError::input(format!("repeats = {repeats}: is not from 1 to 1000")).into()
             );
         }
-        let scale = Scale {
+        let scale = WorkloadScale {
             size: quantity("size", size)?,
             duration: quantity("duration", duration)?,
             repeats,

@@ -10,7 +10,7 @@ use crate::calibration::system_label;
 use crate::number::ratio;
 
 /// The ratios of one side, simulated or published.
-struct Tally<'a> {
+struct RatioTally<'a> {
     tests: usize,
     faster: usize,
     equal: usize,
@@ -25,7 +25,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let comparison = outcome.comparison.as_ref()?;
     let side = |value: fn(&(String, f64, Option<f64>)) -> Option<f64>| {
         let ratios = comparison.ratios.iter();
-        Tally::of(ratios.filter_map(|row| Some((row.0.as_str(), value(row)?))).collect())
+        RatioTally::of(ratios.filter_map(|row| Some((row.0.as_str(), value(row)?))).collect())
     };
     let simulated = side(|row| Some(row.1))?;
     let published = side(|row| row.2);
@@ -41,7 +41,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     Some(format!("{system} is faster than {base} in {}. {published}", simulated.text()))
 }
 
-impl<'a> Tally<'a> {
+impl<'a> RatioTally<'a> {
     /// Returns the tally of the finite ratios, if there are any.
     fn of(ratios: Vec<(&'a str, f64)>) -> Option<Self> {
         let mut ratios: Vec<(&str, f64)> = ratios

@@ -1,7 +1,7 @@
 //! Compares two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
 //!
 //! The range extends from the smallest repeat of the first run divided by the largest repeat of the second, to the
-//! largest divided by the smallest, so it is the widest range that the repeats allow. If it contains 1, the runs do not
+//! largest divided by the smallest. It is the widest range that the repeats allow. If it contains 1, the runs do not
 //! differ beyond their spread. This is not a test of significance: a handful of repeats does not support one.
 
 mod answer;
@@ -15,11 +15,13 @@ use lanemark_schema::workload::{Average, Pattern, Test};
 
 use crate::Style;
 use crate::database;
-use crate::number::{ABSENT, has_latency, known, or_absent, percent_whole, ratio, significant};
+use crate::number::{
+    ABSENT, has_latency, known_value, or_absent, percent_whole, ratio, significant,
+};
 use crate::run_table::warnings;
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
-use crate::terminal::Sheet;
+use crate::terminal::TerminalText;
 use answer::answer;
 
 /// The verdict on a figure from the repeats of two runs.
@@ -35,7 +37,7 @@ enum Verdict {
 }
 
 /// A figure of a test in both runs.
-struct Pair {
+struct FigurePair {
     a: Option<Statistic>,
     b: Option<Statistic>,
 }
@@ -48,12 +50,12 @@ pub fn compare_table(
     detail: bool,
     style: &Style,
 ) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(a, b));
     for (side, (file, run)) in [("A  ", a), ("B  ", b)] {
-        sheet.item(side, &format!("{file}: {}", target::subject(run)), Ink::Plain);
+        sheet.item(side, &format!("{file}: {}", target::subject(run)), CellEmphasis::Plain);
         if detail {
-            sheet.item("   ", &target::sentence(run), Ink::Faint);
+            sheet.item("   ", &target::sentence(run), CellEmphasis::Faint);
         }
     }
     let shared = shared(a.1, b.1);
@@ -143,7 +145,7 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
     let mut figures = Vec::new();
     let mut add = |metric: Metric, pairs: &[TestPair<'_>]| {
         for (one, other) in pairs {
-            let pair = Pair { a: figure(metric, one), b: figure(metric, other) };
+            let pair = FigurePair { a: figure(metric, one), b: figure(metric, other) };
             let (Some((a, b)), Some(ratio)) = (pair.values(), pair.ratio()) else { continue };
             figures.push(ComparedFigure {
                 test: one.test.name.clone(),
@@ -202,7 +204,7 @@ fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r Te
 /// Returns the reads and the writes of a test that has both directions in both runs, named after the test.
 fn directions(
     a: &RunResult,
-    own: &TestResult,
+    test_result: &TestResult,
     b: &RunResult,
     other: &TestResult,
 ) -> Vec<(TestResult, TestResult)> {
@@ -210,12 +212,13 @@ fn directions(
         part.test.name = format!("{name}, {direction}");
         part
     };
-    let pairs = own.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
-        |((direction, own_part), (_, other_part))| {
-            let name = &own.test.name;
-            (named(name, direction, own_part), named(name, direction, other_part))
-        },
-    );
+    let pairs =
+        test_result.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
+            |((direction, own_part), (_, other_part))| {
+                let name = &test_result.test.name;
+                (named(name, direction, own_part), named(name, direction, other_part))
+            },
+        );
     pairs.collect()
 }
 
@@ -236,7 +239,12 @@ fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> 
 }
 
 /// Writes one metric over all shared tests, and a sentence about its outcome.
-fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResult, &TestResult)]) {
+fn block(
+    sheet: &mut TerminalText,
+    heading: &str,
+    metric: Metric,
+    shared: &[(&TestResult, &TestResult)],
+) {
     sheet.blank();
     sheet.heading(heading);
     sheet.blank();
@@ -251,7 +259,7 @@ fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResul
     ]);
     let mut verdicts = Vec::new();
     for (a, b) in shared {
-        let pair = Pair { a: figure(metric, a), b: figure(metric, b) };
+        let pair = FigurePair { a: figure(metric, a), b: figure(metric, b) };
         let verdict = pair.verdict();
         verdicts.push(verdict);
         table.push(pair.cells(&a.test.name, verdict, metric));
@@ -280,9 +288,9 @@ fn without_points(mut table: Table) -> Table {
     table
 }
 
-impl Pair {
+impl FigurePair {
     fn values(&self) -> Option<(f64, f64)> {
-        Some((known(self.a.as_ref()?)?, known(self.b.as_ref()?)?))
+        Some((known_value(self.a.as_ref()?)?, known_value(self.b.as_ref()?)?))
     }
 
     fn ratio(&self) -> Option<f64> {
@@ -310,18 +318,21 @@ impl Pair {
 
     fn cells(&self, name: &str, verdict: Verdict, metric: Metric) -> Vec<Cell> {
         let value = |side: &Option<Statistic>| {
-            Cell::plain(or_absent(side.as_ref().and_then(known), significant))
+            Cell::plain(or_absent(side.as_ref().and_then(known_value), significant))
         };
         let range = self.range().filter(|_| verdict != Verdict::Unknown);
         let certain = matches!(verdict, Verdict::Higher | Verdict::Lower);
-        let ink = if certain { Ink::Strong } else { Ink::Faint };
+        let ink = if certain { CellEmphasis::Strong } else { CellEmphasis::Faint };
         vec![
             Cell::plain(name),
             value(&self.a),
             value(&self.b),
-            Cell::inked(or_absent(self.ratio(), ratio), if certain { ink } else { Ink::Plain }),
-            Cell::inked(or_absent(range.map(|range| range.0), ratio), Ink::Faint),
-            Cell::inked(or_absent(range.map(|range| range.1), ratio), Ink::Faint),
+            Cell::inked(
+                or_absent(self.ratio(), ratio),
+                if certain { ink } else { CellEmphasis::Plain },
+            ),
+            Cell::inked(or_absent(range.map(|range| range.0), ratio), CellEmphasis::Faint),
+            Cell::inked(or_absent(range.map(|range| range.1), ratio), CellEmphasis::Faint),
             Cell::inked(verdict.text(metric), ink),
         ]
     }
@@ -395,7 +406,7 @@ const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99
 
 /// Writes the percentiles of latency: the percentiles of each repeat, averaged over the repeats, with 95% confidence
 /// intervals.
-fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
+fn percentiles(sheet: &mut TerminalText, shared: &[(&TestResult, &TestResult)]) {
     let mut table = Table::new(vec![
         Column::name("test"),
         Column::text(""),
@@ -411,7 +422,7 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
     for (a, b) in shared {
         let mut repeated = false;
         for (at, name) in PERCENTILES {
-            let pair = Pair { a: percentile(a, at), b: percentile(b, at) };
+            let pair = FigurePair { a: percentile(a, at), b: percentile(b, at) };
             if pair.values().is_none() {
                 continue;
             }
@@ -420,7 +431,7 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
                 let ends = side.as_ref().and_then(|side| side.interval_95);
                 let text =
                     ends.map(|(low, high)| format!("{}–{}", significant(low), significant(high)));
-                Cell::inked(text.unwrap_or_else(|| ABSENT.to_owned()), Ink::Faint)
+                Cell::inked(text.unwrap_or_else(|| ABSENT.to_owned()), CellEmphasis::Faint)
             };
             let mut cells = pair.cells(&a.test.name, verdict, Metric::Latency);
             cells[0] = Cell::plain(&a.test.name).repeating(repeated);
@@ -493,7 +504,7 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
 
 /// Returns the tests that only one run contains, and the pairs that have only a name in common.
 fn leftovers(
-    sheet: &mut Sheet,
+    sheet: &mut TerminalText,
     a: &RunResult,
     b: &RunResult,
     shared: &[(&TestResult, &TestResult)],
@@ -517,6 +528,6 @@ fn leftovers(
         sheet.blank();
     }
     for (title, names) in lists {
-        sheet.item(title, &names.join(", "), Ink::Plain);
+        sheet.item(title, &names.join(", "), CellEmphasis::Plain);
     }
 }

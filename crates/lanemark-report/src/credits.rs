@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{CreditUse, Reserve, TestResult};
 
-use crate::number::{fixed, grouped, significant};
+use crate::number::{fixed, grouped, rate_text};
 use crate::over_time::time_text;
 
 /// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
@@ -40,9 +40,7 @@ fn of_several(tests: &[TestResult]) -> Option<String> {
 
 fn of_credits(credit: &CreditUse, load: &str) -> String {
     let rate = match credit.reserve {
-        Reserve::ThroughputCredits => {
-            format!("{} MB/s", grouped(&significant(credit.refill_per_second as f64 / 1e6)))
-        }
+        Reserve::ThroughputCredits => rate_text(credit.refill_per_second as f64),
         _ => format!("{} IOPS", grouped(&fixed(credit.refill_per_second as f64, 0))),
     };
     let kind = name(credit);

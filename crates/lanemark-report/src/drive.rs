@@ -2,8 +2,8 @@
 
 use crate::Style;
 use crate::number::{percent, significant};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// A value of a drive, ready to show.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub fn ratings_text(
     reached: f64,
     style: &Style,
 ) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&drive_answer(name, ratings, origins));
     if ratings.is_empty() {
         return sheet.finish();
@@ -94,7 +94,10 @@ pub fn ratings_text(
             Cell::plain(significant(rating.rated)),
             Cell::strong(significant(rating.simulated)),
             Cell::plain(rating.unit),
-            Cell::inked(percent(error), if is_missed { Ink::Warning } else { Ink::Faint }),
+            Cell::inked(
+                percent(error),
+                if is_missed { CellEmphasis::Warning } else { CellEmphasis::Faint },
+            ),
         ]);
     }
     sheet.table(&table);
@@ -105,20 +108,24 @@ pub fn ratings_text(
              check the origins of its values with `lanemark drive show`, or set them in the file",
             missed.join(", ")
         );
-        sheet.item("! ", &text, Ink::Warning);
+        sheet.item("! ", &text, CellEmphasis::Warning);
     }
     sheet.finish()
 }
 
 /// Writes the values of a drive, platform or host, each with its origin.
 pub fn drive_text(name: &str, values: &[DriveValue], style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.heading(name);
     sheet.blank();
     for value in values {
         let since =
             if value.origin.is_empty() { String::new() } else { format!(": {}", value.origin) };
-        sheet.item("- ", &format!("{} = {}{since}", value.parameter, value.text), Ink::Plain);
+        sheet.item(
+            "- ",
+            &format!("{} = {}{since}", value.parameter, value.text),
+            CellEmphasis::Plain,
+        );
     }
     sheet.finish()
 }

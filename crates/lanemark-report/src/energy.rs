@@ -5,19 +5,19 @@
 use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
 use lanemark_schema::units::Duration;
 
-use crate::number::{fixed, known, or_absent, percent, significant};
-use crate::table::{Cell, Column, Ink, Table};
+use crate::number::{fixed, known_value, or_absent, percent, significant};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second per watt`.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let energy = energies(test).next()?;
-    let watts = significant(known(&test.power_mean_watts()?)?);
+    let watts = significant(known_value(&test.power_mean_watts()?)?);
     let who = match energy.drives {
         1 => "The drive uses".to_owned(),
         count => format!("The {count} drives use"),
     };
-    let per_byte = test.joules_per_gigabyte().and_then(|joules| known(&joules));
-    let per_watt = test.iops_per_watt().and_then(|iops| known(&iops));
+    let per_byte = test.joules_per_gigabyte().and_then(|joules| known_value(&joules));
+    let per_watt = test.iops_per_watt().and_then(|iops| known_value(&iops));
     let efficiency = match (per_byte, per_watt) {
         (Some(joules), Some(iops)) => format!(
             ": {} J for 10^9 bytes, {} requests a second per watt",
@@ -28,7 +28,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     };
     let battery = energy.platform.map_or(String::new(), |platform| {
         let base = format!(" The platform uses another {} W", significant(platform.base_watts));
-        match test.battery_hours().and_then(|hours| known(&hours)) {
+        match test.battery_hours().and_then(|hours| known_value(&hours)) {
             Some(hours) => format!("{base}, and its battery lasts {} hours.", significant(hours)),
             None => format!("{base}."),
         }
@@ -62,7 +62,7 @@ pub(crate) fn parts(test: &TestResult) -> Table {
         }
     }
     let mut sums = row("all", total);
-    sums.iter_mut().for_each(|cell| cell.ink = Ink::Strong);
+    sums.iter_mut().for_each(|cell| cell.ink = CellEmphasis::Strong);
     table.push_ruled(sums);
     table
 }
@@ -115,7 +115,7 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
             let results = run.tests.iter().filter(|result| result.test.name == name);
             for result in results.filter(|result| energies(result).next().is_some()) {
                 let cell = |statistic: Option<_>| {
-                    let value = statistic.and_then(|statistic| known(&statistic));
+                    let value = statistic.and_then(|statistic| known_value(&statistic));
                     Cell::plain(or_absent(value, significant))
                 };
                 table.push(vec![

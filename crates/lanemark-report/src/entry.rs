@@ -6,8 +6,8 @@ use lanemark_schema::text::with_micro;
 use crate::Style;
 use crate::number::{grouped, percent_whole, significant};
 use crate::path::tree;
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// A link of a platform, ready to show.
 #[derive(Clone, Debug)]
@@ -88,14 +88,14 @@ pub fn platform_text(
     ports: &[PlatformPort],
     style: &Style,
 ) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     tree::draw(&mut sheet, topology, &[]);
     if !links.is_empty() {
         sheet.blank();
         let mut table = Table::new(vec![
             Column::name("link"),
             Column::name("to"),
-            Column::name("law"),
+            Column::name("formula"),
             Column::number("one way", "MB/s"),
             Column::number("latency", "µs"),
         ]);
@@ -103,7 +103,7 @@ pub fn platform_text(
             table.push(vec![
                 Cell::plain(&link.name),
                 Cell::plain(&link.to),
-                Cell::inked(with_micro(&link.law), Ink::Faint),
+                Cell::inked(with_micro(&link.law), CellEmphasis::Faint),
                 Cell::strong(significant(link.megabytes_per_second)),
                 Cell::plain(significant(link.latency_us)),
             ]);
@@ -113,7 +113,7 @@ pub fn platform_text(
     sheet.blank();
     let mut table = Table::new(vec![
         Column::name("port"),
-        Column::name("law"),
+        Column::name("formula"),
         Column::text("spoken"),
         Column::number("one way", "MB/s"),
         Column::name("behind"),
@@ -124,7 +124,7 @@ pub fn platform_text(
             Cell::plain(with_micro(&port.law)),
             Cell::plain(&port.controller),
             Cell::plain(significant(port.megabytes_per_second)),
-            Cell::inked(&port.behind, Ink::Faint),
+            Cell::inked(&port.behind, CellEmphasis::Faint),
         ]);
     }
     sheet.table(&table);
@@ -133,7 +133,7 @@ pub fn platform_text(
 
 /// Writes the tests of a workload `id`, each with the name that commands accept.
 pub fn workload_text(head: &str, id: &str, tests: &[EntryTest], style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.heading(head);
     sheet.blank();
     let mut table = Table::new(vec![

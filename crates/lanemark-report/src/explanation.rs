@@ -7,11 +7,11 @@ use lanemark_schema::result::{
 use crate::Style;
 use crate::number::{fixed, percent_signed, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
-use crate::terminal::Sheet;
+use crate::terminal::TerminalText;
 
 /// Writes the ceilings of a path's links for a test, as a table.
 pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.heading(&format!("Ceilings for {test}"));
     sheet.blank();
     if ceilings.is_empty() {
@@ -84,12 +84,12 @@ fn shares(least: f64, most: Option<f64>) -> String {
 }
 
 /// Writes the verdict on a test with its evidence; writes nothing if there is no explanation.
-pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
+pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
     let Some(explanation) = &test.explanation else { return };
     sheet.blank();
     sheet.paragraph(&verdict(explanation));
     for sign in &explanation.evidence {
-        sheet.item("- ", &evidence_text(sign), crate::table::Ink::Faint);
+        sheet.item("- ", &evidence_text(sign), crate::table::CellEmphasis::Faint);
     }
 }
 

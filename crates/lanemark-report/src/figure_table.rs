@@ -11,10 +11,10 @@ use lanemark_schema::result::{
 use crate::calibration::system_label;
 use crate::error_summary::role_name;
 use crate::number::{
-    ABSENT, ERROR_LARGE, interval_text, known, or_absent, percent_signed, published, significant,
-    spread,
+    ABSENT, ERROR_LARGE, interval_text, known_value, or_absent, percent_signed, published,
+    significant, spread,
 };
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// A row of the table: a test of a system, with its published figure.
 pub(crate) struct FigureRow<'a> {
@@ -137,7 +137,7 @@ pub(crate) fn table(
         let mut cells = vec![Cell::plain(row.test).repeating(same)];
         cells.extend(row.cells(outcome));
         cells.extend(measured.iter().map(|(_, run)| {
-            let value = run.test(row.test).and_then(|result| known(&metric.of(result)));
+            let value = run.test(row.test).and_then(|result| known_value(&metric.of(result)));
             Cell::plain(or_absent(value, significant)).repeating(same)
         }));
         table.push(cells);
@@ -149,10 +149,10 @@ impl FigureRow<'_> {
     /// Returns the cells from the system to the role.
     fn cells(&self, outcome: &StudyOutcome) -> Vec<Cell> {
         let ink = match self.check.map(|check| check.figure.role) {
-            Some(Role::Calibrated) => Ink::Faint,
-            _ => Ink::Plain,
+            Some(Role::Calibrated) => CellEmphasis::Faint,
+            _ => CellEmphasis::Plain,
         };
-        let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
+        let simulated = or_absent(self.simulated.as_ref().and_then(known_value), significant);
         let interval = self
             .interval
             .map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, significant));
@@ -164,8 +164,8 @@ impl FigureRow<'_> {
         vec![
             Cell::inked(system_label(outcome, self.system), ink),
             Cell::inked(simulated, ink),
-            Cell::inked(interval, Ink::Faint),
-            Cell::inked(spread, Ink::Faint),
+            Cell::inked(interval, CellEmphasis::Faint),
+            Cell::inked(spread, CellEmphasis::Faint),
             Cell::inked(self.check.map_or(ABSENT.to_owned(), |check| printed(&check.figure)), ink),
             self.error(),
             Cell::inked(self.check.map_or(ABSENT, |check| role_name(check.figure.role)), ink),
@@ -177,8 +177,10 @@ impl FigureRow<'_> {
         let text = percent_signed(check.error);
         match check.figure.role {
             _ if text == ABSENT => Cell::plain(text),
-            Role::Calibrated => Cell::inked(format!("({text})"), Ink::Faint),
-            Role::Predicted if check.error.abs() > ERROR_LARGE => Cell::inked(text, Ink::Warning),
+            Role::Calibrated => Cell::inked(format!("({text})"), CellEmphasis::Faint),
+            Role::Predicted if check.error.abs() > ERROR_LARGE => {
+                Cell::inked(text, CellEmphasis::Warning)
+            }
             Role::Predicted => Cell::strong(text),
         }
     }

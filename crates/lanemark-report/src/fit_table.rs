@@ -8,8 +8,8 @@ use lanemark_schema::result::{
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, percent, percent_signed, significant};
 use crate::run_table::warnings;
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// Relative error above which a figure is marked.
 const ERROR_LARGE: f64 = 0.10;
@@ -17,7 +17,7 @@ const ERROR_LARGE: f64 = 0.10;
 /// Writes the values of a fitted drive as a table, every figure next to the model's, the undetermined values, and the
 /// warnings.
 pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     let FittedDrive { measured, platform, port, template, .. } = fitted;
     sheet.answer(&answer(fitted));
     sheet.heading(&format!("{measured}, fitted in {port} of {platform}, like {template}"));
@@ -26,7 +26,7 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     for setting in &fitted.host {
         let (parameter, value) = (&setting.parameter, &setting.value);
         let reason = setting.reason.as_deref().unwrap_or("as measured");
-        sheet.item("- ", &format!("{parameter} = {value}: {reason}"), Ink::Faint);
+        sheet.item("- ", &format!("{parameter} = {value}: {reason}"), CellEmphasis::Faint);
     }
     sheet.blank();
     sheet.heading("Measured, and predicted by the fitted model");
@@ -75,9 +75,11 @@ fn values(fitted: &FittedDrive) -> Table {
         let FittedParameter { value, range_80, template, standing, .. } = parameter;
         let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
         let (ink, text) = match standing {
-            Determination::Identified => (Ink::Strong, ""),
-            Determination::Open { kept_template: true, .. } => (Ink::Faint, "no: template value"),
-            Determination::Open { .. } => (Ink::Plain, "as a bound"),
+            Determination::Identified => (CellEmphasis::Strong, ""),
+            Determination::Open { kept_template: true, .. } => {
+                (CellEmphasis::Faint, "no: template value")
+            }
+            Determination::Open { .. } => (CellEmphasis::Plain, "as a bound"),
         };
         let none = || "no limit".to_owned();
         table.push(vec![
@@ -85,8 +87,8 @@ fn values(fitted: &FittedDrive) -> Table {
             Cell::inked(value.clone().unwrap_or_else(none), ink),
             Cell::plain(low),
             Cell::plain(high),
-            Cell::inked(template.clone().unwrap_or_else(none), Ink::Faint),
-            Cell::inked(text, Ink::Faint),
+            Cell::inked(template.clone().unwrap_or_else(none), CellEmphasis::Faint),
+            Cell::inked(text, CellEmphasis::Faint),
         ]);
     }
     table
@@ -116,7 +118,8 @@ fn figures(fitted: &FittedDrive) -> Table {
         }
     }
     for test in tests {
-        let of = |kind| fitted.figures.iter().find(|one| one.test == test && one.kind == kind);
+        let of =
+            |kind| fitted.figures.iter().find(|figure| figure.test == test && figure.kind == kind);
         let directions = [
             (FigureKind::ReadMean, FigureKind::ReadTail),
             (FigureKind::WriteMean, FigureKind::WriteTail),
@@ -149,7 +152,7 @@ fn pair(figure: Option<&FittedFigure>, text: impl Fn(f64) -> String) -> [Cell; 2
 fn error(figure: Option<&FittedFigure>) -> Cell {
     match figure {
         Some(figure) if figure.error().abs() > ERROR_LARGE => {
-            Cell::inked(percent_signed(figure.error()), Ink::Warning)
+            Cell::inked(percent_signed(figure.error()), CellEmphasis::Warning)
         }
         Some(figure) => Cell::plain(percent_signed(figure.error())),
         None => Cell::plain(ABSENT),
@@ -171,7 +174,7 @@ fn errors(fitted: &FittedDrive) -> String {
 }
 
 /// Writes the undetermined values, with the measurements that would determine them.
-fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
+fn open(sheet: &mut TerminalText, fitted: &FittedDrive) {
     sheet.blank();
     sheet.heading("Not determined by these measurements");
     for parameter in &fitted.parameters {
@@ -185,11 +188,11 @@ fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
         sheet.item(
             "- ",
             &format!("{name}: {value} is {kept}{goes}. It requires {needs}."),
-            Ink::Plain,
+            CellEmphasis::Plain,
         );
     }
     for unseen in &fitted.unseen {
-        sheet.item("- ", &format!("{}: {}.", unseen.parameter, unseen.needs), Ink::Faint);
+        sheet.item("- ", &format!("{}: {}.", unseen.parameter, unseen.needs), CellEmphasis::Faint);
     }
 }
 

@@ -4,13 +4,13 @@ use lanemark_schema::result::{RunResult, Sample, Target, TestResult, Verdict};
 use lanemark_schema::workload::Operation;
 
 use crate::Style;
-use crate::number::{fixed, grouped, is_wide, known, significant};
-use crate::terminal::Sheet;
+use crate::number::{fixed, grouped, is_wide, known_value, latency_text, rate_text, significant};
+use crate::terminal::TerminalText;
 use crate::{credits, durable, target};
 
 /// Writes a sentence in lines of the style's width.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.paragraph(sentence);
     sheet.finish()
 }
@@ -52,9 +52,9 @@ fn of_one(subject: &str, test: &TestResult) -> String {
     let Some(rate) = rate(test) else {
         return format!("{subject} completed no request in {name}.");
     };
-    let latency = known(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
-    let latency =
-        latency.map_or(String::new(), |ns| format!(", with a mean latency of {}", time(ns)));
+    let latency = known_value(&test.latency_mean_ns).filter(|ns| *ns > 0.0);
+    let latency = latency
+        .map_or(String::new(), |ns| format!(", with a mean latency of {}", latency_text(ns)));
     format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
 }
 
@@ -63,9 +63,10 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
     let most = |verb_of: &str| {
         let candidates =
             tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());
-        let rate = |test: &&TestResult| known(&test.throughput_bytes_per_second).unwrap_or(0.0);
+        let rate =
+            |test: &&TestResult| known_value(&test.throughput_bytes_per_second).unwrap_or(0.0);
         let test = candidates.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
-        let rate = known(&test.throughput_bytes_per_second).filter(|rate| *rate > 0.0)?;
+        let rate = known_value(&test.throughput_bytes_per_second).filter(|rate| *rate > 0.0)?;
         let rate = grouped(&significant(rate / 1e6));
         Some(format!("{verb_of} up to {rate} MB/s ({})", test.test.name))
     };
@@ -96,10 +97,10 @@ fn verb(test: &TestResult) -> &'static str {
 
 /// Formats the rate of a test: `566 MB/s`, or `9,900 IOPS (40.6 MB/s)` for requests at random offsets.
 fn rate(test: &TestResult) -> Option<String> {
-    let bytes = known(&test.throughput_bytes_per_second)?;
-    let megabytes = format!("{} MB/s", grouped(&significant(bytes / 1e6)));
+    let bytes = known_value(&test.throughput_bytes_per_second)?;
+    let megabytes = rate_text(bytes);
     let is_random = test.test.pattern().is_some() && !test.test.is_in_order();
-    match known(&test.iops).filter(|_| is_random) {
+    match known_value(&test.iops).filter(|_| is_random) {
         Some(iops) => Some(format!("{} IOPS ({megabytes})", count(iops))),
         None => Some(megabytes),
     }
@@ -129,7 +130,7 @@ fn replayed(test: &TestResult) -> Option<String> {
     let sample = test.samples.iter().find(|sample| in_own_time(sample))?;
     let of = |operation, name: &str| {
         let ns = sample.mean_latency_ns(operation)?;
-        Some(format!("{} {name}", time(ns)))
+        Some(format!("{} {name}", latency_text(ns)))
     };
     let parts: Vec<String> = [of(Operation::Read, "a read"), of(Operation::Write, "a write")]
         .into_iter()
@@ -161,14 +162,6 @@ fn limits(tests: &[TestResult]) -> Option<String> {
     };
     let parts: Vec<String> = verdicts.iter().map(part).collect();
     (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
-}
-
-/// Formats a time, `101 us` or `22.0 ms`.
-pub(crate) fn time(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e6 => format!("{} µs", significant(ns / 1e3)),
-        ns => format!("{} ms", grouped(&significant(ns / 1e6))),
-    }
 }
 
 /// Returns whether the target of a run is simulated.

@@ -7,14 +7,14 @@
 //! Every table is built once, as columns with one unit each, and drawn twice, for a terminal and for a page, so that
 //! both views agree.
 //!
-//! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. It
-//! does not fit or smooth figures, and does not omit figures that look odd.
+//! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. The
+//! crate does not fit or smooth figures, and does not omit figures that look odd.
 
 mod answer;
-mod beside;
 mod budget;
 mod calibration;
 mod compare_table;
+mod concurrent;
 mod credits;
 mod database;
 mod drive;
@@ -26,6 +26,7 @@ mod explanation;
 mod faults;
 mod figure_table;
 mod fit_table;
+mod flash_writes;
 mod html;
 mod inspection;
 mod lead;
@@ -53,7 +54,6 @@ mod transactions;
 mod trial;
 mod verified;
 mod whatif;
-mod written;
 
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};

@@ -4,7 +4,7 @@
 //! the `x` of a ratio. Numbers have no exponents, and commas between thousands.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
-pub(crate) use lanemark_schema::text::{ABSENT, grouped, significant};
+pub(crate) use lanemark_schema::text::{ABSENT, grouped, latency_text, rate_text, significant};
 
 /// The spread of figures that differ by less than the shown digits.
 pub(crate) const NO_SPREAD: &str = "±<0.1%";
@@ -74,7 +74,7 @@ pub(crate) fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Str
 }
 
 /// Returns a figure; absent without repeats.
-pub(crate) fn known(statistic: &Statistic) -> Option<f64> {
+pub(crate) fn known_value(statistic: &Statistic) -> Option<f64> {
     (statistic.count > 0 && statistic.value.is_finite()).then_some(statistic.value)
 }
 

@@ -8,10 +8,10 @@ use lanemark_schema::result::series::Point;
 use lanemark_schema::result::steady::{Outcome, RANGE_MAX, SLOPE_MAX, Window};
 use lanemark_schema::result::{Sample, Series, SteadyState};
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::Tracked;
+use lanemark_schema::workload::TrackedFigure;
 
 use crate::number::{LatencyUnit, fixed, grouped, or_absent, percent, percent_whole, significant};
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// Rows of a table of a series.
 const ROWS: usize = 12;
@@ -80,11 +80,11 @@ fn steadiness(steady: &SteadyState) -> String {
 
 /// Returns a text such as `in rounds 5 to 9 the requests a second span 3.4% of their mean, and their best-fit line
 /// falls by 1.2%`.
-fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
+fn spread(window: &Window, last: usize, tracked: TrackedFigure) -> String {
     let what = match tracked {
-        Tracked::Iops => "requests a second",
-        Tracked::Throughput => "bytes a second",
-        Tracked::Latency => "mean latencies",
+        TrackedFigure::Iops => "requests a second",
+        TrackedFigure::Throughput => "bytes a second",
+        TrackedFigure::Latency => "mean latencies",
     };
     let verb = if window.slope < 0.0 { "falls" } else { "rises" };
     format!(
@@ -236,7 +236,7 @@ fn rounds(steady: &SteadyState) -> Table {
     ]);
     let first = steady.window.map_or(u32::MAX, |window| window.first_round);
     for (number, round) in (1..).zip(&steady.rounds) {
-        let ink = if number >= first { Ink::Strong } else { Ink::Plain };
+        let ink = if number >= first { CellEmphasis::Strong } else { CellEmphasis::Plain };
         let cell = |text: String| Cell::inked(text, ink);
         let amplification = round.drive.and_then(|drive| drive.write_amplification());
         table.push(vec![

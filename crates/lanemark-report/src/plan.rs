@@ -4,12 +4,12 @@ use lanemark_plan::{Carrier, Plan};
 
 use crate::Style;
 use crate::number::significant;
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// Writes the answer of a plan, its steps, and the effects that it omits.
 pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&plan.answer);
     sheet.heading(&plan.question);
     sheet.blank();
@@ -22,7 +22,7 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     for step in &plan.steps {
         table.push(vec![
             Cell::plain(&step.name),
-            Cell::inked(&step.formula, Ink::Faint),
+            Cell::inked(&step.formula, CellEmphasis::Faint),
             Cell::strong(whole_or_significant(step.value)),
             Cell::plain(&step.unit),
         ]);
@@ -36,13 +36,13 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     if !plan.of_example.is_empty() {
         sheet.paragraph("Not given, so the document's example is used:");
         for one in &plan.of_example {
-            sheet.item("- ", one, Ink::Faint);
+            sheet.item("- ", one, CellEmphasis::Faint);
         }
         sheet.blank();
     }
     sheet.paragraph("Not included:");
     for one in &plan.left_out {
-        sheet.item("- ", one, Ink::Faint);
+        sheet.item("- ", one, CellEmphasis::Faint);
     }
     sheet.finish()
 }

@@ -4,7 +4,7 @@ use lanemark_schema::result::{RatePhase, Sample, TestResult};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 
-use crate::number::{fixed, grouped, significant};
+use crate::number::{fixed, grouped, rate_text};
 use crate::over_time::time_text;
 
 /// Block size from which rates are in MB/s.
@@ -24,7 +24,7 @@ pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
     let block = test.block_mean();
     let rate = |phase: &RatePhase| match block {
         block if block < LARGE => format!("{} IOPS", grouped(&fixed(phase.iops, 0))),
-        block => format!("{} MB/s", grouped(&significant(phase.iops * block / 1e6))),
+        block => rate_text(phase.iops * block),
     };
     let mut from = Duration::ZERO;
     let parts: Vec<String> = earlier

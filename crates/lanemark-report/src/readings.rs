@@ -128,12 +128,12 @@ fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
 
 /// Returns a text such as `Requests were submitted 4.2 us after their time at the median; 3 of 1,000 had to wait for
 /// others`.
-fn punctuality(kept: &[&Punctuality]) -> Option<String> {
-    let mut lateness = kept.first()?.lateness.clone();
-    kept[1..].iter().for_each(|record| lateness.merge(&record.lateness));
+fn punctuality(records: &[&Punctuality]) -> Option<String> {
+    let mut lateness = records.first()?.lateness.clone();
+    records[1..].iter().for_each(|record| lateness.merge(&record.lateness));
     let median = lateness.percentile_ns(50.0)? as f64 / 1e3;
-    let held_back: u64 = kept.iter().map(|record| record.held_back).sum();
-    let left: u64 = kept.iter().map(|record| record.unsubmitted).sum();
+    let held_back: u64 = records.iter().map(|record| record.held_back).sum();
+    let left: u64 = records.iter().map(|record| record.unsubmitted).sum();
     let left = match left {
         0 => String::new(),
         left => format!(" {left} more were due and never submitted, and no figure includes them."),

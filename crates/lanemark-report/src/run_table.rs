@@ -11,17 +11,17 @@ use lanemark_schema::result::{
 use lanemark_schema::workload::Average;
 
 use crate::Style;
-use crate::beside;
+use crate::concurrent;
 use crate::explanation;
 use crate::lead;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known, or_absent,
-    percent, significant, spread,
+    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known_value,
+    or_absent, percent, significant, spread,
 };
 use crate::rate_phases;
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
-use crate::terminal::Sheet;
+use crate::terminal::TerminalText;
 use crate::transactions;
 
 /// The percentiles that have a column.
@@ -32,11 +32,11 @@ const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
 ///
 /// Throughput is in MB/s (10^6 bytes a second). Latencies are in µs or ms, depending on the values of the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
     for sentence in assumed(run) {
-        sheet.item("! ", &sentence, Ink::Warning);
+        sheet.item("! ", &sentence, CellEmphasis::Warning);
     }
     sheet.blank();
     if !run.tests.is_empty() {
@@ -55,14 +55,14 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     if !lead::is_simulated(run) {
         sheet.paragraph(&target::sentence(run));
     }
-    for sentence in beside::sentences(run).into_iter().chain(widely(run)) {
+    for sentence in concurrent::sentences(run).into_iter().chain(widely(run)) {
         sheet.paragraph(&sentence);
     }
     if let Some(sentence) = explanation::closest(run) {
         sheet.paragraph(&sentence);
     }
     for setting in target::settings(run) {
-        sheet.item("- ", &setting, Ink::Faint);
+        sheet.item("- ", &setting, CellEmphasis::Faint);
     }
     let led = |warning: &(String, &str)| !is_assumed(&warning.0, run);
     let listed: Vec<_> = target::warnings(run).into_iter().filter(led).collect();
@@ -76,7 +76,7 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
     if !lead::is_simulated(run) {
         return String::new();
     }
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.paragraph(&target::sentence(run));
     if let Some(sentence) = widest(run) {
         sheet.paragraph(&sentence);
@@ -86,8 +86,9 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
 
 /// Returns whether a warning is one of the warnings at the top of the output.
 fn is_assumed(warning: &str, run: &RunResult) -> bool {
-    let limits = run.warnings.iter().filter(|one| matches!(one, Warning::AssumedLimit { .. }));
-    limits.into_iter().any(|one| one.to_string() == warning)
+    let limits =
+        run.warnings.iter().filter(|warning| matches!(warning, Warning::AssumedLimit { .. }));
+    limits.into_iter().any(|limit| limit.to_string() == warning)
 }
 
 /// States which tests are limited by an assumed value, in one sentence for each value.
@@ -125,13 +126,13 @@ pub(crate) fn statistic(run: &RunResult) -> Option<String> {
 }
 
 /// Writes the warnings, each with its advice, after an empty line; nothing if there are no warnings.
-pub(crate) fn warnings(sheet: &mut Sheet, listed: &[(String, &'static str)]) {
+pub(crate) fn warnings(sheet: &mut TerminalText, listed: &[(String, &'static str)]) {
     if listed.is_empty() {
         return;
     }
     sheet.blank();
     for (warning, advice) in listed {
-        sheet.item("! ", &format!("{warning}: {advice}"), Ink::Warning);
+        sheet.item("! ", &format!("{warning}: {advice}"), CellEmphasis::Warning);
     }
 }
 
@@ -147,7 +148,7 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
     let latencies = runs.iter().flat_map(|(_, run)| &run.tests).flat_map(|test| &test.samples);
     let latencies = latencies.flat_map(|sample| {
         let directions = [&sample.reads, &sample.writes, &sample.unified];
-        let means = directions.into_iter().flatten().map(|one| one.latency.mean_ns());
+        let means = directions.into_iter().flatten().map(|direction| direction.latency.mean_ns());
         let of_device = sample.is_counted_by_device().then(|| sample.latency_mean_ns());
         means.chain(of_device).collect::<Vec<f64>>()
     });
@@ -277,7 +278,7 @@ fn repeated(result: &TestResult) -> String {
 /// States the part of the tests that was simulated, if long tests were shortened.
 pub(crate) fn shortened(run: &RunResult) -> Option<String> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
-    let short = || samples.clone().filter_map(|one| Some((one, one.similar?)));
+    let short = || samples.clone().filter_map(|sample| Some((sample, sample.similar?)));
     let (_, first) = short().next()?;
     let is_alike = short().all(|(_, other)| other.factor == first.factor);
     let drive = match (is_alike, first.drive_factor) {
@@ -290,7 +291,8 @@ pub(crate) fn shortened(run: &RunResult) -> Option<String> {
         let is_smaller = short().any(|(_, similar)| similar.drive_factor > 1);
         return is_smaller.then(|| format!("Simulated on {drive}. --full simulates all requests."));
     }
-    let simulated = |one: &Sample| one.converged.map_or(one.operations(), |known| known.simulated);
+    let simulated =
+        |sample: &Sample| sample.converged.map_or(sample.operations(), |known| known.simulated);
     let all: u64 = short().map(|(one, _)| simulated(one)).sum();
     let whole: u64 = short().map(|(_, similar)| similar.requests).sum();
     let part = match (is_alike, first.drive_factor) {
@@ -349,12 +351,13 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let throughput = &result.throughput_bytes_per_second;
     let time = |ns: f64| significant(unit.of(ns));
     // The statistic is zero both for a latency of zero and for a test without requests.
-    let mean = known(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
+    let mean =
+        known_value(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![
-        Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
+        Cell::strong(or_absent(known_value(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),
-        Cell::inked(repeated(result), Ink::Faint),
-        Cell::plain(or_absent(known(&result.iops), |iops| match iops {
+        Cell::inked(repeated(result), CellEmphasis::Faint),
+        Cell::plain(or_absent(known_value(&result.iops), |iops| match iops {
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),
         })),
@@ -364,7 +367,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
         Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), time))
     }));
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
-    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Warning));
+    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), CellEmphasis::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|explanation| explanation.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);

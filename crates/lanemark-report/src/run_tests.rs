@@ -33,7 +33,7 @@ pub(crate) fn run(tests: Vec<TestResult>) -> RunResult {
     let first =
         tests.first().map_or_else(|| Test::of_blocks(Bytes::kibi(4)), |one| one.test.clone());
     let mut workload = Workload::of_test("w", "W", first);
-    workload.tests = tests.iter().map(|one| one.test.clone()).collect();
+    workload.tests = tests.iter().map(|test| test.test.clone()).collect();
     RunResult {
         schema_version: SCHEMA_VERSION,
         provenance: Provenance::default(),

@@ -6,8 +6,8 @@ use lanemark_schema::result::{Gain, RunResult, Sensitivity, SystemChange, TestRe
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// Writes the bottlenecks of all tests of several systems, one line each; empty if no run determined them.
 pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
@@ -39,7 +39,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.heading("Bottlenecks: the gain from one hop at twice its speed");
     sheet.blank();
     sheet.table(&table);
@@ -47,7 +47,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
 }
 
 /// Writes the bottleneck of a test in a sentence, and all gains as a table; nothing if the run did not determine them.
-pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
+pub(crate) fn lines(sheet: &mut TerminalText, test: &TestResult) {
     let Some(sensitivity) = &test.sensitivity else { return };
     sheet.paragraph(&sentence(sensitivity));
     sheet.blank();
@@ -89,7 +89,11 @@ pub(crate) fn table(sensitivity: &Sensitivity) -> Table {
     ]);
     let mut ruled = false;
     for (index, gain) in sensitivity.gains.iter().enumerate() {
-        let ink = if sensitivity.bottleneck == Some(index) { Ink::Strong } else { Ink::Plain };
+        let ink = if sensitivity.bottleneck == Some(index) {
+            CellEmphasis::Strong
+        } else {
+            CellEmphasis::Plain
+        };
         let cells = [
             label(sensitivity, index),
             gain.change.clone(),

@@ -7,9 +7,9 @@ use crate::error_summary::{ErrorSummary, role_name};
 use crate::figure_table;
 use crate::number::significant;
 use crate::run_table::warnings;
-use crate::table::Ink;
-use crate::terminal::Sheet;
-use crate::{Style, answer, beside, target, transactions};
+use crate::table::CellEmphasis;
+use crate::terminal::TerminalText;
+use crate::{Style, answer, concurrent, target, transactions};
 
 /// Writes the answer of a study, its figures, error summary and warnings; with `detail` also its calibrations and
 /// notes, and the published figures that it does not simulate.
@@ -22,7 +22,7 @@ pub fn study_table(
     detail: bool,
     style: &Style,
 ) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&study_answer(outcome));
     sheet.heading(&outcome.title);
     sheet.paragraph(&outcome.question);
@@ -39,7 +39,7 @@ pub fn study_table(
         sheet.table(&figure_table::table(outcome, metric, &here));
     }
     let systems: Vec<(&str, &RunResult)> =
-        outcome.systems.iter().map(|one| (one.label.as_str(), &one.run)).collect();
+        outcome.systems.iter().map(|system| (system.label.as_str(), &system.run)).collect();
     if let Some(table) = transactions::by_test(&systems) {
         sheet.blank();
         sheet.heading("Transactions");
@@ -51,7 +51,11 @@ pub fn study_table(
         sheet.blank();
         for role in [Role::Predicted, Role::Calibrated] {
             let mark = format!("{:<12}", role_name(role));
-            sheet.item(&mark, &ErrorSummary::of(outcome, role).sentence(outcome), Ink::Plain);
+            sheet.item(
+                &mark,
+                &ErrorSummary::of(outcome, role).sentence(outcome),
+                CellEmphasis::Plain,
+            );
         }
     }
     // The written answer precedes the counted ratios, which are its evidence.
@@ -67,23 +71,25 @@ pub fn study_table(
         sheet.heading("Published figures that no run here covers");
         for entry in &outcome.not_modelled {
             let line = format!("{}: {}", entry.figures.join(", "), entry.reason);
-            sheet.item("- ", &line, Ink::Plain);
+            sheet.item("- ", &line, CellEmphasis::Plain);
         }
     }
     let sentences: Vec<String> = (outcome.systems.iter())
         .flat_map(|system| {
-            beside::sentences(&system.run).into_iter().map(|one| format!("{}: {one}", system.label))
+            concurrent::sentences(&system.run)
+                .into_iter()
+                .map(|sentence| format!("{}: {sentence}", system.label))
         })
         .collect();
     if !sentences.is_empty() {
         sheet.blank();
         sheet.heading("Copies and concurrent tests");
-        sentences.iter().for_each(|sentence| sheet.item("- ", sentence, Ink::Plain));
+        sentences.iter().for_each(|sentence| sheet.item("- ", sentence, CellEmphasis::Plain));
     }
     if detail && !outcome.notes.is_empty() {
         sheet.blank();
         sheet.heading("Notes");
-        outcome.notes.iter().for_each(|note| sheet.item("- ", note, Ink::Plain));
+        outcome.notes.iter().for_each(|note| sheet.item("- ", note, CellEmphasis::Plain));
     }
     if let Some(run) = measured {
         sheet.blank();
@@ -117,7 +123,7 @@ fn written(outcome: &StudyOutcome) -> Option<&str> {
 }
 
 /// Writes the claims that do not hold, which is why the written answer is not shown.
-fn withheld(sheet: &mut Sheet, outcome: &StudyOutcome) {
+fn withheld(sheet: &mut TerminalText, outcome: &StudyOutcome) {
     let claims = outcome.answer.iter().flat_map(|answer| &answer.claims);
     for claim in claims.filter(|claim| !claim.holds) {
         let bound = match (claim.from, claim.to) {
@@ -133,12 +139,12 @@ fn withheld(sheet: &mut Sheet, outcome: &StudyOutcome) {
                 "the written answer is not shown: it claims that {} is {bound}, and here it is {value}",
                 claim.claim
             ),
-            Ink::Warning,
+            CellEmphasis::Warning,
         );
     }
 }
 
-fn calibrations(sheet: &mut Sheet, settings: &[Setting<'_>]) {
+fn calibrations(sheet: &mut TerminalText, settings: &[Setting<'_>]) {
     if settings.is_empty() {
         return;
     }
@@ -152,14 +158,14 @@ fn calibrations(sheet: &mut Sheet, settings: &[Setting<'_>]) {
         sheet.item(
             "- ",
             &format!("{} = {} in {systems}", calibration.parameter, calibration.value),
-            Ink::Plain,
+            CellEmphasis::Plain,
         );
-        sheet.item("  ", &format!("from {figure}{reason}"), Ink::Faint);
+        sheet.item("  ", &format!("from {figure}{reason}"), CellEmphasis::Faint);
     }
 }
 
 /// Writes the warnings about all systems, each once, then the warnings about the measured run.
-fn all_warnings(sheet: &mut Sheet, outcome: &StudyOutcome, measured: Option<&RunResult>) {
+fn all_warnings(sheet: &mut TerminalText, outcome: &StudyOutcome, measured: Option<&RunResult>) {
     let mut all: Vec<(String, &'static str)> = target::study_warnings(outcome);
     let here = measured.map(target::warnings).unwrap_or_default();
     all.extend(

@@ -3,7 +3,7 @@
 use lanemark_schema::result::{RunResult, Statistic};
 
 use crate::lead;
-use crate::number::known;
+use crate::number::known_value;
 
 /// Returns one sentence about these runs; `None` if no test has ended.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
@@ -27,7 +27,8 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
             .iter()
             .map(|(_, run)| Some(&run.test(&test.test.name)?.throughput_bytes_per_second))
             .collect();
-        let Some(rates) = rates.filter(|rates| rates.iter().all(|rate| known(rate).is_some()))
+        let Some(rates) =
+            rates.filter(|rates| rates.iter().all(|rate| known_value(rate).is_some()))
         else {
             continue;
         };
@@ -77,11 +78,11 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
 
 /// Returns whether a rate is above all others, beyond the spread of repeats if there is a spread.
 fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
-    let own = rates[one];
+    let rate = rates[one];
     rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
-        let least = match own.has_range() && other.has_range() {
-            true => own.ratio_range(other).0,
-            false => own.value / other.value / ALONE,
+        let least = match rate.has_range() && other.has_range() {
+            true => rate.ratio_range(other).0,
+            false => rate.value / other.value / ALONE,
         };
         least > 1.0
     })

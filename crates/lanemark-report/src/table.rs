@@ -46,14 +46,14 @@ pub(crate) struct Row {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) text: String,
-    pub(crate) ink: Ink,
+    pub(crate) ink: CellEmphasis,
     /// Whether the cell repeats the cell above.
     pub(crate) repeated: bool,
 }
 
 /// The importance of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum CellEmphasis {
     #[default]
     Plain,
     Strong,
@@ -141,14 +141,14 @@ impl Column {
 
 impl Cell {
     pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Self::inked(text, Ink::Plain)
+        Self::inked(text, CellEmphasis::Plain)
     }
 
     pub(crate) fn strong(text: impl Into<String>) -> Self {
-        Self::inked(text, Ink::Strong)
+        Self::inked(text, CellEmphasis::Strong)
     }
 
-    pub(crate) fn inked(text: impl Into<String>, ink: Ink) -> Self {
+    pub(crate) fn inked(text: impl Into<String>, ink: CellEmphasis) -> Self {
         Self { text: text.into(), ink, repeated: false }
     }
 

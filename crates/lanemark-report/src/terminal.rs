@@ -12,7 +12,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Style;
-use crate::table::{Cell, Column, ColumnKind, Ink, Table, point};
+use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Table, point};
 
 /// Minimum width at which a table is readable.
 const WIDTH_MIN: usize = 60;
@@ -24,7 +24,7 @@ const NAME_MIN: usize = 3;
 const GAP: usize = 2;
 
 /// Terminal text under construction.
-pub(crate) struct Sheet {
+pub(crate) struct TerminalText {
     text: String,
     width: usize,
     colour: bool,
@@ -38,7 +38,7 @@ struct Layout {
     tails: Vec<usize>,
 }
 
-impl Sheet {
+impl TerminalText {
     pub(crate) fn new(style: &Style) -> Self {
         Self { text: String::new(), width: style.width.max(WIDTH_MIN), colour: style.colour }
     }
@@ -50,27 +50,27 @@ impl Sheet {
 
     /// Writes the answer of the text, and an empty line.
     pub(crate) fn answer(&mut self, text: &str) {
-        self.wrapped(text, "", "", Ink::Strong);
+        self.wrapped(text, "", "", CellEmphasis::Strong);
         self.blank();
     }
 
     /// Writes a heading line.
     pub(crate) fn heading(&mut self, text: &str) {
-        self.wrapped(text, "", "", Ink::Strong);
+        self.wrapped(text, "", "", CellEmphasis::Strong);
     }
 
     /// Writes a paragraph over the full width.
     pub(crate) fn paragraph(&mut self, text: &str) {
-        self.wrapped(text, "", "", Ink::Plain);
+        self.wrapped(text, "", "", CellEmphasis::Plain);
     }
 
     /// Writes a paragraph of less importance.
     pub(crate) fn aside(&mut self, text: &str) {
-        self.wrapped(text, "", "", Ink::Faint);
+        self.wrapped(text, "", "", CellEmphasis::Faint);
     }
 
     /// Writes a paragraph after `mark`; later lines are aligned with the text of the first.
-    pub(crate) fn item(&mut self, mark: &str, text: &str, ink: Ink) {
+    pub(crate) fn item(&mut self, mark: &str, text: &str, ink: CellEmphasis) {
         let indent = " ".repeat(mark.width());
         self.wrapped(text, mark, &indent, ink);
     }
@@ -85,7 +85,7 @@ impl Sheet {
         let table = &table.clone().without_empty_columns().with_grouped_numbers();
         let layout = Layout::fit(table, self.width);
         for line in header_lines(table, &layout) {
-            self.line(&[(line, Ink::Faint)]);
+            self.line(&[(line, CellEmphasis::Faint)]);
         }
         self.rule(&layout);
         for row in &table.rows {
@@ -100,7 +100,7 @@ impl Sheet {
                     let text = cells[column].get(line).map_or("", String::as_str);
                     layout.padded(table, text, &row.cells[layout.kept[column]], column)
                 };
-                let pieces: Vec<(String, Ink)> = (0..cells.len()).map(piece).collect();
+                let pieces: Vec<(String, CellEmphasis)> = (0..cells.len()).map(piece).collect();
                 self.line(&pieces);
             }
         }
@@ -122,19 +122,19 @@ impl Sheet {
 
     fn rule(&mut self, layout: &Layout) {
         let width = layout.total();
-        self.line(&[("─".repeat(width), Ink::Faint)]);
+        self.line(&[("─".repeat(width), CellEmphasis::Faint)]);
     }
 
-    fn wrapped(&mut self, text: &str, first: &str, rest: &str, ink: Ink) {
+    fn wrapped(&mut self, text: &str, first: &str, rest: &str, ink: CellEmphasis) {
         let room = self.width.saturating_sub(first.width()).max(1);
         for (index, line) in wrap(&plain(text), room).into_iter().enumerate() {
             let indent = if index == 0 { first } else { rest };
-            self.line(&[(indent.to_owned(), Ink::Faint), (line, ink)]);
+            self.line(&[(indent.to_owned(), CellEmphasis::Faint), (line, ink)]);
         }
     }
 
     /// Writes one line from pieces, without trailing spaces inside or outside of coloured text.
-    pub(crate) fn line(&mut self, pieces: &[(String, Ink)]) {
+    pub(crate) fn line(&mut self, pieces: &[(String, CellEmphasis)]) {
         let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
             let visible = if Some(index) == end { text.trim_end() } else { text.as_str() };
@@ -238,7 +238,13 @@ impl Layout {
     }
 
     /// Returns a line of a cell in the column at `index`, padded, with the gap before it.
-    fn padded(&self, table: &Table, text: &str, cell: &Cell, index: usize) -> (String, Ink) {
+    fn padded(
+        &self,
+        table: &Table,
+        text: &str,
+        cell: &Cell,
+        index: usize,
+    ) -> (String, CellEmphasis) {
         let width = self.widths[index];
         let gap = if index == 0 { 0 } else { GAP };
         let padded = match table.columns[self.kept[index]].kind {
@@ -356,12 +362,12 @@ pub(crate) fn plain(text: &str) -> String {
     lanemark_schema::text::shown(text).into_owned()
 }
 
-fn code(ink: Ink) -> Option<&'static str> {
+fn code(ink: CellEmphasis) -> Option<&'static str> {
     match ink {
-        Ink::Plain => None,
-        Ink::Strong => Some("1"),
-        Ink::Faint => Some("2"),
-        Ink::Warning => Some("33"),
+        CellEmphasis::Plain => None,
+        CellEmphasis::Strong => Some("1"),
+        CellEmphasis::Faint => Some("2"),
+        CellEmphasis::Warning => Some("33"),
     }
 }
 
@@ -391,7 +397,7 @@ mod tests {
             table.push(vec![Cell::plain(name(depth)), Cell::plain("x".repeat(45))]);
         }
         let drawn = |table: &Table| {
-            let mut sheet = Sheet::new(&Style { width: 60, colour: false });
+            let mut sheet = TerminalText::new(&Style { width: 60, colour: false });
             sheet.table(table);
             sheet.finish()
         };
@@ -411,15 +417,18 @@ mod tests {
         for text in ["1610", "37.2", "–"] {
             table.push(vec![Cell::plain(text)]);
         }
-        let mut sheet = Sheet::new(&Style { width: 80, colour: false });
+        let mut sheet = TerminalText::new(&Style { width: 80, colour: false });
         sheet.table(&table);
         assert_eq!(sheet.finish(), "   MB/s\n───────\n1,610\n   37.2\n    –\n");
     }
 
     #[test]
     fn colour_encloses_text_and_no_spaces() {
-        let mut sheet = Sheet::new(&Style { width: 80, colour: true });
-        sheet.line(&[("  a ".to_owned(), Ink::Strong), ("  ".to_owned(), Ink::Faint)]);
+        let mut sheet = TerminalText::new(&Style { width: 80, colour: true });
+        sheet.line(&[
+            ("  a ".to_owned(), CellEmphasis::Strong),
+            ("  ".to_owned(), CellEmphasis::Faint),
+        ]);
         assert_eq!(sheet.finish(), "  \x1b[1ma\x1b[0m\n");
     }
 }

@@ -15,18 +15,18 @@ use crate::budget::{Budget, HopShare};
 use crate::energy;
 use crate::explanation;
 use crate::faults;
+use crate::flash_writes;
 use crate::number::{
-    ABSENT, LatencyUnit, NO_SPREAD, fixed, known, latency_mean_ns, or_absent, percent,
+    ABSENT, LatencyUnit, NO_SPREAD, fixed, known_value, latency_mean_ns, or_absent, percent,
     percent_whole, significant, spread,
 };
 use crate::over_time;
 use crate::readings;
 use crate::run_table::{cpu_ns, warnings};
 use crate::sensitivity;
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 use crate::target;
-use crate::terminal::Sheet;
-use crate::written;
+use crate::terminal::TerminalText;
 
 /// Utilisation from which a hop is called busy. Below this utilisation, by queueing theory, a request waits for up to
 /// about as long as its service takes, so the latency of an idle path is more informative.
@@ -45,7 +45,7 @@ const PERCENTILES: [(f64, &str, u8); 5] = [
 /// Writes one test of `run` in detail: throughput, latency, and the time budget if it is known; then the target, and
 /// every warning about it.
 pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     body(&mut sheet, run, test);
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
@@ -55,7 +55,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
 
 /// Writes all tests of `run` in detail, for a page that has already shown the target and the warnings.
 pub fn test_details(run: &RunResult, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     for (index, test) in run.tests.iter().enumerate() {
         if index > 0 {
             sheet.blank();
@@ -65,7 +65,7 @@ pub fn test_details(run: &RunResult, style: &Style) -> String {
     sheet.finish()
 }
 
-fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
+fn body(sheet: &mut TerminalText, run: &RunResult, test: &TestResult) {
     sheet.heading(&format!("{}: {}", run.target_name(), test.test.name));
     sheet.paragraph(&figures(test));
     if let Some(sentence) = failed(test) {
@@ -109,7 +109,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
         },
     }
     explanation::lines(sheet, test);
-    if let Some(sentence) = written::sentence(test) {
+    if let Some(sentence) = flash_writes::sentence(test) {
         sheet.blank();
         sheet.paragraph(&sentence);
     }
@@ -124,7 +124,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
 }
 
 /// Writes the first repeat that has a series or rounds: a sentence, throughput as a sparkline, and a table.
-fn over_time(sheet: &mut Sheet, test: &TestResult) {
+fn over_time(sheet: &mut TerminalText, test: &TestResult) {
     let has_series = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
     let Some(sample) = test.samples.iter().find(has_series) else { return };
     let Some(table) = over_time::table(sample) else { return };
@@ -193,8 +193,8 @@ pub(crate) fn busiest(hop: &HopShare) -> String {
 /// Describes throughput, requests and processor time in a sentence.
 fn figures(test: &TestResult) -> String {
     let throughput = &test.throughput_bytes_per_second;
-    let rate = or_absent(known(throughput), |bytes| significant(bytes / 1e6));
-    let iops = or_absent(known(&test.iops), |iops| fixed(iops, 0));
+    let rate = or_absent(known_value(throughput), |bytes| significant(bytes / 1e6));
+    let iops = or_absent(known_value(&test.iops), |iops| fixed(iops, 0));
     let spread = match spread(throughput) {
         spread if spread == ABSENT || spread == NO_SPREAD => String::new(),
         spread => format!(" {spread}"),
@@ -428,7 +428,7 @@ fn budget_table(budget: &Budget) -> Table {
         time_cell(total),
         share(total),
     ];
-    sums.iter_mut().for_each(|cell| cell.ink = Ink::Strong);
+    sums.iter_mut().for_each(|cell| cell.ink = CellEmphasis::Strong);
     table.push_ruled(sums);
     table
 }

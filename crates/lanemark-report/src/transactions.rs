@@ -4,7 +4,7 @@
 
 use lanemark_schema::result::{Metric, RunResult, Statistic, TestResult, TransactionsUse};
 
-use crate::number::{fixed, known, or_absent, percent, significant};
+use crate::number::{fixed, known_value, or_absent, percent, significant};
 use crate::table::{Cell, Column, Table};
 
 /// Builds the table by test and run; `None` if there is no test of transactions.
@@ -49,7 +49,7 @@ fn cells(result: &TestResult) -> Option<Vec<Cell>> {
     let of = |figure: fn(&TransactionsUse) -> Option<f64>| result.of_transactions(figure);
     let per_minute = result.transactions_per_minute()?;
     let cell = |statistic: Option<Statistic>, show: fn(f64) -> String| {
-        Cell::plain(or_absent(statistic.and_then(|cell| known(&cell)), show))
+        Cell::plain(or_absent(statistic.and_then(|cell| known_value(&cell)), show))
     };
     let latency = |metric: Metric| cell(Some(metric.of(result)), significant);
     Some(vec![

@@ -10,8 +10,8 @@ use lanemark_schema::workload::Average;
 use crate::Style;
 use crate::credits;
 use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// The share of the drive's time that flushes take.
 const FLUSHES: &str = "flushes";
@@ -132,7 +132,7 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
         runs.iter().map(|run| TrialSystem::of(run)).collect();
     let mut systems = systems.filter(|systems| !systems.is_empty())?;
     let invalid: Vec<&str> =
-        systems.iter().filter(|one| !one.is_valid()).map(|one| one.name).collect();
+        systems.iter().filter(|system| !system.is_valid()).map(|system| system.name).collect();
     if let ([only], [_]) = (systems.as_slice(), invalid.as_slice()) {
         return Some(format!(
             "The time of the command on {} is not known: this machine answered too late. Give a larger --time-scale.",
@@ -145,7 +145,9 @@ pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
             invalid.join(" and ")
         ));
     }
-    let waits = |one: &TrialSystem<'_>| waits(one).map_or(String::new(), |text| format!(" {text}"));
+    let waits = |trial_system: &TrialSystem<'_>| {
+        waits(trial_system).map_or(String::new(), |text| format!(" {text}"))
+    };
     if let [only] = systems.as_slice() {
         let time = time_text(only.time().value);
         return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));
@@ -193,7 +195,7 @@ fn waits(system: &TrialSystem<'_>) -> Option<String> {
 
 /// Writes the answer, a table of the systems, and the power cuts.
 pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     if let Some(answer) = trial_answer(runs) {
         sheet.answer(&answer);
         sheet.blank();
@@ -203,14 +205,14 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
     }
     let systems: Vec<TrialSystem<'_>> =
         runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
-    let ends = systems.iter().filter_map(|one| Some((one.name, one.end_of_credits()?)));
+    let ends = systems.iter().filter_map(|system| Some((system.name, system.end_of_credits()?)));
     for (number, (name, end)) in ends.enumerate() {
         if number == 0 {
             sheet.blank();
         }
         sheet.paragraph(&format!("{name}: {end}"));
     }
-    let scales = systems.iter().map(|one| one.time_scale());
+    let scales = systems.iter().map(|system| system.time_scale());
     if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
         sheet.blank();
         sheet.aside(&format!(
@@ -231,7 +233,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
             let text = format!(
                 "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {printed}"
             );
-            sheet.item("- ", &text, Ink::Warning);
+            sheet.item("- ", &text, CellEmphasis::Warning);
         }
     }
     sheet.finish()
@@ -286,13 +288,13 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
         let flushes =
             |sample: &Sample| sample.flushes.as_ref().map_or(0.0, |one| one.latency.count() as f64);
         let (valid, ink) = match system.is_valid() {
-            true => ("in time", Ink::Faint),
-            false => ("TOO LATE", Ink::Warning),
+            true => ("in time", CellEmphasis::Faint),
+            false => ("TOO LATE", CellEmphasis::Warning),
         };
         table.push(vec![
             Cell::plain(system.name),
             Cell::strong(significant(time.value)),
-            Cell::inked(interval.unwrap_or_default(), Ink::Faint),
+            Cell::inked(interval.unwrap_or_default(), CellEmphasis::Faint),
             Cell::plain(or_absent(against.map(|found| found.value), ratio)),
             Cell::plain(or_absent(system.waiting_share(), percent_whole)),
             Cell::plain(

@@ -3,21 +3,21 @@
 //! Offsets and lengths are printed as exact bytes, for the reader who examines that location next.
 
 use lanemark_schema::result::{
-    Acknowledged, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites, Verified,
-    VerifyWarning,
+    AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites,
+    Verified, VerifyWarning,
 };
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, significant};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 
 /// Maximum number of ranges that are shown individually.
 const SHOWN: usize = 20;
 
 /// Writes the summary of the written data, and the command to check it.
 pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     let seconds = written.elapsed.as_seconds();
     let rate = written.load_bytes.get() as f64 / 1e6 / seconds.max(1e-9);
     sheet.paragraph(&format!(
@@ -44,14 +44,14 @@ pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
 
 /// Writes the damage range by range, and the counts of units and requests.
 pub fn verified_text(verified: &Verified, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.heading(&verdict(verified));
     sheet.blank();
     if !verified.damage.is_empty() {
         sheet.table(&ranges(&verified.damage));
         let more = verified.damage.len().saturating_sub(SHOWN) as u64 + verified.damage_more;
         if more > 0 {
-            sheet.aside(&format!("and {more} more ranges; --json has them"));
+            sheet.aside(&format!("and {more} more ranges; --json lists them"));
         }
         sheet.blank();
         sheet.paragraph(&kinds(&verified.damage));
@@ -74,7 +74,7 @@ fn verdict(verified: &Verified) -> String {
             "after a power cut, data that was acknowledged and not flushed may be missing"
         }
         InterveningEvent::PowerCut => {
-            "after a power cut; the device claims to lack a volatile cache, so no acknowledged data may be missing"
+            "after a power cut; the device reports that it has no volatile cache, so no acknowledged data may be missing"
         }
     };
     match verified.is_intact() {
@@ -93,17 +93,17 @@ fn ranges(damage: &[Damage]) -> Table {
     ]);
     for entry in damage.iter().take(SHOWN) {
         table.push(vec![
-            Cell::inked(entry.kind.name(), Ink::Warning),
+            Cell::inked(entry.kind.name(), CellEmphasis::Warning),
             Cell::plain(entry.offset_bytes.get().to_string()),
             Cell::plain(entry.length_bytes.get().to_string()),
             Cell::plain(entry.expected.map_or_else(|| ABSENT.to_owned(), |entry| expected(&entry))),
-            Cell::plain(found(entry.found)),
+            Cell::plain(found_data_text(entry.found)),
         ]);
     }
     table
 }
 
-fn expected(change: &Acknowledged) -> String {
+fn expected(change: &AcknowledgedChange) -> String {
     format!(
         "{} {} at {} s, {}",
         if change.trim { "trim" } else { "write" },
@@ -113,8 +113,8 @@ fn expected(change: &Acknowledged) -> String {
     )
 }
 
-fn found(found: FoundData) -> String {
-    match found {
+fn found_data_text(found_data: FoundData) -> String {
+    match found_data {
         FoundData::Zeros => "zeros".to_owned(),
         FoundData::Generation(generation) => format!("write {generation}"),
         FoundData::Elsewhere { offset_bytes, generation } => {
@@ -187,12 +187,12 @@ fn requests(verified: &Verified) -> String {
     text + "."
 }
 
-fn warnings(sheet: &mut Sheet, warnings: &[VerifyWarning]) {
+fn warnings(sheet: &mut TerminalText, warnings: &[VerifyWarning]) {
     if !warnings.is_empty() {
         sheet.blank();
     }
     for warning in warnings {
-        sheet.item("! ", &warning.text(), Ink::Warning);
+        sheet.item("! ", &warning.text(), CellEmphasis::Warning);
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn damage_is_reported_with_its_offset_and_its_write() {
-        let write = Acknowledged {
+        let write = AcknowledgedChange {
             generation: 77,
             offset_bytes: Bytes(8192),
             length_bytes: Bytes(4096),

@@ -7,20 +7,20 @@ use crate::credits;
 use crate::number::{ABSENT, fixed, grouped, is_wide, percent_signed, percent_whole, significant};
 use crate::path::lost;
 use crate::run_table::{wide_of, widest_of};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 use crate::test_detail::path_limit;
 
 /// Writes the answer in a sentence, then both systems test by test, and the bottleneck of each.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(whatif));
     match whatif.other == whatif.present {
         true => sheet.heading(&format!("{} with other values", whatif.other)),
         false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
     }
     for changed in &whatif.changed {
-        sheet.item("Changed: ", changed, Ink::Plain);
+        sheet.item("Changed: ", changed, CellEmphasis::Plain);
     }
     sheet.blank();
     let measured = whatif.measured.is_some();
@@ -44,7 +44,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.table(&table);
     sheet.blank();
     for test in &whatif.tests {
-        sheet.item("- ", &description(test), Ink::Plain);
+        sheet.item("- ", &description(test), CellEmphasis::Plain);
     }
     let intervals = whatif.tests.iter().filter_map(|test| test.interval.as_ref());
     if let Some(wide) = wide_of(intervals) {
@@ -57,7 +57,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
 /// Writes the evidence of a what-if: how a measured figure was carried over, the value that widens the intervals most,
 /// and the tests that were simulated in shortened form. Empty if there is nothing to state.
 pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     let mut texts = Vec::new();
     if let Some(name) = &whatif.measured {
         let scaled = |test: &&WhatIfTest| test.carried.is_some();
@@ -216,9 +216,9 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     cells.extend([
         Cell::plain(of(&test.present)),
         Cell::strong(rate(expected, requests)),
-        Cell::inked(if test.random { "IOPS" } else { "MB/s" }, Ink::Faint),
+        Cell::inked(if test.random { "IOPS" } else { "MB/s" }, CellEmphasis::Faint),
         Cell::strong(percent_signed(test.change())),
-        Cell::inked(inside, Ink::Faint),
+        Cell::inked(inside, CellEmphasis::Faint),
         Cell::plain(us(&test.present)),
         Cell::plain(us(&test.other)),
     ]);

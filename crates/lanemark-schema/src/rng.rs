@@ -68,7 +68,8 @@ impl Rng {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Returns a number of the standard normal distribution (Box and Muller, 1958). It draws two numbers.
+    /// Returns a number of the standard normal distribution (Box and Muller, 1958). This function draws two uniform
+    /// numbers.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())
@@ -88,7 +89,7 @@ impl Rng {
 /// Ranks 1 to `count` with probability proportional to `rank^-theta`.
 ///
 /// The method is the rejection-inversion of Hörmann and Derflinger, "Rejection-inversion to generate variates from
-/// monotone discrete distributions" (ACM TOMACS 6(3), 1996). It takes constant time and memory for any count.
+/// monotone discrete distributions" (ACM TOMACS 6(3), 1996). The method takes constant time and memory for any count.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     count: f64,

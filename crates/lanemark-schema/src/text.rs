@@ -74,6 +74,20 @@ pub fn significant(value: f64) -> String {
     }
 }
 
+/// Formats a rate in MB/s (10^6 bytes a second), `552 MB/s`.
+pub fn rate_text(bytes_per_second: f64) -> String {
+    format!("{} MB/s", significant(bytes_per_second / 1e6))
+}
+
+/// Formats a time in nanoseconds with the unit that fits it, `80.9 µs`, `22.0 ms` or `1.50 s`.
+pub fn latency_text(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e6 => format!("{} µs", significant(ns / 1e3)),
+        ns if ns < 1e9 => format!("{} ms", significant(ns / 1e6)),
+        ns => format!("{} s", significant(ns / 1e9)),
+    }
+}
+
 /// Groups the digits of a number with commas between thousands. Grouped digits stay as they are.
 pub fn grouped(text: &str) -> String {
     let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
@@ -112,6 +126,13 @@ pub(crate) use saved_as_text;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_and_a_latency_have_the_unit_that_fits() {
+        assert_eq!([0.0, 552e6, 7.18e9].map(rate_text), ["0 MB/s", "552 MB/s", "7,180 MB/s"]);
+        let times = [80_900.0, 999_999.0, 1e6, 22e6, 1.5e9].map(latency_text);
+        assert_eq!(times, ["80.9 µs", "1,000 µs", "1.00 ms", "22.0 ms", "1.50 s"]);
+    }
 
     #[test]
     fn times_are_shown_with_their_sign() {

@@ -47,7 +47,7 @@ impl Arrivals {
     }
 
     /// Records a read that found bytes, and whether it left room in its buffer.
-    pub(crate) fn found(&mut self, has_room: bool) {
+    pub(crate) fn record_read(&mut self, has_room: bool) {
         let now = self.work_until_now();
         let stretch = now.since_or_zero(self.emptied);
         self.came = now.min(self.emptied + stretch.scaled(1, 2));
@@ -82,9 +82,9 @@ impl Arrivals {
     }
 }
 
-/// The calls by which the kernel passes requests of a mounted file, one at a time. It does not report how long they
-/// waited; a thread that is called again at once was probably awaited, and counts as working in between.
-pub(crate) struct Calls {
+/// The calls by which the kernel passes requests of a mounted file, one at a time. FUSE does not report how long
+/// requests waited. A thread that is called again immediately was probably awaited, and counts as working in between.
+pub(crate) struct FuseCalls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
     /// The end of the last call.
@@ -95,7 +95,7 @@ pub(crate) struct Calls {
 /// Time within which a thread that does not pause receives its next call.
 const NEXT_CALL: Duration = Duration::from_microseconds(5);
 
-impl Calls {
+impl FuseCalls {
     pub(crate) fn new(clock: Arc<dyn Clock>, delivered: Arc<DeliveryCounts>) -> Self {
         let now = clock.now();
         Self { clock, delivered, ended: now, began: now }
@@ -154,14 +154,14 @@ mod tests {
         arrivals.end_wait(true, true);
         // The thread handles the request for 60 µs, and others arrive during that time.
         clock.turn_to(at(260));
-        arrivals.found(true);
+        arrivals.record_read(true);
         assert_eq!(arrivals.came(), at(230));
         // A full buffer does not show that the socket is empty.
         clock.turn_to(at(300));
-        arrivals.found(false);
+        arrivals.record_read(false);
         assert_eq!(arrivals.came(), at(280));
         clock.turn_to(at(360));
-        arrivals.found(true);
+        arrivals.record_read(true);
         assert_eq!(arrivals.came(), at(310));
     }
 
@@ -169,9 +169,9 @@ mod tests {
     fn a_thread_without_waits_is_busy_and_a_client_without_requests_is_no_wait() {
         let (clock, delivered, mut arrivals) = bench();
         clock.turn_to(at(500));
-        arrivals.found(true);
+        arrivals.record_read(true);
         clock.turn_to(at(900));
-        arrivals.found(true);
+        arrivals.record_read(true);
         assert_eq!(delivered.intake.time().busy(), 1.0);
         arrivals.begin_wait();
         clock.turn_to(at(1_500));
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn calls_without_a_pause_are_work() {
         let (clock, delivered): (Arc<ManualClock>, Arc<DeliveryCounts>) = Default::default();
-        let mut calls = Calls::new(clock.clone(), Arc::clone(&delivered));
+        let mut calls = FuseCalls::new(clock.clone(), Arc::clone(&delivered));
         for time in [0, 12, 24] {
             clock.turn_to(at(time));
             assert_eq!(calls.begin(true), at(time));

@@ -7,7 +7,7 @@
 //! down, and closing the node writes the disk's data from the page cache. By then the server of the file must already
 //! be gone; otherwise the write would wait for that server forever.
 //!
-//! A write with forced unit access arrives as a write and a flush, because the loop driver lacks another form.
+//! A write with forced unit access arrives as a write and a flush, because the loop driver does not support it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -30,12 +30,12 @@ const FLUSH: Opcode = 0x1261;
 const AUTOCLEAR: u32 = 4;
 const DIRECT_IO: u32 = 16;
 
-/// A loop device that this process holds open. It is detached when it is dropped.
+/// A loop device that this process holds open. The device is detached when this value is dropped.
 #[derive(Debug)]
 pub struct Disk {
     node: PathBuf,
     open: Arc<Mutex<Option<File>>>,
-    undone: undo::Entry,
+    undone: undo::UndoEntry,
 }
 
 /// A free device that is not configured yet.
@@ -217,7 +217,8 @@ fn with_flushes(node: &Path) -> io::Result<()> {
 fn detach(open: &Mutex<Option<File>>) {
     let open = open.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(open) = open {
-        // SAFETY: `LOOP_CLR_FD` takes no argument. If another process has detached the device, nothing remains to do.
+        // SAFETY: `LOOP_CLR_FD` takes no argument. If another process has already detached the device, no action is
+        // needed.
         let _ = unsafe { ioctl(&open, NoArg::<CLEAR>::new()) };
     }
 }

@@ -19,31 +19,31 @@ pub const CONNECTIONS_MAX: usize = 64;
 pub const ARRIVING_MAX: usize = 32;
 
 /// Ends a connection in any state.
-pub(crate) type Close = Box<dyn Fn() + Send + Sync>;
+pub(crate) type ConnectionCloser = Box<dyn Fn() + Send + Sync>;
 
 /// All connections of a server.
 #[derive(Default)]
 pub(crate) struct Clients {
     ended: AtomicBool,
-    lists: Mutex<Lists>,
+    lists: Mutex<ConnectionLists>,
     /// Threads of connections; some have ended.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
-struct Lists {
+struct ConnectionLists {
     /// Number of the last connection.
     newest: u32,
     /// The arriving connections in order of arrival.
-    arriving: Vec<(u32, Peer)>,
-    served: HashMap<u32, Peer>,
+    arriving: Vec<(u32, ConnectedPeer)>,
+    served: HashMap<u32, ConnectedPeer>,
 }
 
 /// The other end of a connection.
-struct Peer {
+struct ConnectedPeer {
     /// Address of the other end; `None` for a Unix socket.
     address: Option<IpAddr>,
-    close: Close,
+    close: ConnectionCloser,
 }
 
 /// A connection, which stays on one of the lists until this is dropped.
@@ -54,11 +54,15 @@ pub(crate) struct Client {
 
 impl Clients {
     /// Adds a new connection to the list of arriving ones, which may close another one.
-    pub(crate) fn arrive(self: &Arc<Self>, address: Option<IpAddr>, close: Close) -> Client {
+    pub(crate) fn arrive(
+        self: &Arc<Self>,
+        address: Option<IpAddr>,
+        close: ConnectionCloser,
+    ) -> Client {
         let mut lists = lock(&self.lists);
         lists.newest = lists.newest.wrapping_add(1);
         let number = lists.newest;
-        lists.arriving.push((number, Peer { address, close }));
+        lists.arriving.push((number, ConnectedPeer { address, close }));
         if lists.arriving.len() > ARRIVING_MAX {
             let at = lists.to_go();
             let (_, peer) = lists.arriving.remove(at);
@@ -105,14 +109,14 @@ impl Clients {
     }
 }
 
-impl Lists {
+impl ConnectionLists {
     /// Returns the arriving connection that is closed first: the oldest one of the address with the most.
     fn to_go(&self) -> usize {
         let of = |address: Option<IpAddr>| {
             self.arriving.iter().filter(|(_, peer)| peer.address == address).count()
         };
         let most = self.arriving.iter().map(|(_, peer)| of(peer.address)).max();
-        let oldest = |(_, peer): &(u32, Peer)| Some(of(peer.address)) == most;
+        let oldest = |(_, peer): &(u32, ConnectedPeer)| Some(of(peer.address)) == most;
         self.arriving.iter().position(oldest).unwrap_or(0)
     }
 }

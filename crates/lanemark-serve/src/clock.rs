@@ -18,12 +18,12 @@ const NAP_LEAST: time::Duration = time::Duration::from_micros(5);
 
 /// A bell that ends the wait of one thread.
 #[derive(Debug, Default)]
-pub struct Bell {
+pub struct WakeUp {
     rung: AtomicBool,
     waiter: OnceLock<Thread>,
 }
 
-impl Bell {
+impl WakeUp {
     /// Makes the calling thread the waiting thread. Called once.
     pub fn wait_here(&self) {
         let _ = self.waiter.set(std::thread::current());
@@ -56,7 +56,7 @@ pub trait Clock: Send + Sync {
     fn real(&self, simulated: Duration) -> Duration;
 
     /// Waits until `until`, or without limit, and ends early if `bell` is rung. An `exact` wait ends at its instant.
-    fn wait(&self, until: Option<Instant>, exact: bool, bell: &Bell);
+    fn wait(&self, until: Option<Instant>, exact: bool, bell: &WakeUp);
 }
 
 /// The wall clock, with a fixed number of seconds for each second of simulated time.
@@ -123,7 +123,7 @@ impl Clock for WallClock {
         simulated.scaled(self.scale.0, 1_000_000)
     }
 
-    fn wait(&self, until: Option<Instant>, exact: bool, bell: &Bell) {
+    fn wait(&self, until: Option<Instant>, exact: bool, bell: &WakeUp) {
         let Some(until) = until else {
             return std::thread::park();
         };
@@ -170,7 +170,7 @@ impl Clock for ManualClock {
         simulated
     }
 
-    fn wait(&self, _: Option<Instant>, _: bool, _: &Bell) {}
+    fn wait(&self, _: Option<Instant>, _: bool, _: &WakeUp) {}
 }
 
 #[cfg(test)]
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn an_exact_wait_ends_at_its_instant_and_not_before() {
         let clock = WallClock::start(TimeScale::ONE);
-        let bell = Bell::default();
+        let bell = WakeUp::default();
         for us in [300, 400, 1_000, 1_030] {
             clock.wait(Some(after_us(us)), true, &bell);
             assert!(clock.now() >= after_us(us));
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn a_bell_ends_a_wait_also_one_that_begins_later() {
         let clock = WallClock::start(TimeScale::ONE);
-        let bell = std::sync::Arc::new(Bell::default());
+        let bell = std::sync::Arc::new(WakeUp::default());
         let (there, waited) = (std::sync::Arc::clone(&bell), clock);
         let waiter = std::thread::spawn(move || {
             there.wait_here();

@@ -3,7 +3,7 @@
 //! One thread reads requests. With a model it passes each request to the engine and continues; the request's time
 //! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
 //! thread sends replies if a slow client leaves no room for them, and writes long data. Without latency, the reading
-//! thread does everything, and sends the replies to requests that arrived together in one call.
+//! thread does all work, and sends the replies to requests that arrived together in one call.
 //!
 //! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
 //! any other error is sent as a reply.
@@ -20,12 +20,12 @@ use crate::clients::Client as NewClient;
 use crate::data::Data;
 use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, Request};
+use crate::file_to_socket;
 use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
-use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step};
+use crate::nbd::negotiation::{self, Negotiation, NegotiationStep, OPTION_MAX, OptionHeader};
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
 use crate::nbd::{Export, NbdError, NegotiatedExport, PAYLOAD_MAX};
 use crate::outbox::Outbox;
-use crate::passing;
 use crate::storing::{StoringThread, stored};
 
 /// Time that a client has for the whole negotiation.
@@ -73,7 +73,7 @@ fn receive(
 ) -> io::Result<usize> {
     let Some(arrivals) = arrivals else { return outbox.socket().receive(bytes) };
     if let Some(read) = outbox.socket().receive_now(bytes)? {
-        arrivals.found(read < bytes.len());
+        arrivals.record_read(read < bytes.len());
         return Ok(read);
     }
     arrivals.begin_wait();
@@ -230,7 +230,7 @@ impl Shared {
                     return Ok(None);
                 }
                 Negotiation::too_long(header.option, &mut answer);
-                Step::Next
+                NegotiationStep::Next
             } else {
                 let mut data = vec![0; header.length as usize];
                 if !input.read(&mut data)? {
@@ -240,9 +240,9 @@ impl Shared {
             };
             socket.send_all(&answer)?;
             match step {
-                Step::Next => {}
-                Step::Transmit(agreed) => return Ok(Some(agreed)),
-                Step::End => return Ok(None),
+                NegotiationStep::Next => {}
+                NegotiationStep::Transmit(agreed) => return Ok(Some(agreed)),
+                NegotiationStep::End => return Ok(None),
             }
         }
         Ok(None)
@@ -447,7 +447,8 @@ impl Shared {
         piece: &mut Vec<u8>,
     ) -> io::Result<()> {
         let end = header.offset + header.length;
-        // The head of the reply is sent with the first piece; sending it separately would wake the client for nothing.
+        // The head of the reply is sent with the first piece; sending it separately would wake the client
+        // unnecessarily.
         let before = out.len();
         writer.before_data(header, out);
         let start = out.len();
@@ -461,7 +462,7 @@ impl Shared {
         out.clear();
         let mut at = header.offset + PIECE as u64;
         if let Some(file) = self.data.to_read() {
-            return passing::send(file, at, end - at, outbox.socket());
+            return file_to_socket::send(file, at, end - at, outbox.socket());
         }
         piece.resize(PIECE, 0);
         while at < end {

@@ -14,7 +14,7 @@ use crate::reading::{ThreadTime, UnreadSum};
 /// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
 pub struct DeliveryCounts {
-    counts: Mutex<Counts>,
+    counts: Mutex<DeliveryTotals>,
     /// The threads that read requests.
     pub(crate) intake: ThreadUse,
     /// The thread that simulates.
@@ -39,7 +39,7 @@ pub(crate) struct UnreadAnswers {
 
 /// The lateness and latencies of deliveries.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct DeliveryTotals {
     /// Time by which each request, from its arrival to its reply, took longer than modelled, by the wall clock.
     pub lateness: LatencyHistogram,
     /// Reads, from the arrival of each request to its reply, by the wall clock.
@@ -118,7 +118,7 @@ impl DeliveryCounts {
         }
     }
 
-    /// Counts a request that was answered at once, in a server without latency.
+    /// Counts a request that was answered immediately, in a server without latency.
     pub fn count_at_once(&self, operation: Operation, length: Bytes) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match operation {
@@ -129,7 +129,7 @@ impl DeliveryCounts {
     }
 
     /// Returns the counts so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> DeliveryTotals {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -155,7 +155,7 @@ mod tests {
         clock.turn_to(at(200));
         counts.count(&due, None, &clock);
         counts.count(&due, Some(at(190)), &clock);
-        let Counts { lateness, reads, .. } = counts.counts();
+        let DeliveryTotals { lateness, reads, .. } = counts.counts();
         assert_eq!((lateness.max_ns(), reads.latency.max_ns()), (Some(60_000), Some(100_000)));
         assert_eq!((lateness.min_ns(), reads.latency.min_ns()), (Some(50_000), Some(90_000)));
     }

@@ -20,9 +20,9 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Fault, FaultKind, Operation};
 use lanemark_sim::Submission;
 use lanemark_sim::spec::SpecError;
-use lanemark_sim::{Completion, FaultClearError, FaultState, Live, Status};
+use lanemark_sim::{Completion, FaultClearError, FaultState, LiveSystem, RequestStatus};
 
-use crate::clock::{Bell, Clock, without_timer_slack};
+use crate::clock::{Clock, WakeUp, without_timer_slack};
 use crate::delivered::{DeliveryCounts, DueCompletion};
 
 /// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
@@ -34,13 +34,13 @@ const PAUSE: Duration = Duration::from_microseconds(20_000);
 const BURST: usize = 64;
 
 /// An outstanding request, owned by the code that submitted it.
-pub trait Work: Send {
-    /// Receives the outcome of the request. This is called when the request's modelled instant is reached.
-    fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step;
+pub trait PendingRequest: Send {
+    /// Receives the outcome of the request. The function is called when the request's modelled instant is reached.
+    fn completed(self: Box<Self>, status: RequestStatus, due: &DueCompletion) -> CompletionStep;
 }
 
 /// The step after a completion.
-pub enum Step {
+pub enum CompletionStep {
     /// The reply was sent, at this instant if one is given, and otherwise now. A client that the reply wakes may take
     /// the processor.
     Answered(Option<Instant>),
@@ -48,7 +48,7 @@ pub enum Step {
     Later,
     /// The drive's cache is flushed before the reply: a write with forced unit access, on drives that do not support
     /// it.
-    Flush(Box<dyn Work>),
+    Flush(Box<dyn PendingRequest>),
 }
 
 /// The owner of the system's data.
@@ -66,15 +66,15 @@ pub struct Request {
     /// Instant at which the request arrived.
     pub came: Instant,
     /// The code that receives the outcome.
-    pub work: Box<dyn Work>,
+    pub work: Box<dyn PendingRequest>,
 }
 
 /// A query or change that runs in the engine's thread.
-type EngineTask = Box<dyn FnOnce(&mut Core) + Send>;
+type EngineTask = Box<dyn FnOnce(&mut SimulatedSystem) + Send>;
 
 /// The queue into the engine.
 #[derive(Default)]
-struct Queue {
+struct EngineQueue {
     requests: Vec<Request>,
     errands: Vec<EngineTask>,
     ended: bool,
@@ -82,8 +82,8 @@ struct Queue {
 
 /// The handle of the engine, shared by all threads that use it.
 pub struct Engine {
-    queue: Mutex<Queue>,
-    bell: Bell,
+    queue: Mutex<EngineQueue>,
+    bell: WakeUp,
     clock: Arc<dyn Clock>,
     has_failed: AtomicBool,
 }
@@ -95,12 +95,12 @@ struct Pending {
     thread: u32,
     /// Modelled latency of the earlier stages of the request.
     before: Duration,
-    work: Box<dyn Work>,
+    work: Box<dyn PendingRequest>,
 }
 
 /// The simulated system with its outstanding requests: the engine without its thread.
-pub struct Core {
-    live: Live,
+pub struct SimulatedSystem {
+    live: LiveSystem,
     pending: Vec<Option<Pending>>,
     free: Vec<usize>,
     /// The future power cuts, the last one first.
@@ -116,10 +116,10 @@ pub struct Core {
     paused: Duration,
 }
 
-impl Core {
+impl SimulatedSystem {
     /// Creates an idle system, with the `faults` of its plan.
     pub fn new(
-        live: Live,
+        live: LiveSystem,
         faults: &[Fault],
         held: Option<Box<dyn DataOwner>>,
         delivered: Arc<DeliveryCounts>,
@@ -135,7 +135,7 @@ impl Core {
     }
 
     /// Returns the simulated system.
-    pub fn live(&self) -> &Live {
+    pub fn live(&self) -> &LiveSystem {
         &self.live
     }
 
@@ -233,7 +233,7 @@ impl Core {
         }
         // Ranges are checked on arrival; a bad range that was missed there fails here.
         self.free.push(slot);
-        let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
+        let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
         let Pending { came, before: modelled, work, .. } = pending;
         let due = DueCompletion { access, came, at, modelled, damage: None };
         let _ = work.completed(status, &due);
@@ -274,9 +274,9 @@ impl Core {
         let damage = self.live.damage();
         let due = DueCompletion { access, came, at, modelled, damage };
         match work.completed(done.status, &due) {
-            Step::Answered(sent) => self.delivered.count(&due, sent, &*self.clock),
-            Step::Later => {}
-            Step::Flush(work) => {
+            CompletionStep::Answered(sent) => self.delivered.count(&due, sent, &*self.clock),
+            CompletionStep::Later => {}
+            CompletionStep::Flush(work) => {
                 let (operation, nowhere) = (Operation::Flush, Bytes::ZERO);
                 let flush = Access { operation, offset: nowhere, length: nowhere };
                 self.put(at, flush, Pending { came, access, thread, before: modelled, work });
@@ -320,8 +320,10 @@ impl Engine {
     ///
     /// # Errors
     /// Returns the kernel's error if no thread can be started.
-    pub fn start(mut core: Core) -> std::io::Result<(Arc<Self>, JoinHandle<Option<Core>>)> {
-        let (queue, bell, clock) = (Mutex::default(), Bell::default(), Arc::clone(&core.clock));
+    pub fn start(
+        mut core: SimulatedSystem,
+    ) -> std::io::Result<(Arc<Self>, JoinHandle<Option<SimulatedSystem>>)> {
+        let (queue, bell, clock) = (Mutex::default(), WakeUp::default(), Arc::clone(&core.clock));
         let engine = Arc::new(Self { queue, bell, clock, has_failed: AtomicBool::new(false) });
         let shared = Arc::clone(&engine);
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
@@ -362,7 +364,7 @@ impl Engine {
     /// Runs `errand` in the engine's thread and returns its result; `None` if the engine has ended or failed.
     pub fn ask<A: Send + 'static>(
         &self,
-        errand: impl FnOnce(&mut Core) -> A + Send + 'static,
+        errand: impl FnOnce(&mut SimulatedSystem) -> A + Send + 'static,
     ) -> Option<A> {
         let (answer, receiver) = std::sync::mpsc::sync_channel(1);
         {
@@ -384,20 +386,20 @@ impl Engine {
         self.bell.ring();
     }
 
-    fn queue(&self) -> std::sync::MutexGuard<'_, Queue> {
+    fn queue(&self) -> std::sync::MutexGuard<'_, EngineQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers outstanding and new requests with an error, until the engine is ended.
     fn refuse(&self, pending: Vec<Option<Pending>>) {
         self.has_failed.store(true, Ordering::SeqCst);
-        let refuse = |access, came, work: Box<dyn Work>| {
+        let refuse = |access, came, work: Box<dyn PendingRequest>| {
             let (at, modelled) = (self.clock.now(), Duration::ZERO);
             let due = DueCompletion { access, came, at, modelled, damage: None };
-            let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
+            let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
             let mut next = Some(work);
             while let Some(work) = next.take() {
-                if let Step::Flush(work) = work.completed(status, &due) {
+                if let CompletionStep::Flush(work) = work.completed(status, &due) {
                     next = Some(work);
                 }
             }
@@ -424,7 +426,7 @@ impl Engine {
         }
     }
 
-    fn run(&self, core: &mut Core) {
+    fn run(&self, core: &mut SimulatedSystem) {
         let mut came = Vec::new();
         let mut turned = self.clock.now();
         loop {

@@ -9,15 +9,15 @@ use lanemark_sim::SystemSpec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// A task that sends its outcome to the test.
-struct ReportingTask(Sender<(Status, DueCompletion)>, bool);
+struct ReportingTask(Sender<(RequestStatus, DueCompletion)>, bool);
 
-impl Work for ReportingTask {
-    fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
+impl PendingRequest for ReportingTask {
+    fn completed(self: Box<Self>, status: RequestStatus, due: &DueCompletion) -> CompletionStep {
         if self.1 {
-            return Step::Flush(Box::new(ReportingTask(self.0, false)));
+            return CompletionStep::Flush(Box::new(ReportingTask(self.0, false)));
         }
         self.0.send((status, *due)).unwrap();
-        Step::Answered(None)
+        CompletionStep::Answered(None)
     }
 }
 
@@ -29,9 +29,9 @@ impl DataOwner for Cut {
     }
 }
 
-fn live() -> Live {
+fn live() -> LiveSystem {
     let system = SystemSpec::example().checked().unwrap().device_side();
-    Live::new(&system, Bytes::mebi(64).into(), StreamKey::from_seed(1))
+    LiveSystem::new(&system, Bytes::mebi(64).into(), StreamKey::from_seed(1))
 }
 
 fn access(operation: Operation, page: u64) -> Access {
@@ -43,10 +43,10 @@ fn after_us(us: u64) -> Instant {
 }
 
 struct Bench {
-    core: Core,
+    core: SimulatedSystem,
     clock: Arc<ManualClock>,
-    outcomes: Receiver<(Status, DueCompletion)>,
-    tell: Sender<(Status, DueCompletion)>,
+    outcomes: Receiver<(RequestStatus, DueCompletion)>,
+    tell: Sender<(RequestStatus, DueCompletion)>,
 }
 
 fn bench(faults: &[Fault]) -> Bench {
@@ -57,7 +57,7 @@ fn bench(faults: &[Fault]) -> Bench {
         live.add_fault(fault.clone()).unwrap();
     }
     let held: Option<Box<dyn DataOwner>> = Some(Box::new(Cut));
-    let core = Core::new(live, faults, held, Arc::default(), clock.clone());
+    let core = SimulatedSystem::new(live, faults, held, Arc::default(), clock.clone());
     Bench { core, clock, outcomes, tell }
 }
 
@@ -67,7 +67,7 @@ impl Bench {
         self.core.submit(Request { access, thread: 0, came, work });
     }
 
-    fn turn_to(&mut self, at: Instant) -> Option<(Status, DueCompletion)> {
+    fn turn_to(&mut self, at: Instant) -> Option<(RequestStatus, DueCompletion)> {
         self.clock.turn_to(at);
         while !self.core.turn() {}
         self.outcomes.try_recv().ok()
@@ -85,7 +85,7 @@ fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
     let before = Instant::from_picoseconds(due.picoseconds() - 1);
     assert_eq!(bench.turn_to(before), None);
     let (status, outcome) = bench.turn_to(due).unwrap();
-    assert_eq!((status, outcome.came, outcome.at), (Status::Good, after_us(5), due));
+    assert_eq!((status, outcome.came, outcome.at), (RequestStatus::Good, after_us(5), due));
     assert_eq!(bench.core.delivered.counts().lateness.max_ns(), Some(0));
 }
 
@@ -117,14 +117,14 @@ fn a_power_cut_is_after_complete_requests_and_before_the_others() {
     let cut: Fault = "power-cut at=100us boot=1ms".parse().unwrap();
     let mut bench = bench(&[cut]);
     bench.submit(access(Operation::Write, 1), false);
-    assert_eq!(bench.turn_to(after_us(99)).unwrap().0, Status::Good);
+    assert_eq!(bench.turn_to(after_us(99)).unwrap().0, RequestStatus::Good);
     bench.submit(access(Operation::Read, 7), false);
     assert!(bench.core.lost().is_empty());
     let (status, due) = bench.turn_to(after_us(3_000)).unwrap();
-    assert_eq!(status, Status::Failed(ErrorKind::DeviceGone));
+    assert_eq!(status, RequestStatus::Failed(ErrorKind::DeviceGone));
     assert_eq!((due.at, bench.core.lost().len()), (after_us(100), 1));
     bench.submit(access(Operation::Read, 7), false);
-    assert_eq!(bench.turn_to(after_us(9_000)).unwrap().0, Status::Good);
+    assert_eq!(bench.turn_to(after_us(9_000)).unwrap().0, RequestStatus::Good);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_request_beyond_the_drive_fails() {
     let mut bench = bench(&[]);
     bench.submit(access(Operation::Read, u64::MAX >> 20), false);
     let (status, _) = bench.outcomes.try_recv().unwrap();
-    assert!(matches!(status, Status::Failed(_)));
+    assert!(matches!(status, RequestStatus::Failed(_)));
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     let (tell, outcomes) = channel();
     let clock = Arc::new(WallClock::start(TimeScale::ONE));
     let delivered = Arc::new(DeliveryCounts::default());
-    let core = Core::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
+    let core = SimulatedSystem::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
     let (engine, thread) = Engine::start(core).unwrap();
     for page in 0..50 {
         let work = Box::new(ReportingTask(tell.clone(), false));
         let access = access(Operation::Read, page * 31);
         engine.submit(Request { access, thread: 0, came: clock.now(), work });
         let (status, due) = outcomes.recv().unwrap();
-        assert_eq!(status, Status::Good);
+        assert_eq!(status, RequestStatus::Good);
         assert!(clock.now() >= due.at && due.at > due.came);
     }
     let reads = engine.ask(|core| core.live().sample().operations());
@@ -170,7 +170,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
 }
 
 /// Submits a request for a distant page. The outcome is sent to `tell`.
-fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
+fn ask_for(engine: &Engine, tell: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
     let (came, work) =
         (engine.clock().now(), Box::new(ReportingTask(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
@@ -181,11 +181,11 @@ fn an_engine_that_fails_answers_all_requests_with_an_error() {
     let (tell, outcomes) = channel();
     // The system is so slow that no request completes before the failure.
     let clock = Arc::new(WallClock::start("100000".parse().unwrap()));
-    let core = Core::new(live(), &[], None, Arc::default(), clock);
+    let core = SimulatedSystem::new(live(), &[], None, Arc::default(), clock);
     let (engine, thread) = Engine::start(core).unwrap();
-    let failed = |outcomes: &Receiver<(Status, DueCompletion)>| {
+    let failed = |outcomes: &Receiver<(RequestStatus, DueCompletion)>| {
         let (status, _) = outcomes.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
-        assert!(matches!(status, Status::Failed(_)), "{status:?}");
+        assert!(matches!(status, RequestStatus::Failed(_)), "{status:?}");
     };
     for page in 0..20 {
         ask_for(&engine, &tell, page);

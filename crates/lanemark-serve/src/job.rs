@@ -5,14 +5,14 @@ use std::sync::Arc;
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::units::Instant;
 use lanemark_schema::workload::FaultKind;
-use lanemark_sim::{SilentDamage, Status};
+use lanemark_sim::{RequestStatus, SilentDamage};
 
 use crate::clock::Clock;
 use crate::data::Data;
 use crate::delivered::{DeliveryCounts, DueCompletion};
-use crate::engine::{Step, Work};
+use crate::engine::{CompletionStep, PendingRequest};
 use crate::nbd::NbdError;
-use crate::silent;
+use crate::silent_faults;
 use crate::storing::{FlushEnds, StoringThread, flushed};
 
 /// Maximum data that the engine's thread writes itself; a helper writes longer data.
@@ -112,11 +112,11 @@ impl<A: Requester> Job<A> {
             (FaultKind::BitFlips { bits, .. }, Task::Read(bytes)) => {
                 // The head of a reply precedes its data.
                 let head = bytes.len().saturating_sub(length as usize);
-                silent::flip_bits(&mut bytes[head..], bits, damage.draw);
+                silent_faults::flip_bits(&mut bytes[head..], bits, damage.draw);
             }
             (FaultKind::LostWrite { .. }, task) => self.range.1 = task.lose(length),
             (FaultKind::MisdirectedWrite { .. }, task) => {
-                match silent::elsewhere(offset, length, size, damage.draw) {
+                match silent_faults::elsewhere(offset, length, size, damage.draw) {
                     Some(other) => self.range.0 = other,
                     None => self.range.1 = task.lose(length),
                 }
@@ -126,19 +126,19 @@ impl<A: Requester> Job<A> {
     }
 
     /// Changes the data in the engine's thread.
-    fn change_now(mut self) -> Step {
+    fn change_now(mut self) -> CompletionStep {
         match self.task.change(self.range, &self.around.data) {
             Ok(true) => {
                 let around = &self.around;
                 self.task = Task::Stored(around.storing.store(around.data.mark()));
-                Step::Flush(Box::new(self))
+                CompletionStep::Flush(Box::new(self))
             }
-            outcome => Step::Answered(Some(self.answer(outcome.map(|_| ())))),
+            outcome => CompletionStep::Answered(Some(self.answer(outcome.map(|_| ())))),
         }
     }
 
     /// Changes the data in a helper thread.
-    fn change_later(mut self, stored: bool, due: &DueCompletion) -> Step {
+    fn change_later(mut self, stored: bool, due: &DueCompletion) -> CompletionStep {
         let (helper, due) = (self.asker.helper(), *due);
         if !stored {
             helper.later(Box::new(move || {
@@ -147,7 +147,7 @@ impl<A: Requester> Job<A> {
                 let sent = self.answer(outcome.map(|_| ()));
                 around.delivered.count(&due, Some(sent), &*around.clock);
             }));
-            return Step::Later;
+            return CompletionStep::Later;
         }
         let both = Arc::new(FlushEnds::default());
         let task = std::mem::replace(&mut self.task, Task::Stored(Arc::clone(&both)));
@@ -156,19 +156,23 @@ impl<A: Requester> Job<A> {
             Ok(_) => around.storing.store_for(around.data.mark(), &both),
             Err(error) => both.real(Err(error)),
         }));
-        Step::Flush(Box::new(self))
+        CompletionStep::Flush(Box::new(self))
     }
 }
 
-impl<A: Requester> Work for Job<A> {
-    fn completed(mut self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
-        if let Status::Failed(kind) = status {
+impl<A: Requester> PendingRequest for Job<A> {
+    fn completed(
+        mut self: Box<Self>,
+        status: RequestStatus,
+        due: &DueCompletion,
+    ) -> CompletionStep {
+        if let RequestStatus::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
                 // A failure to store the torn sectors leaves them unwritten, which is an equally valid outcome of a
                 // power cut.
                 let _ = self.around.data.tear(self.range.0, payload);
             }
-            return Step::Answered(Some(self.answer(Err(kind.into()))));
+            return CompletionStep::Answered(Some(self.answer(Err(kind.into()))));
         }
         if let Some(damage) = &due.damage {
             self.damage(damage);
@@ -193,12 +197,14 @@ impl<A: Requester> Work for Job<A> {
                         around.delivered.count(&due, Some(sent), &*around.clock);
                     })
                 });
-                let (Some(outcome), Some(job)) = (outcome, waiting) else { return Step::Later };
+                let (Some(outcome), Some(job)) = (outcome, waiting) else {
+                    return CompletionStep::Later;
+                };
                 let ended = outcome.and_then(|mark| flushed(&job.around.data, mark, stores));
-                Step::Answered(Some(job.answer(ended)))
+                CompletionStep::Answered(Some(job.answer(ended)))
             }
             Task::Read(_) | Task::Failed(_) | Task::Nothing => {
-                Step::Answered(Some(self.answer(Ok(()))))
+                CompletionStep::Answered(Some(self.answer(Ok(()))))
             }
         }
     }

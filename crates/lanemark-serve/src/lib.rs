@@ -10,16 +10,16 @@
 //! | [`reading`], [`registry`] | the counters between two instants, and the servers of this machine |
 //! | `arrival` | estimates when requests arrived |
 //! | [`selftest`], [`needs`] | the speed of this machine, and the rate and latency of the drive |
-//! | [`desk`], [`metrics`] | control and figures, at separate sockets |
+//! | [`query_server`], [`metrics`] | control and figures, at separate sockets |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `clients`, `connection`, `outbox` | clients: access, threads and replies |
-//! | `passing` | long data from a file to a socket, past this process |
+//! | `file_to_socket` | long data from a file to a socket, past this process |
 //! | `tls` | TLS in front of connections; feature `full` |
 //! | `mount`, `attach` | the system as a file, and as a disk |
 //! | `vhost` | the system as a disk of virtual machines |
 //! | `exact` | programs in a kernel whose clock is the simulator's |
 //! | `undo` | removes mounts and disks before the process ends |
-//! | `job`, `storing`, `silent` | the effect of a request on the data, when the data is stored, and wrong data |
+//! | `job`, `storing`, `silent_faults` | the effect of a request on the data, when the data is stored, and wrong data |
 //!
 //! The crate does not print, read arguments or catch signals.
 
@@ -30,22 +30,22 @@ pub mod clock;
 mod connection;
 pub mod data;
 pub mod delivered;
-pub mod desk;
 pub mod engine;
 pub mod exact;
+mod file_to_socket;
 mod job;
 pub mod metrics;
 pub mod mount;
 pub mod nbd;
 pub mod needs;
 mod outbox;
-mod passing;
+pub mod query_server;
 pub mod reading;
 pub mod registry;
 pub mod selftest;
 pub mod server;
 pub mod session;
-mod silent;
+mod silent_faults;
 pub mod socket;
 mod storing;
 #[cfg(feature = "full")]

@@ -6,15 +6,15 @@ use std::fmt::Write;
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
 
-use crate::session::Figures;
+use crate::session::SessionFigures;
 
 /// The quantiles of summaries.
 const QUANTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// Writes all figures as OpenMetrics.
-pub fn text(figures: &Figures) -> String {
+pub fn text(figures: &SessionFigures) -> String {
     let mut out = String::new();
-    let Figures { sample, outstanding, connections, lost, .. } = figures;
+    let SessionFigures { sample, outstanding, connections, lost, .. } = figures;
     let all = [
         ("read", &sample.reads),
         ("write", &sample.writes),
@@ -88,9 +88,10 @@ pub fn text(figures: &Figures) -> String {
 }
 
 /// Describes the activity since `before`, `seconds` earlier, in one line.
-pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
-    let rate = |of: fn(&Figures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
-    let delivered_bytes = |figures: &Figures, write: bool| {
+pub fn line_of(figures: &SessionFigures, before: &SessionFigures, seconds: f64) -> String {
+    let rate =
+        |of: fn(&SessionFigures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
+    let delivered_bytes = |figures: &SessionFigures, write: bool| {
         let live = figures.sample.live.as_ref();
         let direction =
             live.and_then(|live| if write { live.writes.as_ref() } else { live.reads.as_ref() });

@@ -1,4 +1,5 @@
-//! The outgoing replies of a connection: sent at once if the socket has room, and otherwise by the connection's thread.
+//! The outgoing replies of a connection: sent immediately if the socket has room, and otherwise by the connection's
+//! thread.
 //!
 //! A thread that produces a reply never waits for a slow client. The backlog is bounded, because requests are accepted
 //! only while the outstanding requests and their data do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use lanemark_files::mounts::{self, MountEntry, device_number};
 
-use crate::desk::{Desk, QueryEnd};
+use crate::query_server::{QueryEnd, QueryServer};
 use crate::reading::ServedReading;
 use crate::socket::{Endpoint, Listener};
 use crate::undo;
@@ -37,8 +37,8 @@ const DEVICES_MAX: usize = 1000;
 /// The entry of a server. Dropping it removes the entry.
 pub struct Registration {
     list: PathBuf,
-    _desk: Desk,
-    undone: undo::Entry,
+    _desk: QueryServer,
+    undone: undo::UndoEntry,
 }
 
 impl Registration {
@@ -63,7 +63,7 @@ impl Registration {
             READING => answer(),
             _ => format!("error: `{query}`: expected {READING}\n"),
         };
-        let desk = Desk::open(listener, QueryEnd::Line, answer)?;
+        let desk = QueryServer::open(listener, QueryEnd::Line, answer)?;
         let part = list.with_extension("part");
         fs::write(&part, text)?;
         fs::rename(&part, &list)?;

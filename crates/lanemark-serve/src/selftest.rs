@@ -1,8 +1,8 @@
 //! A self-test before a session: the rate that this machine can serve, and the time that it adds to a request.
 //!
 //! A client in this process reads random pages through a socket, with the code that serves every session: connection,
-//! engine, data. It has a separate copy of the modelled system and a few MiB of zeroes, so the served drive keeps its
-//! state.
+//! engine, data. The self-test has a separate copy of the modelled system and a few MiB of zeroes, so the served drive
+//! keeps its state.
 //!
 //! | trial | purpose |
 //! |---|---|

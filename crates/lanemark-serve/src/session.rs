@@ -10,13 +10,13 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Fault, Test};
 use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, SystemSpec, WriteCache};
-use lanemark_sim::{FaultState, Live, PriorContent};
+use lanemark_sim::{FaultState, LiveSystem, PriorContent};
 
 use crate::clock::{Clock, TimeScale, WallClock};
 use crate::connection::Shared;
 use crate::data::{Cache, Data};
 use crate::delivered::DeliveryCounts;
-use crate::engine::{Core, Engine, lines_of};
+use crate::engine::{Engine, SimulatedSystem, lines_of};
 use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;
@@ -63,7 +63,7 @@ pub struct Session {
     data: Arc<Data>,
     storing: Arc<StoringThread>,
     storing_thread: Option<JoinHandle<()>>,
-    engine: Option<(Arc<Engine>, JoinHandle<Option<Core>>)>,
+    engine: Option<(Arc<Engine>, JoinHandle<Option<SimulatedSystem>>)>,
     delivered: Arc<DeliveryCounts>,
     scale: TimeScale,
     content: Option<StartContent>,
@@ -74,7 +74,7 @@ pub struct Session {
 
 /// Figures of a session so far.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct SessionFigures {
     /// The sample, with the delivered latencies; without a model it contains only the delivered latencies.
     pub sample: Sample,
     /// All requests, summarised as a test.
@@ -109,10 +109,10 @@ impl Session {
             false => None,
             true => {
                 let content = prior(plan.content);
-                let live = Live::new(&system, content, StreamKey::from_seed(plan.seed));
+                let live = LiveSystem::new(&system, content, StreamKey::from_seed(plan.seed));
                 let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
                 let (counts, clock) = (Arc::clone(&delivered), Arc::clone(&clock));
-                Some(Engine::start(Core::new(live, plan.faults, held, counts, clock))?)
+                Some(Engine::start(SimulatedSystem::new(live, plan.faults, held, counts, clock))?)
             }
         };
         let export = Export {
@@ -246,7 +246,7 @@ impl Session {
 
     fn ask<A: Send + 'static>(
         &self,
-        errand: impl FnOnce(&mut Core) -> A + Send + 'static,
+        errand: impl FnOnce(&mut SimulatedSystem) -> A + Send + 'static,
     ) -> Result<A, String> {
         let Some((engine, _)) = &self.engine else {
             return Err("without latency there are no faults".to_owned());
@@ -255,12 +255,12 @@ impl Session {
     }
 
     /// Returns the figures of the session so far.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> SessionFigures {
         let answer = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
         self.complete(answer)
     }
 
-    fn complete(&self, looked: Option<EngineFigures>) -> Figures {
+    fn complete(&self, looked: Option<EngineFigures>) -> SessionFigures {
         let mut looked = looked.unwrap_or_else(|| {
             let mut sample = empty();
             sample.elapsed = since(self.began);
@@ -277,7 +277,7 @@ impl Session {
         let EngineFigures { sample, test, lost, outstanding, .. } = looked;
         let connections = self.server.as_ref().map_or(0, Server::connections);
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
-        Figures { sample, test, lost, notes: Vec::new(), outstanding, connections }
+        SessionFigures { sample, test, lost, notes: Vec::new(), outstanding, connections }
     }
 
     /// Returns the counters of the session until now, and its faults; `None` without a model.
@@ -327,7 +327,7 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if the data could not be stored.
-    pub fn end(mut self) -> (Figures, io::Result<()>) {
+    pub fn end(mut self) -> (SessionFigures, io::Result<()>) {
         let notes = self.mounts.end();
         drop(self.machines.take());
         if let Some(server) = &mut self.server {
@@ -360,7 +360,7 @@ struct EngineFigures {
     active: Duration,
 }
 
-fn look(core: &mut Core) -> EngineFigures {
+fn look(core: &mut SimulatedSystem) -> EngineFigures {
     let live = core.live();
     let busy = live.busy();
     EngineFigures {

@@ -33,7 +33,7 @@ pub enum Endpoint {
 #[derive(Debug)]
 pub struct Listener {
     kind: SocketKind,
-    /// Address, as shown and as given to programs.
+    /// Address as it is shown and as programs receive it.
     address: String,
 }
 

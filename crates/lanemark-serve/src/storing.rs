@@ -11,7 +11,7 @@ use crate::nbd::NbdError;
 
 /// A flush ends twice: in the model and in the file. The later of the two sends the reply.
 #[derive(Default)]
-pub(crate) struct FlushEnds(Mutex<Ends>);
+pub(crate) struct FlushEnds(Mutex<BothEnds>);
 
 /// The outcome of storing on the host: the writes that the flush covers.
 type SyncOutcome = Result<FlushCoverage, NbdError>;
@@ -20,7 +20,7 @@ type SyncOutcome = Result<FlushCoverage, NbdError>;
 type ReplyFunction = Box<dyn FnOnce(SyncOutcome) + Send>;
 
 #[derive(Default)]
-struct Ends {
+struct BothEnds {
     real: Option<SyncOutcome>,
     /// The function that sends the reply, if the model's end came first.
     modelled: Option<ReplyFunction>,

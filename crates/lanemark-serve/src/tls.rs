@@ -66,7 +66,7 @@ impl Tls {
     /// Creates a server's side of TLS from a chain of certificates and a key in PEM.
     ///
     /// # Errors
-    /// Returns an error if one of them is invalid, or if they do not match.
+    /// Returns an error if the certificate or the key is invalid, or if they do not match.
     pub fn new(certificates: &[u8], key: &[u8], clients: &Clients) -> Result<Self, TlsError> {
         let chain = read_certificates(certificates).map_err(TlsError::Certificate)?;
         let key = PrivateKeyDer::from_pem_slice(key)

@@ -1,7 +1,7 @@
 //! The cleanup of a process before it ends, however it ends: mounts and disks, which outlast it.
 //!
-//! Each item is undone by its owner when the owner is dropped, including after a panic. If a signal ends the program at
-//! once, values are not dropped; the code that ends the program therefore first calls [`all`].
+//! Each item is undone by its owner when the owner is dropped, including after a panic. If a signal ends the program
+//! immediately, values are not dropped; the code that ends the program therefore first calls [`all`].
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,9 +13,9 @@ static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 
 
 /// A pending action.
 #[derive(Debug)]
-pub(crate) struct Entry(u64);
+pub(crate) struct UndoEntry(u64);
 
-impl Entry {
+impl UndoEntry {
     /// Removes the action, because its owner performs it. Returns false if it was already performed.
     pub(crate) fn cancel(&self) -> bool {
         left().0.remove(&self.0).is_some()
@@ -23,12 +23,12 @@ impl Entry {
 }
 
 /// Registers an action.
-pub(crate) fn later(action: impl FnOnce() + Send + 'static) -> Entry {
+pub(crate) fn later(action: impl FnOnce() + Send + 'static) -> UndoEntry {
     let mut left = left();
     left.1 += 1;
     let number = left.1;
     left.0.insert(number, Box::new(action));
-    Entry(number)
+    UndoEntry(number)
 }
 
 /// Performs all actions, the last one first.

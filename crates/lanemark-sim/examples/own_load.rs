@@ -23,7 +23,7 @@ struct User {
 }
 
 /// The latencies of all lookups, and their total time.
-struct Told {
+struct LoadReport {
     latency: LatencyHistogram,
     elapsed_s: f64,
 }
@@ -31,9 +31,10 @@ struct Told {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = SystemSpec::example().checked()?;
     for users in [1, 4, 16, 64] {
-        let told = look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
-        let iops = told.latency.count() as f64 * PAGES.len() as f64 / told.elapsed_s;
-        let p99_us = told.latency.percentile_ns(99.0).unwrap_or_default() as f64 / 1e3;
+        let report =
+            look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
+        let iops = report.latency.count() as f64 * PAGES.len() as f64 / report.elapsed_s;
+        let p99_us = report.latency.percentile_ns(99.0).unwrap_or_default() as f64 / 1e3;
         println!("{users:>3} users: {iops:>6.0} IOPS, p99 of a lookup {p99_us:>6.1} us");
     }
     Ok(())
@@ -45,7 +46,7 @@ fn tree() -> Bytes {
 }
 
 /// Makes ten thousand lookups with this many users.
-fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
+fn look_up(mut simulator: Simulator, users: usize) -> Result<LoadReport, SimError> {
     let mut random = Rng::new(StreamKey::from_seed(7));
     let mut all = vec![User::default(); users];
     let mut latency = LatencyHistogram::new();
@@ -64,7 +65,7 @@ fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
         read(&mut simulator, &mut random, tag, user, completed)?;
     }
     let elapsed_s = simulator.now().since(Instant::ZERO).as_seconds();
-    Ok(Told { latency, elapsed_s })
+    Ok(LoadReport { latency, elapsed_s })
 }
 
 /// Reads the page at a user's level.
@@ -85,7 +86,7 @@ fn read(
 mod tests {
     use super::*;
 
-    fn told(users: usize) -> Told {
+    fn run(users: usize) -> LoadReport {
         let system = SystemSpec::example().checked().unwrap();
         look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users).unwrap()
     }
@@ -96,19 +97,19 @@ mod tests {
         let mut simulator = Simulator::new(&system, tree().into(), StreamKey::from_seed(1));
         let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: PAGE };
         simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
-        let one = simulator.advance().unwrap().completed.since(Instant::ZERO);
-        let alone = told(1).latency;
-        assert_eq!(alone.min_ns(), Some((one * 3).nanoseconds()));
+        let since = simulator.advance().unwrap().completed.since(Instant::ZERO);
+        let alone = run(1).latency;
+        assert_eq!(alone.min_ns(), Some((since * 3).nanoseconds()));
         assert_eq!(alone.min_ns(), alone.max_ns());
     }
 
     /// Little's law. At the end, each user is in the middle of a lookup, which is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
-        let (users, told) = (16.0, told(16));
-        let counted = told.latency.count() as f64 * told.latency.mean_ns() / 1e9;
-        let all = users * told.elapsed_s;
-        let most = users * told.latency.max_ns().unwrap() as f64 / 1e9;
+        let (users, report) = (16.0, run(16));
+        let counted = report.latency.count() as f64 * report.latency.mean_ns() / 1e9;
+        let all = users * report.elapsed_s;
+        let most = users * report.latency.max_ns().unwrap() as f64 / 1e9;
         assert!(counted <= all && all - counted <= most, "{counted} of {all} s");
     }
 

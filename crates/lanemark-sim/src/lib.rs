@@ -23,7 +23,7 @@
 //! ```
 //! use lanemark_schema::units::{Bytes, Duration};
 //! use lanemark_schema::workload::Test;
-//! use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+//! use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 //! use lanemark_sim::spec::{DriveSpec, PortPathSpec};
 //! use lanemark_sim::{SystemSpec, ceilings};
 //!
@@ -32,13 +32,13 @@
 //! drive.capacity = "128 MiB".parse()?;
 //! let link = LinkSpec {
 //!     name: "PCIe 4.0 x4".to_owned(),
-//!     law: LinkLaw::Pcie(Pcie::new(PcieGeneration::Four, 4, Bytes(256), Bytes(512))),
+//!     model: LinkModel::Pcie(Pcie::new(PcieGeneration::Four, 4, Bytes(256), Bytes(512))),
 //!     latency: Duration::from_nanoseconds(150),
 //!     speed: 1,
 //! };
 //! let mut spec = SystemSpec::example();
 //! spec.first_mut().drive = drive;
-//! spec.first_mut().way = PortPathSpec { trunk: 0, links: vec![link] };
+//! spec.first_mut().port_path = PortPathSpec { trunk: 0, links: vec![link] };
 //! let system = spec.checked()?;
 //!
 //! let test = Test::sequential_read("128 KiB").volume("64 MiB").span("64 MiB").build()?;
@@ -84,13 +84,13 @@ mod storage;
 mod tests;
 
 pub use engine::budget::{Budget, HOPS, Hop};
-pub use fault::{FaultClearError, FaultPhase, FaultState, SilentDamage, Status};
+pub use fault::{FaultClearError, FaultPhase, FaultState, RequestStatus, SilentDamage};
 pub use run::ceiling::{Ceiling, ceilings, over_link};
 pub use run::driver::{
     RunLength, is_shortened, may_converge, run_beside_watched, run_length_watched, run_test,
     run_test_watched,
 };
-pub use run::live::Live;
+pub use run::live::LiveSystem;
 pub use run::progress::Progress;
 pub use run::{replay, sensitivity};
 pub use simulator::{Completion, SimError, Simulator};

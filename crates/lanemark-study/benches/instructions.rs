@@ -6,8 +6,8 @@
 //! `benches/instructions.csv`: a count more than 3% above its recorded value is a failure, and a count more than 3%
 //! below is reported. `-- --write "reason"` records the new counts with the reason for the change.
 //!
-//! Misses come from callgrind's model of this machine's caches, so they differ between machines. They are recorded but
-//! not compared.
+//! Misses come from callgrind's model of this machine's caches, so they differ between machines. Misses are recorded
+//! but not compared.
 //!
 //! As part of the tests (without `--bench`) each load runs once, briefly and without valgrind, so that this code is
 //! exercised.
@@ -72,10 +72,15 @@ fn main() -> ExitCode {
         let mut cost = cost(index, case);
         let before = known.iter().find(|known| known.name == cost.name);
         let growth = before.map(|before| cost.instructions / before.instructions - 1.0);
-        let told = growth.map_or("new".to_owned(), |growth| format!("{:+.1}%", growth * 100.0));
+        let growth_text =
+            growth.map_or("new".to_owned(), |growth| format!("{:+.1}%", growth * 100.0));
         println!(
             "{:<44}{:>12.0}{:>9}{:>10.1}{:>10.2}",
-            cost.name, cost.instructions, told, cost.first_level_misses, cost.last_level_misses
+            cost.name,
+            cost.instructions,
+            growth_text,
+            cost.first_level_misses,
+            cost.last_level_misses
         );
         let moved = growth.is_none_or(|growth| growth.abs() > 0.005);
         cost.reason = match (&reason, before) {

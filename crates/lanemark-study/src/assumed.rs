@@ -64,12 +64,16 @@ pub(crate) fn limit(
     let own: Vec<&UncertainValue> =
         own.filter_map(|name| uncertain.iter().find(|one| one.parameter == *name)).collect();
     // Among several times, the longest has the most weight. A rate has only one value.
-    let weight =
-        |one: &UncertainValue| one.text.parse::<Duration>().map_or(0, |time| time.picoseconds());
+    let weight = |uncertain_value: &UncertainValue| {
+        uncertain_value.text.parse::<Duration>().map_or(0, |time| time.picoseconds())
+    };
     let longest = own.into_iter().max_by_key(|one| weight(one))?;
-    let is_assumed = |one: &UncertainValue| {
+    let is_assumed = |uncertain_value: &UncertainValue| {
         assumed.iter().any(|parameter| {
-            parameter.split_whitespace().next().is_some_and(|name| name == one.parameter)
+            parameter
+                .split_whitespace()
+                .next()
+                .is_some_and(|name| name == uncertain_value.parameter)
         })
     };
     is_assumed(longest).then(|| AssumedLimit {
@@ -121,7 +125,7 @@ mod tests {
             .map(|one| format!("{} = {}", one.parameter, one.text))
             .collect();
         let test = Test::of_blocks(Bytes::kibi(4))
-            .with(|asked| asked.read_share = Ratio::new(reads).unwrap());
+            .with(|requests| requests.read_share = Ratio::new(reads).unwrap());
         limit(&test, &sample(hops), &all, &assumed, nvme).map(|limit| limit.parameter)
     }
 

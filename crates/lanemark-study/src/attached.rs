@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 use lanemark_sim::SecondPort;
 use lanemark_sim::VolumeSpec;
 use lanemark_sim::spec::{AttachmentSpec, PortPathSpec, SystemSpec};
@@ -12,12 +12,12 @@ use crate::drive::Drive;
 use crate::error::StudyError;
 use crate::library::{Library, LibraryKind};
 use crate::platform::{Platform, Port};
-use crate::plug::{Plugged, plug_in};
+use crate::plug::{PluggedDrive, plug_in};
 use crate::rated;
-use crate::system::{NameLocations, UsedPort, found};
+use crate::system::{NameLocations, UsedPort, located_at};
 
 /// A drive in its port or ports, with the origin of its values.
-pub(crate) struct Attached {
+pub(crate) struct AttachedDrive {
     pub(crate) file: Document,
     pub(crate) drive: Drive,
     first: OccupiedPort,
@@ -27,10 +27,10 @@ pub(crate) struct Attached {
 /// A port with the drive in it.
 struct OccupiedPort {
     port: Port,
-    plugged: Plugged,
+    plugged: PluggedDrive,
 }
 
-impl Attached {
+impl AttachedDrive {
     /// Plugs `drive` into `ports`, given by name as one port or as `one|other`.
     pub(crate) fn new(
         library: &Library,
@@ -43,7 +43,7 @@ impl Attached {
     ) -> Result<Self, StudyError> {
         let file = library
             .open(LibraryKind::Drive, drive)
-            .map_err(|error| found(error, &named_at.drive))?;
+            .map_err(|error| located_at(error, &named_at.drive))?;
         let file = match rated::complete(&file, library, context)? {
             Some(completed) => completed,
             None => file,
@@ -115,7 +115,7 @@ impl Attached {
     }
 
     /// Returns each port of the drive.
-    pub(crate) fn taken(&self) -> Vec<UsedPort> {
+    pub(crate) fn used_ports(&self) -> Vec<UsedPort> {
         let taken = |place: &OccupiedPort| UsedPort {
             port: place.port.name.clone(),
             drive: self.drive.label(),
@@ -160,7 +160,7 @@ impl Attached {
             let links = behind.chain([place.plugged.retrain]).zip(0..);
             for (retrain, number) in links.filter(|(_, number)| usize::from(*number) >= shared) {
                 if let Some((after, to)) = retrain {
-                    let link = LinkPlace { port, number: Some(number) };
+                    let link = LinkSelector { port, number: Some(number) };
                     add(after, FaultKind::Retrain { link, to });
                 }
             }
@@ -174,7 +174,7 @@ impl Attached {
 
     /// Returns the path to one of the drive's ports. It begins with `trunk` shared links. The ports' names distinguish
     /// the own links of two ports.
-    fn way(&self, place: &OccupiedPort, trunk: usize) -> PortPathSpec {
+    fn port_path(&self, place: &OccupiedPort, trunk: usize) -> PortPathSpec {
         let behind = place.port.behind.iter().skip(trunk).map(|link| link.spec.clone());
         let mut own = place.plugged.link.clone();
         if self.second.is_some() {
@@ -218,26 +218,27 @@ impl OccupiedPort {
 /// Returns an error if the ports of a drive share links that the first drive's path does not contain.
 pub(crate) fn join(
     platform: &Platform,
-    attached: &[Attached],
+    attached: &[AttachedDrive],
     volume: Option<VolumeSpec>,
 ) -> Result<SystemSpec, String> {
     let first = &attached[0];
-    let mut ways: Vec<(usize, Option<usize>)> = Vec::new();
+    let mut port_paths: Vec<(usize, Option<usize>)> = Vec::new();
     for one in attached {
         let second =
             one.second.as_ref().map(|place| one.second_shared(place, first)).transpose()?;
-        ways.push((one.first.shared_with(&first.first), second));
+        port_paths.push((one.first.shared_with(&first.first), second));
     }
-    let others = ways[1..].iter().map(|(shared, _)| *shared);
-    let trunk = others.chain(ways.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
-    ways[0].0 = trunk;
-    let attachment = |(one, (shared, second)): (&Attached, (usize, Option<usize>))| {
+    let others = port_paths[1..].iter().map(|(shared, _)| *shared);
+    let trunk =
+        others.chain(port_paths.iter().filter_map(|(_, second)| *second)).max().unwrap_or(0);
+    port_paths[0].0 = trunk;
+    let attachment = |(one, (shared, second)): (&AttachedDrive, (usize, Option<usize>))| {
         let second = one.second.as_ref().zip(second).zip(one.drive.second);
         AttachmentSpec {
             protocol: one.first.plugged.protocol.clone(),
-            way: one.way(&one.first, shared),
+            port_path: one.port_path(&one.first, shared),
             second: second.map(|((place, shared), policy)| SecondPort {
-                way: one.way(place, shared),
+                port_path: one.port_path(place, shared),
                 multipath: policy.multipath,
                 path_timeout: policy.path_timeout,
             }),
@@ -245,7 +246,7 @@ pub(crate) fn join(
             namespaces: one.drive.namespaces.clone(),
         }
     };
-    let faults = attached.iter().zip(&ways).zip(0..);
+    let faults = attached.iter().zip(&port_paths).zip(0..);
     let faults =
         faults.flat_map(|((one, &(shared, second)), drive)| one.faults(drive, shared, second));
     let behind = first.first.port.behind.iter().take(trunk);
@@ -253,7 +254,7 @@ pub(crate) fn join(
         faults: faults.collect(),
         cpu: platform.cpu,
         trunk: behind.map(|link| link.spec.clone()).collect(),
-        attachments: attached.iter().zip(ways).map(attachment).collect(),
+        attachments: attached.iter().zip(port_paths).map(attachment).collect(),
         volume,
         host_power: platform.power,
         journal: platform.journal,

@@ -25,7 +25,7 @@ pub(crate) struct CloudVolume {
 /// # Errors
 /// Returns the first error in the table.
 pub(crate) fn read(section: &Section<'_>, capacity: Bytes) -> Result<CloudVolume, StudyError> {
-    let operations = Keys { rate: "iops", burst: "burst_iops", credits: "iops_credits" };
+    let operations = LimitKeys { rate: "iops", burst: "burst_iops", credits: "iops_credits" };
     let operations = limit(
         section,
         &operations,
@@ -33,7 +33,7 @@ pub(crate) fn read(section: &Section<'_>, capacity: Bytes) -> Result<CloudVolume
         |key| section.optional_integer(key, 1, u64::MAX >> 4),
     )?;
     let bytes =
-        Keys { rate: "throughput", burst: "burst_throughput", credits: "throughput_credits" };
+        LimitKeys { rate: "throughput", burst: "burst_throughput", credits: "throughput_credits" };
     let bytes = limit(
         section,
         &bytes,
@@ -69,7 +69,7 @@ pub(crate) fn read(section: &Section<'_>, capacity: Bytes) -> Result<CloudVolume
 }
 
 /// The keys of a limit.
-struct Keys {
+struct LimitKeys {
     rate: &'static str,
     burst: &'static str,
     credits: &'static str,
@@ -78,7 +78,7 @@ struct Keys {
 /// Reads a limit, whose burst has both a rate and credits.
 fn limit(
     section: &Section<'_>,
-    keys: &Keys,
+    keys: &LimitKeys,
     rate_at: impl Fn(&'static str) -> Result<Option<u64>, StudyError>,
     amount_at: impl Fn(&'static str) -> Result<Option<u64>, StudyError>,
 ) -> Result<Option<LimitSpec>, StudyError> {

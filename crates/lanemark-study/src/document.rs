@@ -7,14 +7,14 @@
 //! [`Document::read`] reports all errors in a file together. A missing or wrong value is recorded as a `Problem`, and a
 //! valid stand-in replaces it, so that reading continues. No stand-in is ever returned.
 
+mod placeholder;
 mod problem;
 pub mod requested_keys;
 mod section;
-mod stand_in;
 mod value;
 
+pub use placeholder::PlaceholderValue;
 pub use section::Section;
-pub use stand_in::PlaceholderValue;
 
 use std::cell::RefCell;
 
@@ -66,7 +66,7 @@ impl Document {
         self.root.get(key).is_some_and(|entry| entry.value.as_table().is_some())
     }
 
-    /// Returns the file's name as given.
+    /// Returns the file's name as the user wrote it.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -129,7 +129,7 @@ impl Document {
     }
 
     /// Returns a platform's file in which the `tables` of a host replace the processor times, under a new name. If the
-    /// platform lacks the table `added`, the host adds it.
+    /// platform has no table `added`, the host adds it.
     pub(crate) fn hosted(
         &self,
         host: &Self,
@@ -168,8 +168,8 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
-    /// Returns the document completed with values that it lacks; each is given with the keys that lead to it. Their
-    /// location is `offset`.
+    /// Returns the document completed with missing values. Each value is given with the keys that lead to it, and the
+    /// location of all of them is `offset`.
     pub(crate) fn completed(&self, entries: Vec<(Vec<String>, Entry)>, offset: usize) -> Self {
         let mut root = self.root.clone();
         for (keys, entry) in entries {

@@ -1,7 +1,7 @@
 //! `library/drives/*.toml`: a solid-state drive, a hard disk, or a cloud volume.
 
 use lanemark_schema::units::{BitsPerSecond, Bytes, Duration};
-use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, ReadRetries, Training};
+use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, ReadRetries, TrainedRate};
 use lanemark_sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
@@ -31,10 +31,10 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
-    /// The command set of the drive. A SATA drive may lack a command queue.
+    /// The command set of the drive. A SATA drive may have no command queue.
     pub commands: SataCommands,
     /// The second port, if the drive has two.
-    pub second: Option<Second>,
+    pub second: Option<SecondPortSettings>,
     /// The size of the drive's SATA FIFO, if it is less than a frame.
     pub frame_fifo: Option<Bytes>,
     /// The maximum payload of a PCIe packet, if the drive has its own limit.
@@ -51,7 +51,7 @@ pub struct Drive {
 
 /// The host settings for a drive with two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Second {
+pub struct SecondPortSettings {
     /// Distribution of commands over both ports.
     pub multipath: Multipath,
     /// Time for which the host waits for an answer over a path that has failed.
@@ -132,15 +132,17 @@ impl Plug {
     }
 
     /// Returns the result of training for a link that runs at this connector's rate and width.
-    pub(crate) fn training(self) -> Training {
+    pub(crate) fn training(self) -> TrainedRate {
         match self {
-            Self::Sata(rate) => Training { speed: Some(rate.line_rate()), ..Training::default() },
+            Self::Sata(rate) => {
+                TrainedRate { speed: Some(rate.line_rate()), ..TrainedRate::default() }
+            }
             Self::Pcie(generation, lanes) => {
                 let generation = Some(generation.number());
-                Training { lanes: Some(lanes), generation, speed: None }
+                TrainedRate { lanes: Some(lanes), generation, speed: None }
             }
             Self::Sas(rate, phys) => {
-                Training { lanes: Some(phys), generation: None, speed: Some(rate.line_rate()) }
+                TrainedRate { lanes: Some(phys), generation: None, speed: Some(rate.line_rate()) }
             }
         }
     }
@@ -215,11 +217,11 @@ impl Drive {
             (false, true) => DriveKind::CloudVolume,
             (false, false) => DriveKind::SolidState,
         });
-        let Parts { spec, transfer_max, retries } = match kind {
+        let DriveParts { spec, transfer_max, retries } = match kind {
             DriveKind::CloudVolume => {
                 let CloudVolume { spec, transfer_max } =
                     cloud::read(&root.table("cloud")?, capacity)?;
-                Parts { spec, transfer_max, retries: None }
+                DriveParts { spec, transfer_max, retries: None }
             }
             DriveKind::SolidState | DriveKind::Disk => parts(root, kind, capacity)?,
         };
@@ -253,14 +255,14 @@ impl Drive {
 }
 
 /// The model of a drive, with further values of its tables.
-struct Parts {
+struct DriveParts {
     spec: DriveSpec,
     transfer_max: Option<Bytes>,
     retries: Option<ReadRetries>,
 }
 
 /// Reads the tables of a solid-state drive or a hard disk.
-fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<Parts, StudyError> {
+fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<DriveParts, StudyError> {
     let front_end = root.table("front_end")?;
     let buffer = root.table("buffer")?;
     let data_path = root.settings("data_path")?;
@@ -299,7 +301,7 @@ fn parts(root: &Section<'_>, kind: DriveKind, capacity: Bytes) -> Result<Parts, 
     front_end.finish()?;
     buffer.finish()?;
     data_path.finish()?;
-    Ok(Parts { spec, transfer_max, retries })
+    Ok(DriveParts { spec, transfer_max, retries })
 }
 
 /// The table `[drive.port]`.
@@ -307,7 +309,7 @@ struct Port {
     protocol: ProtocolKind,
     plug: Plug,
     commands: SataCommands,
-    second: Option<Second>,
+    second: Option<SecondPortSettings>,
     frame_fifo: Option<Bytes>,
     payload_max: Option<Bytes>,
 }
@@ -419,7 +421,7 @@ fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> 
 }
 
 /// Reads `ports = 2` of a drive's port, with `multipath` and `path_timeout`.
-fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> {
+fn second(port: &Section<'_>, plug: Plug) -> Result<Option<SecondPortSettings>, StudyError> {
     let ports = port.optional_integer("ports", 1, 2)?.unwrap_or(1);
     let bound = "\"round-robin\" or \"failover\"";
     let multipath = port.optional_parsed("multipath", bound, |text| match text {
@@ -443,7 +445,7 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> 
             .error("ports", message)
             .hint("a drive with two ports has PCIe lanes or SAS phys for both"));
     }
-    Ok(Some(Second {
+    Ok(Some(SecondPortSettings {
         multipath: multipath.unwrap_or_default(),
         path_timeout: path_timeout.unwrap_or(COMMAND_TIMEOUT),
     }))

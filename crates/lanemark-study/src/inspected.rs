@@ -61,19 +61,19 @@ pub fn platform_file(
     name: &str,
     cores: Option<u32>,
 ) -> Result<InspectedPlatform, StudyError> {
-    let (mut ways, mut left_out) = (Vec::new(), Vec::new());
+    let (mut port_paths, mut left_out) = (Vec::new(), Vec::new());
     let mut places = BTreeSet::new();
     for device in &inspection.devices {
-        for way in &device.ways {
-            match WrittenPath::of(device, way) {
+        for port_path in &device.paths {
+            match WrittenPath::of(device, port_path) {
                 // Namespaces of one drive share its port.
-                Ok(way) if !places.insert(&way.hops[way.end].place) => {}
-                Ok(way) => ways.push(way),
+                Ok(port_path) if !places.insert(&port_path.hops[port_path.end].place) => {}
+                Ok(port_path) => port_paths.push(port_path),
                 Err(reason) => left_out.push(format!("{}: {reason}", device.name)),
             }
         }
     }
-    if ways.is_empty() {
+    if port_paths.is_empty() {
         let message = format!("no device is behind a link that a port could represent{}", {
             let told = left_out.join("; ");
             if told.is_empty() { told } else { format!(" ({told})") }
@@ -81,27 +81,27 @@ pub fn platform_file(
         return Err(StudyError::new(Location::file("the inspection"), message));
     }
     let mut file = String::new();
-    head(&mut file, &ways, name, cores)?;
+    head(&mut file, &port_paths, name, cores)?;
     let mut ports: Vec<String> = Vec::new();
     let mut links = BTreeSet::new();
     let mut list = String::new();
-    for way in &ways {
-        let behind = way.links(&mut file, &mut links);
-        let port = free(&ports, &slug(&way.device.name));
-        way.port(&mut list, &port, &behind);
+    for port_path in &port_paths {
+        let behind = port_path.links(&mut file, &mut links);
+        let port = free(&ports, &slug(&port_path.device.name));
+        port_path.port(&mut list, &port, &behind);
         ports.push(port);
     }
     file += &list;
-    check(&file, &ways, &ports)?;
+    check(&file, &port_paths, &ports)?;
     Ok(InspectedPlatform { text: file, ports, left_out })
 }
 
 /// Reads the file back, and plugs a drive into each port.
-fn check(file: &str, ways: &[WrittenPath<'_>], ports: &[String]) -> Result<(), StudyError> {
+fn check(file: &str, port_paths: &[WrittenPath<'_>], ports: &[String]) -> Result<(), StudyError> {
     let library = Library::built_in();
     let document = Document::parse("the platform file", file)?;
-    for (way, port) in ways.iter().zip(ports) {
-        let drive = if way.pcie.is_some() { GENERIC_NVME } else { GENERIC_SATA };
+    for (port_path, port) in port_paths.iter().zip(ports) {
+        let drive = if port_path.pcie.is_some() { GENERIC_NVME } else { GENERIC_SATA };
         let name = format!("{drive}@platform:{port}");
         let parts = SystemName::parse(&name)?;
         let named_at = NameLocations::all(&Location::file(&name));
@@ -129,15 +129,22 @@ fn is_of_a_fast_board(place: &str) -> bool {
 /// Writes the tables before links and ports.
 fn head(
     file: &mut String,
-    ways: &[WrittenPath<'_>],
+    port_paths: &[WrittenPath<'_>],
     name: &str,
     cores: Option<u32>,
 ) -> Result<(), StudyError> {
     // Single-board computers have their PCI hosts on the platform bus.
-    let board = ways.iter().flat_map(|way| way.hops).any(|hop| hop.place.contains("/platform/"));
+    let board = port_paths
+        .iter()
+        .flat_map(|port_path| port_path.hops)
+        .any(|hop| hop.place.contains("/platform/"));
     let host = match () {
         () if !board => "linux-block",
-        () if ways.iter().flat_map(|way| way.hops).any(|hop| is_of_a_fast_board(&hop.place)) => {
+        () if port_paths
+            .iter()
+            .flat_map(|port_path| port_path.hops)
+            .any(|hop| is_of_a_fast_board(&hop.place)) =>
+        {
             "single-board-a76"
         }
         () => "single-board",
@@ -153,15 +160,17 @@ fn head(
     };
     let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: a 64 B DMA read, there and back\" }";
     let of = |pcie: bool, sas: bool| {
-        let fits = move |way: &&WrittenPath<'_>| way.pcie.is_some() == pcie && way.sas == sas;
-        ways.iter().find(fits)
+        let fits = move |port_path: &&WrittenPath<'_>| {
+            port_path.pcie.is_some() == pcie && port_path.sas == sas
+        };
+        port_paths.iter().find(fits)
     };
-    let transfer = |way: Option<&WrittenPath<'_>>, usual: &str| {
-        transfer(way.and_then(|way| way.device.queue.transfer_max), usual)
+    let transfer = |port_path: Option<&WrittenPath<'_>>, usual: &str| {
+        transfer(port_path.and_then(|port_path| port_path.device.queue.transfer_max), usual)
     };
     let nvme = of(true, false);
-    let queues = nvme.and_then(|way| {
-        way.hops.iter().find_map(|hop| match &hop.part {
+    let queues = nvme.and_then(|port_path| {
+        port_path.hops.iter().find_map(|hop| match &hop.part {
             HopPart::NvmeController { queues, .. } => queues.and_then(|all| all.checked_sub(1)),
             _ => None,
         })
@@ -175,8 +184,12 @@ fn head(
         }
     };
     let queues = told(queues, 65_535, 8, "queue_count");
-    let depth =
-        told(nvme.and_then(|way| way.device.queue.requests_max), 65_536, 1023, "nr_requests");
+    let depth = told(
+        nvme.and_then(|port_path| port_path.device.queue.requests_max),
+        65_536,
+        1023,
+        "nr_requests",
+    );
     let name = FileValue::Text(name.to_owned());
     let half =
         |percent: u32, why: &str| format!("{{ value = \"{percent}%\", assumed = \"{why}\" }}");
@@ -197,12 +210,12 @@ fn head(
         times("nvme"),
         transfer(nvme, "1 MiB"),
     );
-    if let Some(way) = of(false, true) {
+    if let Some(port_path) = of(false, true) {
         let _ = write!(
             file,
             "\n[sas]\n{}submit_share = {before}\ntransfer_max = {}\nmemory_read = {memory}\n",
             times("sas"),
-            transfer(Some(way), "256 KiB"),
+            transfer(Some(port_path), "256 KiB"),
         );
     }
     Ok(())
@@ -210,8 +223,8 @@ fn head(
 
 impl<'i> WrittenPath<'i> {
     /// Returns the path to a device, or the reason why no port represents the end of that path.
-    fn of(device: &'i InspectedDevice, way: &'i InspectedPath) -> Result<Self, String> {
-        let hops = way.hops.as_slice();
+    fn of(device: &'i InspectedDevice, port_path: &'i InspectedPath) -> Result<Self, String> {
+        let hops = port_path.hops.as_slice();
         let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
         let nvme =
             |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { role: PciRole::Nvme, .. });
@@ -426,10 +439,10 @@ fn slug(name: &str) -> String {
     name.chars().take(80).map(letter).collect()
 }
 
-fn free(taken: &[String], name: &str) -> String {
+fn free(used_names: &[String], name: &str) -> String {
     let others = (2..).map(|count| format!("{name}-{count}"));
     let mut all = std::iter::once(name.to_owned()).chain(others);
-    all.find(|name| !taken.contains(name)).unwrap_or_default()
+    all.find(|name| !used_names.contains(name)).unwrap_or_default()
 }
 
 #[cfg(test)]

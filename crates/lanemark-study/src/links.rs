@@ -1,7 +1,7 @@
 //! A link inside a platform, and how a PCI Express link was set up.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 use lanemark_sim::link::{LinkSpec, PcieAddress, PcieSetup};
 
 use crate::document::Section;
@@ -28,7 +28,7 @@ pub struct NamedLink {
     /// Specification of the link.
     pub spec: LinkSpec,
     /// The time at which the link retrains, and the result of the new training.
-    pub retrain: Option<(Duration, Training)>,
+    pub retrain: Option<(Duration, TrainedRate)>,
 }
 
 /// Reads the setup of a PCI Express link: `payload_max`, `read_request_max` and optional further keys. The minimum

@@ -2,8 +2,8 @@
 //!
 //! A drive's file is named after its maker, line and capacity. A model matches if it contains all words of the line,
 //! and no word that could belong to another line. For makers whose drives report part numbers, there is a table of the
-//! beginnings of these numbers. It follows the makers' numbering schemes; the numbers were not compared with data
-//! sheets one by one.
+//! beginnings of these numbers. The table follows the makers' numbering schemes; the numbers were not compared with
+//! data sheets one by one.
 
 use crate::library::{Library, LibraryKind};
 

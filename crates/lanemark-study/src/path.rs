@@ -16,7 +16,7 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
     let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
         id: ceiling.id,
         name: ceiling.name,
-        law: ceiling.law,
+        law: ceiling.formula,
         ceiling: ceiling.rate,
         latency: ceiling.latency,
     });
@@ -54,13 +54,13 @@ pub fn platform_tree(platform: &Platform) -> TopologyNode {
 fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
-    let ways = system.spec.attachments.iter().flat_map(ways);
-    let taken: Vec<_> = system.taken.iter().zip(ways).collect();
+    let port_paths = system.spec.attachments.iter().flat_map(port_paths);
+    let taken: Vec<_> = system.taken.iter().zip(port_paths).collect();
     for port in ports {
         let taken = taken.iter().find(|(taken, _)| taken.port == port.name);
         let hop_at = |depth: usize| {
-            let (_, (way, second)) = taken?;
-            let id = hop(way, *second, depth);
+            let (_, (port_path, second)) = taken?;
+            let id = hop(port_path, *second, depth);
             hops.iter().any(|hop| hop.id == id).then_some(id)
         };
         let used = taken.is_some();
@@ -79,14 +79,14 @@ fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
 }
 
 /// Returns the paths of a drive, each with whether it leads to the second port.
-fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
-    one.ways().zip([false, true])
+fn port_paths(attachment_spec: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
+    attachment_spec.port_paths().zip([false, true])
 }
 
 /// Returns the hop of the link that is `depth` links below the root of a path. A further drive's own link is the hop of
 /// the first drive's link at the same depth.
-fn hop(way: &PortPathSpec, second: bool, depth: usize) -> HopId {
-    match depth.checked_sub(way.trunk) {
+fn hop(port_path: &PortPathSpec, second: bool, depth: usize) -> HopId {
+    match depth.checked_sub(port_path.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),
         _ => HopId::Link(depth as u8),
     }
@@ -101,7 +101,7 @@ fn child<'n>(
     let known = parent.children.iter().position(|node| node.link.as_ref() == Some(&link.spec.name));
     let index = known.unwrap_or_else(|| {
         let mut below = node(&link.to, Some(link.spec.name.clone()), false);
-        below.link_rate = Some(link.spec.law.rate());
+        below.link_rate = Some(link.spec.model.rate());
         parent.children.push(below);
         parent.children.len() - 1
     });
@@ -118,7 +118,7 @@ fn leaf(port: &Port, taken: Option<&UsedPort>) -> TopologyNode {
     if let Some(UsedPort { drive, link, .. }) = taken {
         // The drive's link may have trained to a lower rate than the port's.
         port_node.link = Some(link.name.clone());
-        port_node.link_rate = Some(link.law.rate());
+        port_node.link_rate = Some(link.model.rate());
         port_node.label = format!("{drive} in port {}", port.name);
     }
     port_node

@@ -2,7 +2,7 @@
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
-use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
+use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, PcieSetup};
 use lanemark_sim::spec::{
     ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AGGREGATION_TIME_MAX,
     AdapterCacheSpec, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
@@ -355,7 +355,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     let stored = if stores { pcie.write_time(setup.payload_max) } else { Duration::ZERO };
     let spec = LinkSpec {
         name: section.text("label")?,
-        law: LinkLaw::Pcie(pcie),
+        model: LinkModel::Pcie(pcie),
         latency: latency + stored,
         speed: 1,
     };

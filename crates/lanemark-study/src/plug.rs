@@ -2,8 +2,8 @@
 
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::fault::Training;
-use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
+use lanemark_schema::workload::fault::TrainedRate;
+use lanemark_sim::link::{LinkModel, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::{ProtocolKind, ProtocolSpec};
 
 use crate::drive::{Drive, Plug};
@@ -12,22 +12,22 @@ use crate::platform::{Platform, Port, table_of};
 
 /// A drive in a port.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plugged {
+pub struct PluggedDrive {
     /// The protocol that carries commands to the drive.
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,
     /// The time at which the link retrains, and the result of the new training.
-    pub retrain: Option<(Duration, Training)>,
+    pub retrain: Option<(Duration, TrainedRate)>,
     /// The drive's own connector, if the port limits it.
-    pub own: Option<OwnLink>,
+    pub own: Option<ConnectorLink>,
     /// The warnings about the combination.
     pub warnings: Vec<Warning>,
 }
 
 /// A drive's own connector, faster than the link to which it trained.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OwnLink {
+pub struct ConnectorLink {
     /// Name of the connector, `SATA 6 Gb/s`.
     pub name: String,
     /// The connector's speed over the trained link's speed.
@@ -38,15 +38,15 @@ pub struct OwnLink {
 /// `named_at`.
 ///
 /// # Errors
-/// Returns an error if the two do not fit, or if the platform lacks a driver for the protocol.
+/// Returns an error if the two do not fit, or if the platform has no driver for the protocol.
 pub fn plug_in(
     drive: &Drive,
     platform: &Platform,
     platform_file: &str,
     port: &Port,
     named_at: &Location,
-) -> Result<Plugged, StudyError> {
-    let (trained, law) = train(drive, platform, port, named_at)?;
+) -> Result<PluggedDrive, StudyError> {
+    let (trained, model) = train(drive, platform, port, named_at)?;
     let retrain = match port.retrain {
         Some((after, plug)) => {
             let later = Port { plug, ..port.clone() };
@@ -87,12 +87,12 @@ pub fn plug_in(
     }
     let trained_down = (trained != drive.plug)
         .then(|| Warning::TrainedDown { drive: drive.plug.to_string(), port: trained.to_string() });
-    let own = (trained != drive.plug).then(|| OwnLink {
+    let own = (trained != drive.plug).then(|| ConnectorLink {
         name: drive.plug.to_string(),
         times: drive.plug.line_rate() / trained.line_rate(),
     });
-    let link = LinkSpec { name: trained.to_string(), law, latency: port.latency, speed: 1 };
-    Ok(Plugged { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
+    let link = LinkSpec { name: trained.to_string(), model, latency: port.latency, speed: 1 };
+    Ok(PluggedDrive { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
 }
 
 /// Returns the connector to which drive and port train, which is the lesser of the two, and its formula.
@@ -101,7 +101,7 @@ fn train(
     platform: &Platform,
     port: &Port,
     named_at: &Location,
-) -> Result<(Plug, LinkLaw), StudyError> {
+) -> Result<(Plug, LinkModel), StudyError> {
     let commands = match drive.commands {
         SataCommands::Queued
             if matches!(port.controller, ProtocolKind::AtaDma | ProtocolKind::BulkOnly) =>
@@ -113,24 +113,24 @@ fn train(
     match (drive.plug, port.plug) {
         (Plug::Sata(own), Plug::Sata(other)) => {
             let rate = own.min(other);
-            Ok((Plug::Sata(rate), LinkLaw::Sata(sata(drive, rate, commands))))
+            Ok((Plug::Sata(rate), LinkModel::Sata(sata(drive, rate, commands))))
         }
         (Plug::Sata(own), Plug::Sas(other, _)) => {
             // A SAS phy uses SATA's rate for a SATA drive, through connections of a separate kind.
             let connection = Sas::new(other, 1).stp_connection_time();
             let sata = sata(drive, own, commands).over_stp(connection);
-            Ok((Plug::Sata(own), LinkLaw::Sata(sata)))
+            Ok((Plug::Sata(own), LinkModel::Sata(sata)))
         }
         (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
             let (rate, phys) = (own.min(other), own_phys.min(phys));
             // Connections stay open as long as there is work, as under an initiator's load.
-            Ok((Plug::Sas(rate, phys), LinkLaw::Sas(Sas::new(rate, phys).kept_open())))
+            Ok((Plug::Sas(rate, phys), LinkModel::Sas(Sas::new(rate, phys).kept_open())))
         }
         (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {
             let (generation, lanes) = (own.min(other), own_lanes.min(lanes));
             let setup = drive.payload_max.map_or(port.packets, |most| port.packets.at_most(most));
-            let law = Pcie::with_setup(generation, lanes, port.latency, &setup);
-            Ok((Plug::Pcie(generation, lanes), LinkLaw::Pcie(law)))
+            let model = Pcie::with_setup(generation, lanes, port.latency, &setup);
+            Ok((Plug::Pcie(generation, lanes), LinkModel::Pcie(model)))
         }
         (own @ Plug::Sata(_), other @ Plug::Pcie(..))
         | (own @ Plug::Pcie(..), other @ (Plug::Sata(_) | Plug::Sas(..)))
@@ -142,9 +142,9 @@ fn train(
 
 /// Returns the model of a SATA drive's link, including the delays of its FIFO.
 fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
-    let law = Sata::new(rate, commands);
+    let model = Sata::new(rate, commands);
     let (read, write) = (drive.spec.data_path_read, drive.spec.data_path_write);
-    drive.frame_fifo.map_or(law, |fifo| law.with_fifo(fifo, read, write))
+    drive.frame_fifo.map_or(model, |fifo| model.with_fifo(fifo, read, write))
 }
 
 fn misfit(
@@ -152,14 +152,14 @@ fn misfit(
     platform: &Platform,
     port: &Port,
     named_at: &Location,
-    own: Plug,
+    plug: Plug,
     other: Plug,
 ) -> StudyError {
     let message = format!(
-        "{} has {own} and does not fit port `{}` of {}, which is {other}",
+        "{} has {plug} and does not fit port `{}` of {}, which is {other}",
         drive.name, port.name, platform.name
     );
-    let fits = |candidate: &&Port| own.fits(candidate.plug);
+    let fits = |candidate: &&Port| plug.fits(candidate.plug);
     let fitting: Vec<&str> =
         platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);

@@ -5,9 +5,9 @@
 //! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
 //! reach the ratings.
 
-mod behind;
 mod completion;
 mod disks;
+mod emptying;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
@@ -125,7 +125,7 @@ impl std::fmt::Display for FileValue {
     }
 }
 
-/// Completes a drive file from its ratings. Returns `None` if the file lacks `[rated]`.
+/// Completes a drive file from its ratings. Returns `None` if the file does not contain `[rated]`.
 ///
 /// # Errors
 /// Returns all contradictions of the ratings.

@@ -19,7 +19,7 @@ use crate::model_names;
 use crate::platform::{Platform, Port};
 use crate::system::SystemName;
 use crate::{Ledger, Overrides};
-use words::{Names, spelled, words};
+use words::{NameWords, spelled, words};
 
 /// Maximum length of a text that is read; the rest is ignored.
 const TEXT_MAX: usize = 400;
@@ -38,8 +38,8 @@ const PART: f64 = 40.0;
 /// The heads of the library's drives and platforms, with which texts are compared.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    drives: Vec<(DriveEntry, Names)>,
-    platforms: Vec<(PlatformEntry, Names)>,
+    drives: Vec<(DriveEntry, NameWords)>,
+    platforms: Vec<(PlatformEntry, NameWords)>,
 }
 
 /// A platform of the index.
@@ -84,7 +84,7 @@ impl Index {
         let mut index = Self::default();
         for id in library.names(LibraryKind::Drive) {
             if let Ok(entry) = catalogue::drive(library, &id) {
-                let names = Names::new(&drive_text(&entry));
+                let names = NameWords::new(&drive_text(&entry));
                 index.drives.push((entry, names));
             }
         }
@@ -104,7 +104,7 @@ impl Index {
         let (ledger, overrides) = (Ledger::default(), Overrides::default());
         let context = Context { ledger: &ledger, overrides: &overrides };
         let Platform { name, ports, .. } = Platform::read(file, context)?;
-        let names = Names::new(&format!("{id} {name}"));
+        let names = NameWords::new(&format!("{id} {name}"));
         self.platforms.retain(|(known, _)| known.id != id);
         self.platforms.push((PlatformEntry { id: id.to_owned(), name, ports }, names));
         Ok(())
@@ -138,8 +138,8 @@ impl Index {
             }
         }
         match best(&drives) >= best(&platforms) {
-            true => platforms = by_platform.scores(&by_drive.taken(&drives)),
-            false => drives = by_drive.scores(&by_platform.taken(&platforms)),
+            true => platforms = by_platform.scores(&by_drive.best_words(&drives)),
+            false => drives = by_drive.scores(&by_platform.best_words(&platforms)),
         }
         let is_known = |at: &usize| {
             let word = words[*at].as_str();
@@ -185,18 +185,18 @@ impl Index {
         let (platform, _) = self.platforms.iter().find(|(one, _)| one.id == name.platform)?;
         let port = platform.ports.iter().find(|port| port.name == name.port)?;
         (name.to_string() == text && drive.plug.fits(port.plug))
-            .then(|| found(drive, platform, port))
+            .then(|| found_system(drive, platform, port))
     }
 
     /// Returns `word`, or the name's word that it misspells.
     fn corrected(&self, word: String) -> String {
         let names = self.drives.iter().map(|(_, names)| names);
         let names = names.chain(self.platforms.iter().map(|(_, names)| names));
-        let is_known = ports::is_word(&word) || names.clone().any(|one| one.quality(&word) > 0.0);
+        let is_known = ports::is_word(&word) || names.clone().any(|name| name.quality(&word) > 0.0);
         if is_known {
             return word;
         }
-        spelled(&word, names.flat_map(Names::tokens)).map_or(word, str::to_owned)
+        spelled(&word, names.flat_map(NameWords::tokens)).map_or(word, str::to_owned)
     }
 
     fn ranked_drives(&self, scores: &[f64]) -> Vec<(usize, f64)> {
@@ -258,7 +258,7 @@ impl Index {
                 let platform = &self.platforms[platform_at].0;
                 for (port, score) in ports::ranked(words, drive.plug, &platform.ports) {
                     let score = 2.0 * drive_score + 2.0 * platform_score + score;
-                    all.push((score, found(drive, platform, port)));
+                    all.push((score, found_system(drive, platform, port)));
                 }
             }
         }
@@ -291,7 +291,7 @@ fn drive_text(entry: &DriveEntry) -> String {
     format!("{id} {name} {year} {kind} {bus}")
 }
 
-fn found(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> FoundSystem {
+fn found_system(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> FoundSystem {
     FoundSystem {
         system: format!("{}@{}:{}", drive.id, platform.id, port.name),
         drive: drive.name.clone(),
@@ -308,8 +308,8 @@ struct Weights {
     matches: Vec<Vec<f64>>,
 }
 
-fn weights<T>(words: &[String], entries: &[(T, Names)]) -> Weights {
-    let quality = |(_, names): &(T, Names)| -> Vec<f64> {
+fn weights<T>(words: &[String], entries: &[(T, NameWords)]) -> Weights {
+    let quality = |(_, names): &(T, NameWords)| -> Vec<f64> {
         words.iter().map(|word| names.quality(word)).collect()
     };
     let mut matches: Vec<Vec<f64>> = entries.iter().map(quality).collect();
@@ -333,7 +333,7 @@ impl Weights {
     }
 
     /// Returns the words that the entry with the best score matches.
-    fn taken(&self, scores: &[f64]) -> Vec<usize> {
+    fn best_words(&self, scores: &[f64]) -> Vec<usize> {
         let most = best(scores);
         let at = scores.iter().position(|score| most > 0.0 && *score >= most);
         let Some(all) = at.and_then(|at| self.matches.get(at)) else { return Vec::new() };

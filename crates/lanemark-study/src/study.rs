@@ -218,7 +218,10 @@ impl Study {
             let value = |name| {
                 let result = run(name)?.run.test(&test.name)?;
                 let transactions = result.transactions_per_minute();
-                Some(transactions.map_or(result.megabytes_per_second(), |told| told.value))
+                Some(
+                    transactions
+                        .map_or(result.megabytes_per_second(), |is_in_range| is_in_range.value),
+                )
             };
             let simulated = value(over)? / value(under)?;
             let printed = published(over, &test.name)
@@ -456,8 +459,8 @@ fn read_figure(
         }
         false => Bound::Exactly,
     };
-    let told = if metric == Metric::Gain { published != 0.0 } else { published > 0.0 };
-    if !told {
+    let is_in_range = if metric == Metric::Gain { published != 0.0 } else { published > 0.0 };
+    if !is_in_range {
         return Err(section.error("value", format!("value = {published}: must be above zero")));
     }
     let place = section.text("place")?;
@@ -490,13 +493,13 @@ fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result
 }
 
 /// The two systems that are compared.
-type Compared = Option<(String, String)>;
+type ComparedSystems = Option<(String, String)>;
 
 /// Reads the two systems that are compared, and the written answer with its claims.
 fn read_answer(
     root: &Section<'_>,
     systems: &[Column],
-) -> Result<(Compared, Option<WrittenAnswer>), StudyError> {
+) -> Result<(ComparedSystems, Option<WrittenAnswer>), StudyError> {
     let claims = root.tables("claim")?;
     let Some(section) = root.optional_table("answer")? else {
         return match claims.first() {

@@ -40,7 +40,7 @@ const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// A sweep as defined in its file.
 #[derive(Clone, Debug)]
-pub struct Definition {
+pub struct SweepDefinition {
     /// The system, `drive@platform:port`.
     pub system: String,
     /// The test, `workload:test`.
@@ -65,14 +65,14 @@ pub struct Sweep {
 }
 
 /// Runs points in sequence. Several runners can work on one sweep.
-pub struct Runner<'s> {
+pub struct PointRunner<'s> {
     sweep: &'s Sweep,
     library: Library,
     /// The system of the last point, with the values from which it was assembled.
     last: Option<(Vec<String>, Result<System, String>)>,
 }
 
-impl Definition {
+impl SweepDefinition {
     /// Reads a sweep's file.
     ///
     /// # Errors
@@ -114,12 +114,12 @@ impl Sweep {
     /// more points than [`POINTS_MAX`].
     pub fn new(
         library: &Library,
-        definition: Definition,
+        definition: SweepDefinition,
         workload: Workload,
         seed: u64,
         length: RunLength,
     ) -> Result<Self, StudyError> {
-        let Definition { system, workload: named, axes, settings } = definition;
+        let SweepDefinition { system, workload: named, axes, settings } = definition;
         let parts = SystemName::parse(&system)?;
         if workload.tests.len() != 1 {
             let tests = workload.tests.iter().map(|test| crate::workload::slug(&test.name));
@@ -238,7 +238,7 @@ impl Sweep {
                 for value in &axis.values {
                     library
                         .open(kind, value)
-                        .map_err(|error| crate::system::found(error, &axis.location))?;
+                        .map_err(|error| crate::system::located_at(error, &axis.location))?;
                 }
             }
         }
@@ -312,7 +312,7 @@ impl Sweep {
     }
 }
 
-impl<'s> Runner<'s> {
+impl<'s> PointRunner<'s> {
     /// Creates a runner of points of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
         Self { sweep, library, last: None }

@@ -14,13 +14,13 @@ use lanemark_sim::{
     run_beside_watched,
 };
 
-use crate::attached::{Attached, join};
+use crate::attached::{AttachedDrive, join};
 use crate::document::{Context, Document};
 use crate::error::{Location, StudyError};
 use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Origin, Overrides, Record, UncertainValue};
 use crate::platform::Platform;
-use crate::plug::OwnLink;
+use crate::plug::ConnectorLink;
 
 /// A system by the names of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct UsedPort {
     /// The port's own link, as trained.
     pub link: LinkSpec,
     /// The drive's own connector, if the port limits it.
-    pub own: Option<OwnLink>,
+    pub own: Option<ConnectorLink>,
 }
 
 impl SystemName {
@@ -210,7 +210,7 @@ impl System {
     ) -> Result<Self, StudyError> {
         let platform_file = library
             .open(LibraryKind::Platform, &parts.platform)
-            .map_err(|error| found(error, &named_at.platform))?;
+            .map_err(|error| located_at(error, &named_at.platform))?;
         Self::assemble_on(library, &platform_file, parts, named_at, name, settings)
     }
 
@@ -230,7 +230,7 @@ impl System {
         }
         let context = Context { ledger: &ledger, overrides: &overrides };
         let platform = Platform::read(platform_file, context)?;
-        let mut attached: Vec<Attached> = Vec::new();
+        let mut attached: Vec<AttachedDrive> = Vec::new();
         for (drive, port) in parts.places() {
             for port in port.split('|') {
                 if let Some(other) = attached.iter().find(|other| other.takes(port)) {
@@ -241,7 +241,7 @@ impl System {
                     return Err(StudyError::new(named_at.port.clone(), message));
                 }
             }
-            attached.push(Attached::new(
+            attached.push(AttachedDrive::new(
                 library,
                 drive,
                 port,
@@ -272,12 +272,12 @@ impl System {
             target.drive = format!("{volume}: {}", target.drive);
         }
         let mut warnings: Vec<Warning> = Vec::new();
-        for warning in attached.iter().flat_map(Attached::warnings) {
+        for warning in attached.iter().flat_map(AttachedDrive::warnings) {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
         }
-        let taken = attached.iter().flat_map(Attached::taken).collect();
+        let taken = attached.iter().flat_map(AttachedDrive::used_ports).collect();
         let values = ledger.records();
         let mut uncertain: Vec<UncertainValue> = Vec::new();
         for one in values.iter().filter_map(Record::uncertain) {
@@ -373,8 +373,8 @@ impl System {
         }
     }
 
-    /// Returns the result with `samples` of each test of `workload` that ran to its end. It is complete if all tests
-    /// did.
+    /// Returns the result with `samples` of each test of `workload` that ran to its end. The result is complete if all
+    /// tests ran to their end.
     pub fn result(
         &self,
         workload: &Workload,
@@ -392,7 +392,7 @@ impl System {
             complete: false,
             warnings: self.warnings.clone(),
         };
-        let is_enough = |one: &Sample| one.converged.is_some() || one.similar.is_some();
+        let is_enough = |sample: &Sample| sample.converged.is_some() || sample.similar.is_some();
         let one_is_enough = samples.iter().flatten().flatten().any(is_enough);
         if workload.repeats < 3 && !one_is_enough {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
@@ -453,8 +453,8 @@ impl System {
     #[must_use]
     pub fn assumed_limit(&self, test: &Test, sample: &Sample) -> Option<AssumedLimit> {
         let is_nvme = self.spec.first().protocol.kind == ProtocolKind::Nvme;
-        let set = |one: &&UncertainValue| {
-            !self.target.overrides.iter().any(|other| other.parameter == one.parameter)
+        let set = |uncertain_value: &&UncertainValue| {
+            !self.target.overrides.iter().any(|other| other.parameter == uncertain_value.parameter)
         };
         let uncertain: Vec<UncertainValue> = self.uncertain.iter().filter(set).cloned().collect();
         crate::assumed::limit(test, sample, &uncertain, &self.target.values_assumed, is_nvme)
@@ -486,7 +486,7 @@ impl System {
         let capacity = self.spec.volume_capacity().unwrap_or(one);
         let held = match &attachment.drive.media {
             MediaSpec::Flash(flash) => match flash.condition {
-                Condition::Fresh => attachment.held(content.written),
+                Condition::Fresh => attachment.written_extent(content.written),
                 Condition::Purged => Bytes::ZERO,
                 Condition::Sequential | Condition::Random => {
                     Bytes((capacity.get() as f64 * flash.filled.get()).round() as u64)
@@ -520,7 +520,7 @@ impl System {
 }
 
 /// Moves an error about an unknown name in a library to the location of the name.
-pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
+pub(crate) fn located_at(error: StudyError, place: &Location) -> StudyError {
     match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: place.clone(), ..error },
         false => error,
@@ -529,7 +529,7 @@ pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
 
 fn describe(
     name: &str,
-    attached: &[Attached],
+    attached: &[AttachedDrive],
     platform: &Platform,
     ledger: &Ledger,
     settings: &[(Calibration, Location)],
@@ -542,12 +542,12 @@ fn describe(
         records.iter().filter(|record| wanted(&record.origin)).count() as u32
     };
     let joined =
-        |of: fn(&Attached) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
+        |of: fn(&AttachedDrive) -> String| attached.iter().map(of).collect::<Vec<_>>().join(" + ");
     SimulatedTarget {
         system: name.to_owned(),
         drive: joined(|one| one.drive.label()),
         platform: platform.name.clone(),
-        port: joined(Attached::port),
+        port: joined(AttachedDrive::port),
         values_sourced: count(|origin| matches!(origin, Origin::Sourced(_))),
         values_derived: count(|origin| matches!(origin, Origin::Derived(_))),
         values_assumed: records

@@ -46,11 +46,11 @@ pub(crate) fn check_way(
                 fail(message).hint("name each link once, the nearest to the processor first")
             );
         }
-        let ways = ports.iter().filter_map(|port| {
+        let port_paths = ports.iter().filter_map(|port| {
             let place = port.behind.iter().position(|other| other.name == link.name)?;
             Some((port, parent_of(&port.behind, place)))
         });
-        if let Some((port, other)) = ways.into_iter().find(|(_, other)| *other != parent) {
+        if let Some((port, other)) = port_paths.into_iter().find(|(_, other)| *other != parent) {
             let message = format!(
                 "link `{}` to {} would have two origins: {other} on the path to port `{}` and \
                  {parent} on the path to port `{name}`",

@@ -1,6 +1,6 @@
 //! A parsed TOML file as plain owned values with their offsets.
 //!
-//! The parser's own tree borrows the text. This one does not, so a document can be kept and passed on.
+//! The parser's own tree borrows the text. This tree does not, so a document can be stored and passed on.
 
 use std::collections::BTreeMap;
 use std::fmt;

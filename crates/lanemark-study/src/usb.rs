@@ -4,7 +4,7 @@
 //! the last links on its path.
 
 use lanemark_schema::units::{BitsPerSecond, BytesPerSecond, Duration};
-use lanemark_sim::link::{Bridge, LinkLaw, LinkSpec, PcieSetup, Usb, UsbRate, UsbTransport};
+use lanemark_sim::link::{Bridge, LinkModel, LinkSpec, PcieSetup, Usb, UsbRate, UsbTransport};
 use lanemark_sim::spec::ProtocolKind;
 
 use crate::document::Section;
@@ -56,15 +56,15 @@ pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, 
         ProtocolKind::BulkOnly => UsbTransport::BulkOnly,
         _ => UsbTransport::AttachedScsi,
     };
-    let link = |what: &str, label: String, law, latency| NamedLink {
+    let link = |what: &str, label: String, model, latency| NamedLink {
         name: format!("{name} {what}"),
         to: chip.clone(),
-        spec: LinkSpec { name: label, law, latency, speed: 1 },
+        spec: LinkSpec { name: label, model, latency, speed: 1 },
         retrain: None,
     };
-    let wire = LinkLaw::Usb(Usb::new(usb, transport));
+    let wire = LinkModel::Usb(Usb::new(usb, transport));
     let wire = link("usb", format!("USB {line_rate}"), wire, Duration::ZERO);
-    let law = LinkLaw::Bridge(Bridge { command_time, rate });
-    let links = [wire, link("bridge", chip.clone(), law, latency)];
+    let model = LinkModel::Bridge(Bridge { command_time, rate });
+    let links = [wire, link("bridge", chip.clone(), model, latency)];
     Ok(Enclosure { links, plug, packets, protocol })
 }

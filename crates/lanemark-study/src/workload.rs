@@ -8,7 +8,7 @@ mod transactions;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{QUEUE_DEPTH, THREADS};
 use lanemark_schema::workload::{
-    Average, Fault, Interval, LoadKind, Order, Requests, Rounds, Test, Tracked, Transactions,
+    Average, Fault, Interval, LoadKind, Order, Requests, Rounds, Test, TrackedFigure, Transactions,
     Workload,
 };
 
@@ -148,12 +148,12 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
 }
 
 /// A test's own table and the defaults.
-struct Layers<'s, 'd> {
+struct TestTables<'s, 'd> {
     own: &'s Section<'d>,
     defaults: Option<&'s Section<'d>>,
 }
 
-impl<'s, 'd> Layers<'s, 'd> {
+impl<'s, 'd> TestTables<'s, 'd> {
     /// Returns the table that contains `key`: the test's own, otherwise the defaults.
     fn holding(&self, key: &str) -> &'s Section<'d> {
         let inherited = self.defaults.filter(|defaults| defaults.has(key));
@@ -177,7 +177,7 @@ fn test(
     defaults: Option<&Section<'_>>,
     transactions: Option<&Transactions>,
 ) -> Result<Test, StudyError> {
-    let layers = Layers { own, defaults };
+    let layers = TestTables { own, defaults };
     let (block, asks) = match transactions {
         Some(transactions) => {
             (layers.holding("block").quantity("block")?, transactions.clone().into())
@@ -211,7 +211,7 @@ fn test(
 }
 
 /// Reads the requests that a test describes itself, and the length of the largest.
-fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, LoadKind), StudyError> {
+fn requests(layers: &TestTables<'_, '_>) -> Result<(Bytes, LoadKind), StudyError> {
     let mix = load::mix(layers)?;
     let block = match mix.sizes.iter().map(|size| size.block).max() {
         Some(largest) => largest,
@@ -236,11 +236,11 @@ fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, LoadKind), StudyError> {
 
 /// Reads `round`, the length of rounds that continue until they are steady, and `track`, the figure that must be
 /// steady.
-fn rounds(layers: &Layers<'_, '_>) -> Result<Option<Rounds>, StudyError> {
+fn rounds(layers: &TestTables<'_, '_>) -> Result<Option<Rounds>, StudyError> {
     let length: Option<Duration> = layers.quantity("round")?;
     let section = layers.holding("track");
     let tracked = match section.has("track") {
-        true => Some(section.choice("track", &Tracked::ALL)?),
+        true => Some(section.choice("track", &TrackedFigure::ALL)?),
         false => None,
     };
     match (length, tracked) {
@@ -291,14 +291,14 @@ boot = \"100 ms\"
 
     #[test]
     fn what_is_wrong_in_a_scenario_is_told_with_its_place() {
-        let told = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
-        assert!(told("").contains("it contains no faults"));
+        let message_of = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
+        assert!(message_of("").contains("it contains no faults"));
         let other = format!("{SCENARIO}\n[workload]\nname = \"x\"\n");
-        assert!(told(&other).contains("workload"), "{}", told(&other));
+        assert!(message_of(&other).contains("workload"), "{}", message_of(&other));
         let late = SCENARIO.replace("5 s", "2 days");
-        assert!(told(&late).contains("a.toml"), "{}", told(&late));
+        assert!(message_of(&late).contains("a.toml"), "{}", message_of(&late));
         let many = SCENARIO.repeat(501);
-        assert!(told(&many).contains("more than 1000"), "{}", told(&many));
+        assert!(message_of(&many).contains("more than 1000"), "{}", message_of(&many));
     }
 
     #[test]

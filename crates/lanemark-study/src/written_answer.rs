@@ -47,8 +47,8 @@ struct Claim {
 
 #[derive(Clone, Debug)]
 struct Expression {
-    first: Cell,
-    second: Option<(Operator, Cell)>,
+    first: AnswerCell,
+    second: Option<(Operator, AnswerCell)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ enum Operator {
 
 /// A metric of a test on a system.
 #[derive(Clone, Debug)]
-struct Cell {
+struct AnswerCell {
     metric: Metric,
     system: String,
     test: String,
@@ -69,8 +69,8 @@ impl WrittenAnswer {
     /// Reads the text and the claims; `knows` returns whether a system runs a test.
     ///
     /// # Errors
-    /// Returns an error if an expression names an unknown system, test or metric, if a claim lacks bounds, or if the
-    /// text has no number, no claim, or a brace without its partner.
+    /// Returns an error if an expression names an unknown system, test or metric, if a claim has no bounds, or if the
+    /// text has no number, no claim, or a brace without its counterpart.
     pub(crate) fn read(
         section: &Section<'_>,
         claims: &[Section<'_>],
@@ -156,7 +156,7 @@ impl Expression {
         location: &Location,
         knows: &dyn Fn(&str, &str) -> bool,
     ) -> Result<Self, StudyError> {
-        let cell = |text: &str| Cell::parse(text.trim(), location, knows);
+        let cell = |text: &str| AnswerCell::parse(text.trim(), location, knows);
         for (mark, operator) in [(" / ", Operator::Ratio), (" % ", Operator::Difference)] {
             if let Some((first, second)) = text.split_once(mark) {
                 return Ok(Self { first: cell(first)?, second: Some((operator, cell(second)?)) });
@@ -190,7 +190,7 @@ impl Expression {
     }
 }
 
-impl Cell {
+impl AnswerCell {
     fn parse(
         text: &str,
         location: &Location,

@@ -81,7 +81,7 @@ struct Case {
 }
 
 impl Case {
-    fn drawn(random: &mut Rng, systems: &[(String, SystemSpec)], requests: u64) -> Option<Self> {
+    fn draw(random: &mut Rng, systems: &[(String, SystemSpec)], requests: u64) -> Option<Self> {
         let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
         let (kib, pattern, reads, depth) = &LOADS[random.below(LOADS.len() as u64) as usize];
         let (kib, reads, depth) = (*kib, *reads, *depth);
@@ -149,7 +149,7 @@ fn agree(count: usize, seed: u64, requests: u64) {
     let mut beyond = [0; FIGURES.len()];
     let mut far = Vec::new();
     while cases < count {
-        let Some(case) = Case::drawn(&mut random, &systems, requests) else { continue };
+        let Some(case) = Case::draw(&mut random, &systems, requests) else { continue };
         cases += 1;
         let (whole, part) = (case.whole.operations(), case.converged.converged);
         all += whole;

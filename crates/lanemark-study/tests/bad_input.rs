@@ -349,7 +349,7 @@ fn a_narrower_port_trains_the_drive_down_and_says_so() {
         system.warnings,
         [Warning::TrainedDown { drive: "PCIe 3.0 x4".to_owned(), port: "PCIe 2.0 x1".to_owned() }]
     );
-    assert_eq!(system.spec.attachments[0].way.links.last().unwrap().name, "PCIe 2.0 x1");
+    assert_eq!(system.spec.attachments[0].port_path.links.last().unwrap().name, "PCIe 2.0 x1");
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn a_sas_drive_fits_no_sata_port_but_a_sata_drive_fits_a_sas_port() {
         system.spec.attachments[0].protocol.queue_depth, 32,
         "a SATA drive queues no more behind SAS"
     );
-    assert_eq!(system.spec.attachments[0].way.links.last().unwrap().name, "SATA 6 Gb/s");
+    assert_eq!(system.spec.attachments[0].port_path.links.last().unwrap().name, "SATA 6 Gb/s");
 }
 
 #[test]
@@ -378,8 +378,8 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
     let spoilt = Spoilt::new(PLATFORM, "[[link]]\n", stores);
     let (stored, cut) =
         (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
-    let added = stored.spec.attachments[0].way.links[0].latency.picoseconds()
-        - cut.unwrap().spec.attachments[0].way.links[0].latency.picoseconds();
+    let added = stored.spec.attachments[0].port_path.links[0].latency.picoseconds()
+        - cut.unwrap().spec.attachments[0].port_path.links[0].latency.picoseconds();
     // One packet of 128 B with 24 B of framing and header on PCIe 3.0 x4.
     assert!((38_000..42_000).contains(&added), "{added} ps");
 }
@@ -394,7 +394,8 @@ fn a_port_takes_one_drive() {
     );
     let several = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+samsung-950-pro-512gb:m2";
     let system = spoilt.system(several).unwrap();
-    let shared: Vec<usize> = system.spec.attachments.iter().map(|one| one.way.trunk).collect();
+    let shared: Vec<usize> =
+        system.spec.attachments.iter().map(|attachment| attachment.port_path.trunk).collect();
     assert_eq!(shared, [1, 1, 1], "all three stand behind the chipset's uplink");
     assert_eq!(SystemName::parse(several).unwrap().to_string(), several);
     assert!(SystemName::parse("a@b:c+").is_err());

@@ -1,5 +1,5 @@
-//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, with a part that a full drive also has and
-//! a part that grows in unused capacity, or states that it has no cache.
+//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, or that it has no cache. A cache has a part
+//! that a full drive also has, and a part that grows in unused capacity.
 
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;

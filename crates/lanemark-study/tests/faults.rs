@@ -63,8 +63,8 @@ fn all_that_is_wrong_with_faults_is_told_at_once_with_its_place() {
         (32, "`kind` must be a string or a number"),
     ] {
         let place = format!("faulty.toml:{line}:");
-        let told = error.lines().any(|one| one.contains(&place) && one.contains(part));
-        assert!(told, "line {line}, {part}:\n{error}");
+        let is_named = error.lines().any(|one| one.contains(&place) && one.contains(part));
+        assert!(is_named, "line {line}, {part}:\n{error}");
     }
 }
 

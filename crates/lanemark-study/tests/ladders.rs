@@ -72,7 +72,7 @@ const PARTS: [(&str, Faster); 12] = [
         protocol.write_time = protocol.write_time / by;
     }),
     ("link", |spec, by| {
-        for link in spec.first_mut().way.links.iter_mut() {
+        for link in spec.first_mut().port_path.links.iter_mut() {
             link.speed *= by as u32;
             link.latency = link.latency / by;
         }

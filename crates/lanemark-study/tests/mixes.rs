@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Order, Pattern, Process, Test, Workload};
+use lanemark_schema::workload::{ArrivalProcess, Load, Order, Pattern, Test, Workload};
 use lanemark_study::{Library, StudyError, workload};
 
 /// A workload of one test with `keys`, and a second test that runs in parallel.
@@ -72,10 +72,10 @@ fn trims_and_flushes_are_mixed_in() {
 fn a_rate_opens_the_loop() {
     let even = test("rate", &format!("{PLAIN}\nrate = \"5000/s\""));
     let open = |rate_per_second, process| Load::Open { rate_per_second, process };
-    assert_eq!(even.requests().unwrap().load, open(5000.0, Process::Even));
+    assert_eq!(even.requests().unwrap().load, open(5000.0, ArrivalProcess::Even));
     let poisson =
         test("poisson", &format!("{PLAIN}\nrate = \"40.96 MB/s\"\narrivals = \"poisson\""));
-    assert_eq!(poisson.requests().unwrap().load, open(10_000.0, Process::Poisson));
+    assert_eq!(poisson.requests().unwrap().load, open(10_000.0, ArrivalProcess::Poisson));
     assert_eq!(test("closed", PLAIN).requests().unwrap().load, Load::Closed);
 }
 

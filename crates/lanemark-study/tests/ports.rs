@@ -6,7 +6,7 @@ use lanemark_schema::result::Provenance;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 use lanemark_sim::Multipath;
-use lanemark_sim::link::{LinkLaw, Sata, SataCommands, SataRate};
+use lanemark_sim::link::{LinkModel, Sata, SataCommands, SataRate};
 use lanemark_sim::spec::PortPathSpec;
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
@@ -25,8 +25,8 @@ fn pio_is_read_as_written_and_only_for_sata() {
         assert_eq!(spec.attachments[0].protocol.queue_depth, 1);
         let commands = SataCommands::Pio { block: Bytes(block) };
         assert_eq!(
-            spec.attachments[0].way.links[1].law,
-            LinkLaw::Sata(Sata::new(SataRate::Gen3, commands))
+            spec.attachments[0].port_path.links[1].model,
+            LinkModel::Sata(Sata::new(SataRate::Gen3, commands))
         );
     }
     let says = |keys: &str, expected: &str| system_says(SATA, DRIVE, from, &port(keys), expected);
@@ -60,8 +60,8 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let plain = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let held = plain.with_fifo(Bytes::kibi(2), Some(BytesPerSecond(200_000_000)), None);
     assert_eq!(
-        spoilt.system(system).unwrap().spec.attachments[0].way.links[1].law,
-        LinkLaw::Sata(held)
+        spoilt.system(system).unwrap().spec.attachments[0].port_path.links[1].model,
+        LinkModel::Sata(held)
     );
     let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
     says("\"64 B\"", "frame_fifo = 64 B: must be a multiple of 4 B from 128 B to 8 KiB");
@@ -151,23 +151,23 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let spoilt = Spoilt::new(KIOXIA, "tlc", "tlc");
     let system = spoilt.system(BOTH).unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!((second.way.trunk, second.multipath), (1, Multipath::RoundRobin));
+    assert_eq!((second.port_path.trunk, second.multipath), (1, Multipath::RoundRobin));
     assert_eq!(second.path_timeout, COMMAND_TIMEOUT);
-    let names = |way: &PortPathSpec| {
-        system.spec.links(way).map(|link| link.name.clone()).collect::<Vec<_>>()
+    let names = |port_path: &PortPathSpec| {
+        system.spec.links(port_path).map(|link| link.name.clone()).collect::<Vec<_>>()
     };
     let adapter = "adapter, PCIe 3.0 x8";
-    assert_eq!(names(&system.spec.first().way), [adapter, "SAS 12 Gb/s, port sas"]);
-    assert_eq!(names(&second.way), [adapter, "SAS 12 Gb/s, port sas-2"]);
+    assert_eq!(names(&system.spec.first().port_path), [adapter, "SAS 12 Gb/s, port sas"]);
+    assert_eq!(names(&second.port_path), [adapter, "SAS 12 Gb/s, port sas-2"]);
     assert_eq!(system.target.port, "sas and sas-2");
     assert_eq!(system.warnings, [], "one phy a port is all that the drive has for it");
     assert_eq!(SystemName::parse(BOTH).unwrap().to_string(), BOTH);
     // Both hops are in the path, and the drive is in both ports of the tree.
     let workload = workload::open(&spoilt.library(), "iometer-128k-qd32").unwrap();
     let view = path::view(&system, &workload.tests[0], None);
-    let laws: Vec<&str> = view.hops.iter().map(|hop| hop.law.as_str()).collect();
-    let law = "12 Gb/s x1, frames of 1 KiB, every other command";
-    assert_eq!(laws.iter().filter(|seen| **seen == law).count(), 2, "{laws:?}");
+    let formulas: Vec<&str> = view.hops.iter().map(|hop| hop.law.as_str()).collect();
+    let formula = "12 Gb/s x1, frames of 1 KiB, every other command";
+    assert_eq!(formulas.iter().filter(|seen| **seen == formula).count(), 2, "{formulas:?}");
     let ports = &view.topology.children.iter().find(|node| node.label == "SAS adapter").unwrap();
     let on_path: Vec<&str> =
         ports.children.iter().filter(|node| node.on_path).map(|node| node.label.as_str()).collect();
@@ -193,8 +193,8 @@ fn a_way_that_fails_is_read_and_told() {
     assert_eq!(second.path_timeout, Duration::from_microseconds(5_000_000));
     let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
     assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);
-    let told = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(told, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
+    let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
     let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has no other path";
     assert!(alone.contains(expected), "{alone}");
@@ -264,9 +264,9 @@ fn a_pcie_drive_with_two_ports_splits_its_lanes() {
     let spoilt = Spoilt::new(NVME_DRIVE, from, to);
     let system = spoilt.system("samsung-950-pro-512gb@workstation-z170:pcie-slot|m2").unwrap();
     let second = system.spec.attachments[0].second.as_ref().unwrap();
-    assert_eq!(second.way.trunk, 0);
-    assert_eq!(system.spec.attachments[0].way.links[0].name, "PCIe 3.0 x2, port pcie-slot");
-    assert_eq!(second.way.links[1].name, "PCIe 3.0 x2, port m2");
+    assert_eq!(second.port_path.trunk, 0);
+    assert_eq!(system.spec.attachments[0].port_path.links[0].name, "PCIe 3.0 x2, port pcie-slot");
+    assert_eq!(second.port_path.links[1].name, "PCIe 3.0 x2, port m2");
     let workload = workload::open(&spoilt.library(), "crystaldiskmark-5:4k-qd32-read").unwrap();
     let run = system.run(&workload, Provenance::default()).unwrap();
     let hops = &run.tests[0].samples[0].path.as_ref().unwrap().hops;

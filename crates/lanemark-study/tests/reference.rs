@@ -10,7 +10,7 @@ use lanemark_study::document::Context;
 use lanemark_study::document::requested_keys::{RequestedKey, RequestedKeys, record};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
-use lanemark_study::sweep::Definition;
+use lanemark_study::sweep::SweepDefinition;
 use lanemark_study::system::NameLocations;
 use lanemark_study::{
     Ledger, Library, Location, Overrides, Study, System, rated, system::SystemName, workload,
@@ -83,7 +83,7 @@ fn read_all(folder: &Path) {
     Study::open(&library, &own).unwrap();
     let sweep = folder.join("sweep.toml");
     fs::write(&sweep, SWEEP).unwrap();
-    Definition::open(&sweep).unwrap();
+    SweepDefinition::open(&sweep).unwrap();
 }
 
 /// Returns the name of a table in a file: a drive's `drive.flash` is `[flash]`.
@@ -125,10 +125,10 @@ impl Sentences {
     }
 
     /// Returns the errors in the sentences for these keys.
-    fn problems(&self, asked: &RequestedKeys) -> Vec<String> {
+    fn problems(&self, requested: &RequestedKeys) -> Vec<String> {
         let mut problems = Vec::new();
         let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
-        for (table, key) in asked.keys().filter(|(table, _)| is_in_reference(table)) {
+        for (table, key) in requested.keys().filter(|(table, _)| is_in_reference(table)) {
             match self.of(table, key) {
                 None => problems.push(format!("{table}.{key} has no sentence")),
                 Some((of, sentence)) => {
@@ -173,14 +173,14 @@ fn kinds_of(about: &RequestedKey) -> String {
 }
 
 /// Returns the page for the files of one kind.
-fn page(root: &str, asked: &RequestedKeys, sentences: &Sentences) -> String {
+fn page(root: &str, requested: &RequestedKeys, sentences: &Sentences) -> String {
     let mut page = format!(
         "# Keys: {root}\n\nGenerated from the keys that the readers request (`crates/lanemark-study/tests/reference.rs`) and \
          from the sentences in\n`crates/lanemark-study/keys.toml`. A required key must be present in its table. A model \
          value may be a table\n`{{ value, source | derived | assumed, range }}`.\n"
     );
     let mut last = String::new();
-    for ((table, key), about) in asked.iter().filter(|((table, _), _)| is_below(root, table)) {
+    for ((table, key), about) in requested.iter().filter(|((table, _), _)| is_below(root, table)) {
         if *table != last {
             write!(page, "\n## {}\n\n", heading(root, table)).unwrap();
             page += "| key | meaning | values | required | example |\n|---|---|---|---|---|\n";
@@ -188,7 +188,7 @@ fn page(root: &str, asked: &RequestedKeys, sentences: &Sentences) -> String {
         }
         // A table of typical values accepts the keys of the table with the same sentences.
         let (like, sentence) = sentences.of(table, key).unwrap_or((table, ""));
-        let model = asked.get(&(like.to_owned(), key.clone()));
+        let model = requested.get(&(like.to_owned(), key.clone()));
         let about = if about.kinds.is_empty() { model.unwrap_or(about) } else { about };
         let must = if about.is_required && !about.may_be_absent { "yes" } else { "" };
         let example = about.example.as_ref().map_or_else(String::new, |example| {
@@ -204,15 +204,15 @@ fn page(root: &str, asked: &RequestedKeys, sentences: &Sentences) -> String {
 #[test]
 fn the_reference_of_keys_is_what_the_readers_ask_for() {
     let folder = tempfile::tempdir().unwrap();
-    let ((), asked) = record(|| read_all(folder.path()));
-    assert!(asked.len() > 200, "the readers ask for {} keys only", asked.len());
+    let ((), requested) = record(|| read_all(folder.path()));
+    assert!(requested.len() > 200, "the readers ask for {} keys only", requested.len());
     let sentences = Sentences::read();
-    let problems = sentences.problems(&asked);
+    let problems = sentences.problems(&requested);
     assert!(problems.is_empty(), "crates/lanemark-study/keys.toml: {problems:#?}");
     let mut stale = Vec::new();
     for root in ROOTS {
         let file = project().join(format!("docs/reference/{root}.md"));
-        let written = page(root, &asked, &sentences);
+        let written = page(root, &requested, &sentences);
         if env::var("LANEMARK_REFERENCE").is_ok_and(|what| what == "write") {
             fs::write(&file, &written).unwrap();
         }
@@ -230,11 +230,11 @@ fn the_reference_of_keys_is_what_the_readers_ask_for() {
 fn a_key_without_a_sentence_and_a_sentence_without_a_key_are_told() {
     let key =
         |table: &str, key: &str| ((table.to_owned(), key.to_owned()), RequestedKey::default());
-    let asked = RequestedKeys::from([key("drive.flash", "read"), key("drive.flash", "gone")]);
+    let requested = RequestedKeys::from([key("drive.flash", "read"), key("drive.flash", "gone")]);
     let own = [("read", "The time of a read."), ("old", "The time of old.")];
     let own = own.map(|(key, sentence)| (key.to_owned(), sentence.to_owned()));
     let sentences = Sentences(BTreeMap::from([("drive.flash".to_owned(), BTreeMap::from(own))]));
-    let problems = sentences.problems(&asked);
+    let problems = sentences.problems(&requested);
     assert_eq!(
         problems,
         ["drive.flash.gone has no sentence", "no reader requests drive.flash.old"]

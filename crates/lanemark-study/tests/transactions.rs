@@ -144,10 +144,12 @@ fn transactions_that_have_converged_agree_with_a_longer_run() {
     };
     near(some.per_minute, all.per_minute, 0.01, "transactions a minute");
     near(converged.requests as f64, all.count as f64, 0.01, "transactions of the whole test");
-    let p99 = |one: &TransactionsUse| one.response.percentile_ns(99.0).unwrap() as f64;
+    let p99 = |transactions_use: &TransactionsUse| {
+        transactions_use.response.percentile_ns(99.0).unwrap() as f64
+    };
     near(p99(&some), p99(&all), 0.03, "p99 of the response");
     near(part.iops(), whole.iops(), 0.015, "requests of the drives");
-    let energy = |one: &Sample| one.energy.as_ref().map(|energy| energy.power_mean_watts);
+    let energy = |sample: &Sample| sample.energy.as_ref().map(|energy| energy.power_mean_watts);
     if let (Some(part), Some(whole)) = (energy(&part), energy(&whole)) {
         near(part, whole, 0.02, "power");
     }

@@ -2,7 +2,7 @@
 
 use lanemark_schema::workload::Test;
 use lanemark_sim::ceilings;
-use lanemark_sim::link::{LinkLaw, Sata, SataCommands, SataRate, Usb, UsbRate, UsbTransport};
+use lanemark_sim::link::{LinkModel, Sata, SataCommands, SataRate, Usb, UsbRate, UsbTransport};
 use lanemark_sim::spec::ProtocolKind;
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
@@ -27,19 +27,22 @@ fn a_drive_in_an_enclosure_stands_behind_usb_and_bridge() {
     ];
     for (system, kind, depth, transport, commands) in asked {
         let spec = library.system(system).unwrap().spec;
-        let one = &spec.attachments[0];
-        assert_eq!((one.protocol.kind, one.protocol.queue_depth), (kind, depth));
-        let laws: Vec<LinkLaw> = one.way.links.iter().map(|link| link.law).collect();
-        let [LinkLaw::Pcie(_), usb, LinkLaw::Bridge(_), sata] = laws[..] else {
+        let attachment = &spec.attachments[0];
+        assert_eq!((attachment.protocol.kind, attachment.protocol.queue_depth), (kind, depth));
+        let laws: Vec<LinkModel> =
+            attachment.port_path.links.iter().map(|link| link.model).collect();
+        let [LinkModel::Pcie(_), usb, LinkModel::Bridge(_), sata] = laws[..] else {
             panic!("{laws:?}")
         };
-        assert_eq!(usb, LinkLaw::Usb(Usb::new(UsbRate::Gen1, transport)));
-        assert_eq!(sata, LinkLaw::Sata(Sata::new(SataRate::Gen3, commands)));
+        assert_eq!(usb, LinkModel::Usb(Usb::new(UsbRate::Gen1, transport)));
+        assert_eq!(sata, LinkModel::Sata(Sata::new(SataRate::Gen3, commands)));
     }
     let spec = library.system(ENCLOSED_NVME).unwrap().spec;
-    let one = &spec.attachments[0];
-    assert_eq!(one.protocol.kind, ProtocolKind::Uasp);
-    assert!(matches!(one.way.links[3].law, LinkLaw::Pcie(law) if law.lanes() == 2));
+    let attachment = &spec.attachments[0];
+    assert_eq!(attachment.protocol.kind, ProtocolKind::Uasp);
+    assert!(
+        matches!(attachment.port_path.links[3].model, LinkModel::Pcie(model) if model.lanes() == 2)
+    );
 }
 
 /// Enclosures reach their published rates: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.
@@ -92,7 +95,7 @@ fn a_drive_without_a_queue_has_none_behind_a_bridge_and_other_ports_have_no_brid
     assert_eq!(library.system(UASP).unwrap().spec.attachments[0].protocol.queue_depth, 1);
     for system in [SATA, NVME] {
         let spec = library.system(system).unwrap().spec;
-        let bridges = spec.attachments[0].way.links.iter();
-        assert!(!bridges.map(|link| link.law).any(|law| matches!(law, LinkLaw::Bridge(_))));
+        let bridges = spec.attachments[0].port_path.links.iter();
+        assert!(!bridges.map(|link| link.model).any(|model| matches!(model, LinkModel::Bridge(_))));
     }
 }

@@ -28,8 +28,8 @@ pub fn skipped(what: &str) {
     eprintln!("skipped: {what}");
 }
 
-/// Prints that a test is skipped because this machine's kernel or hardware lacks `what`, which cannot be installed.
-/// Unlike [`skipped`], it does not fail in CI.
+/// Prints that a test is skipped because this machine's kernel or hardware does not have `what`, which cannot be
+/// installed. Unlike [`skipped`], it does not fail in CI.
 pub fn not_on_this_machine(what: &str) {
     eprintln!("skipped: {what}");
 }

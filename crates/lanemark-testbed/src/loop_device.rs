@@ -99,8 +99,9 @@ impl Mounted {
 impl Drop for Mounted {
     /// Unmounts, and panics if the file system is still in use after ten seconds.
     ///
-    /// Two users of the file system are about to end and only need a free processor: a process that has just been
-    /// killed, and a kernel worker that has announced the last completion of a ring and has not yet released its file.
+    /// Two users of the file system are about to end and only need a free processor. One is a process that has just
+    /// been killed; the other is a kernel worker that has announced the last completion of a ring and has not yet
+    /// released its file.
     fn drop(&mut self) {
         let began = Instant::now();
         while let Err(error) = tool("umount", &[text(self.0.path())]) {

@@ -16,9 +16,9 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{Fault, Fields};
+use crate::field::{FieldError, Fields};
 use crate::mqsim::sectors;
-use crate::parsed::{Parsed, Request};
+use crate::parsed::{ParsedLine, Request};
 
 /// Picoseconds in a second.
 const SECOND: u64 = 1_000_000_000_000;
@@ -82,14 +82,14 @@ impl Blkparse {
         met.map(|(_, (letter, word))| (char::from(*letter), *word)).collect()
     }
 
-    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
         let mut fields = Fields::new(line);
         let device = fields.word("device")?;
         if !is_device(device.text) {
             let text = line.trim_ascii_start();
             self.aside |= ASIDES.iter().any(|start| text.starts_with(start));
             return match self.aside {
-                true => Ok(Parsed::Nothing),
+                true => Ok(ParsedLine::Nothing),
                 false => Err(device.fault("the device as major,minor")),
             };
         }
@@ -101,7 +101,7 @@ impl Blkparse {
         if action.text != [self.action.0] {
             let at = ACTIONS.iter().position(|(letter, _)| action.text == [*letter]);
             self.met |= at.map_or(0, |at| 1 << at);
-            return Ok(Parsed::Nothing);
+            return Ok(ParsedLine::Nothing);
         }
         let kind = fields.word("RWBS")?;
         let thread = u32::try_from(cpu.integer()?).map_err(|_| cpu.fault("a processor"))?;
@@ -123,7 +123,7 @@ impl Blkparse {
         };
         let request = |operation, (offset, length), flush_first| {
             let device = device.text;
-            Parsed::Request(Request {
+            ParsedLine::Request(Request {
                 time,
                 device,
                 thread,
@@ -136,14 +136,14 @@ impl Blkparse {
         Ok(match (operation, range) {
             (Some(operation), Some(range)) => request(operation, range, flush_first),
             _ if flush_first => request(Operation::Flush, (0, 0), false),
-            _ => Parsed::Nothing,
+            _ => ParsedLine::Nothing,
         })
     }
 }
 
 /// Reads `sector + count`, in bytes. Returns `None` if other text follows: only a process, if there was no data, or the
 /// payload of a packet command.
-fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, Fault> {
+fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, FieldError> {
     let sector = fields.word("sector")?;
     if !sector.text[0].is_ascii_digit() {
         return Ok(None);

@@ -17,8 +17,8 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{Fault, Field, Fields, shown};
-use crate::parsed::{Parsed, Request};
+use crate::field::{Field, FieldError, Fields, shown};
+use crate::parsed::{ParsedLine, Request};
 
 /// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
@@ -46,10 +46,10 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
         if self.columns.is_empty() {
             self.columns = header(line)?;
-            return Ok(Parsed::Nothing);
+            return Ok(ParsedLine::Nothing);
         }
         let mut fields = Fields::new(line);
         let mut request = Request {
@@ -90,7 +90,7 @@ impl Columns {
         {
             (request.offset, request.length) = (offset.integer()?, length.integer()?);
         }
-        Ok(Parsed::Request(request))
+        Ok(ParsedLine::Request(request))
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
     header(line).is_ok()
 }
 
-fn header(line: &[u8]) -> Result<Vec<Column>, Fault> {
+fn header(line: &[u8]) -> Result<Vec<Column>, FieldError> {
     let mut fields = Fields::new(line);
     let mut columns: Vec<Column> = Vec::new();
     while let Some(field) = fields.optional_cell("a column's name") {
@@ -119,13 +119,13 @@ fn header(line: &[u8]) -> Result<Vec<Column>, Fault> {
     for (column, name) in needed {
         if !columns.contains(&column) {
             let message = format!("the first line, `{}`, names no column {name}", shown(line));
-            return Err(Fault::line(message).hint(HINT));
+            return Err(FieldError::line(message).hint(HINT));
         }
     }
     Ok(columns)
 }
 
-fn column(field: Field<'_>) -> Result<Column, Fault> {
+fn column(field: Field<'_>) -> Result<Column, FieldError> {
     let name = field.text.to_ascii_lowercase();
     Ok(match name.as_slice() {
         b"time_ps" => Column::Time(1),
@@ -147,7 +147,7 @@ fn column(field: Field<'_>) -> Result<Column, Fault> {
     })
 }
 
-fn operation(field: Field<'_>) -> Result<Operation, Fault> {
+fn operation(field: Field<'_>) -> Result<Operation, FieldError> {
     const WORDS: [(&[u8], Operation); 10] = [
         (b"read", Operation::Read),
         (b"write", Operation::Write),

@@ -1,6 +1,6 @@
 //! The devices or files of a trace, numbered.
 
-use crate::field::{Fault, shown};
+use crate::field::{FieldError, shown};
 
 /// Maximum number of devices of a trace.
 const DEVICES_MAX: usize = 4096;
@@ -27,7 +27,7 @@ impl Devices {
     }
 
     /// Returns the number of `name`, or `None` if it was not chosen.
-    pub(crate) fn number(&mut self, name: &[u8]) -> Result<Option<u32>, Fault> {
+    pub(crate) fn number(&mut self, name: &[u8]) -> Result<Option<u32>, FieldError> {
         if self.names.get(self.last).is_some_and(|last| last == name) {
             return Ok(Some(self.last as u32));
         }
@@ -43,7 +43,7 @@ impl Devices {
         }
         if self.names.len() == DEVICES_MAX {
             let message = format!("`{}` is the {}th device", shown(name), DEVICES_MAX + 1);
-            return Err(Fault::line(message).hint("choose some with --device"));
+            return Err(FieldError::line(message).hint("choose some with --device"));
         }
         self.last = self.names.len();
         self.names.push(name.to_vec());

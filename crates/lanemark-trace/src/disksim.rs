@@ -10,16 +10,16 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{Fault, Field, Fields};
+use crate::field::{Field, FieldError, Fields};
 use crate::mqsim::sectors;
-use crate::parsed::{Parsed, Request};
+use crate::parsed::{ParsedLine, Request};
 
 /// Picoseconds in a millisecond.
 const MILLISECOND: u64 = 1_000_000_000;
 /// The bit of the flags that is set for a read.
 const READ: u32 = 1;
 
-pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
+pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     let mut fields = Fields::new(line);
     let time = fields.word("arrival time")?.decimal(MILLISECOND)?;
     let device = fields.word("device")?;
@@ -29,7 +29,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
     let flags = flags(&fields.word("flags")?)?;
     fields.words_end(5)?;
     let operation = if flags & READ == 0 { Operation::Write } else { Operation::Read };
-    Ok(Parsed::Request(Request {
+    Ok(ParsedLine::Request(Request {
         time: Some(time),
         device: device.text,
         thread: 0,
@@ -51,7 +51,7 @@ pub(crate) fn is_line(words: &[Field<'_>]) -> bool {
 }
 
 /// Reads the flags, with or without `0x`.
-fn flags(field: &Field<'_>) -> Result<u32, Fault> {
+fn flags(field: &Field<'_>) -> Result<u32, FieldError> {
     let digits = field.text.strip_prefix(b"0x").unwrap_or(field.text);
     let plain = digits.iter().all(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(digits).ok().filter(|_| plain);

@@ -5,7 +5,7 @@ use std::fmt;
 /// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct TraceError {
-    /// The trace's name as given.
+    /// The trace's name as the user wrote it.
     pub file: String,
     /// The line, from 1; absent if the error is about the whole file.
     pub line: Option<u64>,

@@ -4,7 +4,7 @@ use lanemark_schema::text::is_shown;
 
 /// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct FieldError {
     /// Column of the error, from 1, in bytes; absent if the error is about the whole line.
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
@@ -28,7 +28,7 @@ pub(crate) struct Fields<'l> {
     next: usize,
 }
 
-impl Fault {
+impl FieldError {
     /// Creates an error about a whole line.
     pub(crate) fn line(message: impl Into<String>) -> Self {
         Self { column: None, message: message.into(), hint: None }
@@ -45,14 +45,14 @@ impl Fault {
 impl<'l> Field<'l> {
     /// Returns the error that the field does not have the expected value.
     #[cold]
-    pub(crate) fn fault(&self, expected: &str) -> Fault {
+    pub(crate) fn fault(&self, expected: &str) -> FieldError {
         let message = format!("{} is `{}`; expected {expected}", self.name, shown(self.text));
-        Fault { column: Some(self.start + 1), message, hint: None }
+        FieldError { column: Some(self.start + 1), message, hint: None }
     }
 
     /// Parses a whole number.
     #[inline]
-    pub(crate) fn integer(&self) -> Result<u64, Fault> {
+    pub(crate) fn integer(&self) -> Result<u64, FieldError> {
         if self.text.is_empty() {
             return Err(self.fault("a whole number"));
         }
@@ -73,7 +73,7 @@ impl<'l> Field<'l> {
     /// Parses a number with or without decimals as a number of steps; one unit consists of `steps` steps. A fraction of
     /// a step is truncated.
     #[inline]
-    pub(crate) fn decimal(&self, steps: u64) -> Result<u128, Fault> {
+    pub(crate) fn decimal(&self, steps: u64) -> Result<u128, FieldError> {
         let point = self.text.iter().position(|&byte| byte == b'.').unwrap_or(self.text.len());
         let (whole, fraction) = self.text.split_at(point);
         let whole = Field { text: whole, ..*self }.integer().map_err(|_| self.not_a_number())?;
@@ -98,7 +98,7 @@ impl<'l> Field<'l> {
     }
 
     #[cold]
-    fn not_a_number(&self) -> Fault {
+    fn not_a_number(&self) -> FieldError {
         self.fault("a number")
     }
 }
@@ -110,7 +110,7 @@ impl<'l> Fields<'l> {
 
     /// Returns the next field up to white space.
     #[inline]
-    pub(crate) fn word(&mut self, name: &'static str) -> Result<Field<'l>, Fault> {
+    pub(crate) fn word(&mut self, name: &'static str) -> Result<Field<'l>, FieldError> {
         self.optional_word(name).ok_or_else(|| self.missing(name))
     }
 
@@ -128,7 +128,7 @@ impl<'l> Fields<'l> {
 
     /// Returns the next field up to a comma, without the white space around it.
     #[inline]
-    pub(crate) fn cell(&mut self, name: &'static str) -> Result<Field<'l>, Fault> {
+    pub(crate) fn cell(&mut self, name: &'static str) -> Result<Field<'l>, FieldError> {
         self.optional_cell(name).ok_or_else(|| self.missing(name))
     }
 
@@ -154,7 +154,7 @@ impl<'l> Fields<'l> {
     }
 
     /// Checks that no further field follows.
-    pub(crate) fn cells_end(&mut self, count: usize) -> Result<(), Fault> {
+    pub(crate) fn cells_end(&mut self, count: usize) -> Result<(), FieldError> {
         match self.optional_cell("field") {
             None => Ok(()),
             Some(extra) => Err(extra.fault(&format!("an end after {count} fields"))),
@@ -162,7 +162,7 @@ impl<'l> Fields<'l> {
     }
 
     /// Checks that only white space follows.
-    pub(crate) fn words_end(&mut self, count: usize) -> Result<(), Fault> {
+    pub(crate) fn words_end(&mut self, count: usize) -> Result<(), FieldError> {
         match self.optional_word("field") {
             None => Ok(()),
             Some(extra) => Err(extra.fault(&format!("an end after {count} fields"))),
@@ -170,8 +170,8 @@ impl<'l> Fields<'l> {
     }
 
     #[cold]
-    fn missing(&self, name: &str) -> Fault {
-        Fault {
+    fn missing(&self, name: &str) -> FieldError {
+        FieldError {
             column: Some(self.line.len() + 1),
             message: format!("the line ends before {name}"),
             hint: None,

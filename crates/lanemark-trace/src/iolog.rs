@@ -17,8 +17,8 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{Fault, Fields};
-use crate::parsed::{Parsed, Request};
+use crate::field::{FieldError, Fields};
+use crate::parsed::{ParsedLine, Request};
 
 /// Beginning of the first line.
 pub(crate) const HEADER: &[u8] = b"fio version ";
@@ -41,10 +41,10 @@ enum Version {
 }
 
 impl Iolog {
-    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+    pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
         let Some(version) = self.version else {
             self.version = Some(version(line)?);
-            return Ok(Parsed::Nothing);
+            return Ok(ParsedLine::Nothing);
         };
         let mut fields = Fields::new(line);
         let stamp = match version {
@@ -58,11 +58,11 @@ impl Iolog {
             b"write" => Operation::Write,
             b"trim" => Operation::Trim,
             b"sync" | b"datasync" | b"sync_file_range" => Operation::Flush,
-            b"add" | b"open" | b"close" | b"unlink" => return Ok(Parsed::Device(file.text)),
+            b"add" | b"open" | b"close" | b"unlink" => return Ok(ParsedLine::Device(file.text)),
             b"wait" if version == Version::Two => {
                 let time = u128::from(fields.word("wait time")?.integer()?);
                 self.waited = Some(self.waited.unwrap_or(0) + time * MICROSECOND);
-                return Ok(Parsed::Nothing);
+                return Ok(ParsedLine::Nothing);
             }
             b"wait" => {
                 return Err(action
@@ -81,7 +81,7 @@ impl Iolog {
             Operation::Flush => (0, 0),
             _ => (offset, length),
         };
-        Ok(Parsed::Request(Request {
+        Ok(ParsedLine::Request(Request {
             time: stamp.or(self.waited),
             device: file.text,
             thread: 0,
@@ -93,14 +93,14 @@ impl Iolog {
     }
 }
 
-fn version(line: &[u8]) -> Result<Version, Fault> {
+fn version(line: &[u8]) -> Result<Version, FieldError> {
     match line.trim_ascii() {
         b"fio version 2 iolog" => Ok(Version::Two),
         b"fio version 3 iolog" => Ok(Version::Three),
         other => {
             let cleaned = crate::field::shown(other);
             let message = format!("the first line is `{cleaned}`; expected `fio version 2 iolog`");
-            Err(Fault::line(message).hint("versions 2 and 3 are read, version 1 is not"))
+            Err(FieldError::line(message).hint("versions 2 and 3 are read, version 1 is not"))
         }
     }
 }

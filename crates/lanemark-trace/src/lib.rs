@@ -6,14 +6,14 @@
 //! | [`Format`] | the formats, and their detection from the first line |
 //! | `msr`, `blkparse`, `iolog`, `mqsim`, `disksim`, `columns` | the parser of each format |
 //! | `parsed` | the result of parsing a line |
-//! | [`Unpacked`] | gzip or Zstandard input, as text |
+//! | [`TraceInput`] | gzip or Zstandard input, as text |
 //! | `lines`, `field`, `clock`, `devices` | the shared parts of the parsers |
 //! | [`IologWriter`] | the writer of fio's iolog |
 //! | [`TraceError`] | an error in a trace, with its position |
 //!
 //! A reader stores only one line at a time, so a trace may be larger than memory. Times count from the first
 //! request that is read; a request with an earlier time than its predecessor is replayed together with it, and
-//! [`Notes`] count these requests.
+//! [`TraceNotes`] count these requests.
 //!
 //! Not read: files compressed by other programs than gzip or Zstandard (unpack them to a pipe or a file first),
 //! blktrace's and blkparse's binary files, and the recorded latencies of requests.
@@ -38,6 +38,6 @@ mod writer;
 pub use blkparse::Action;
 pub use error::TraceError;
 pub use format::Format;
-pub use packed::Unpacked;
-pub use reader::{Notes, Options, Reader};
+pub use packed::TraceInput;
+pub use reader::{Options, Reader, TraceNotes};
 pub use writer::{IologVersion, IologWriter};

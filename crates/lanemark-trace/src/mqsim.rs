@@ -13,8 +13,8 @@
 
 use lanemark_schema::workload::{Operation, SECTOR};
 
-use crate::field::{Fault, Field, Fields};
-use crate::parsed::{Parsed, Request};
+use crate::field::{Field, FieldError, Fields};
+use crate::parsed::{ParsedLine, Request};
 
 /// Picoseconds in a nanosecond.
 const NANOSECOND: u128 = 1_000;
@@ -29,7 +29,7 @@ pub(crate) fn are_nanoseconds(times: &[u64]) -> bool {
     gaps > 0 && (last - first) / gaps >= GAP_LEAST
 }
 
-pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
+pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     let mut fields = Fields::new(line);
     let time = u128::from(fields.word("arrival time")?.integer()?) * NANOSECOND;
     let device = fields.word("device")?;
@@ -43,7 +43,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
         _ => return Err(kind.fault("0 for a write or 1 for a read")),
     };
     fields.words_end(5)?;
-    Ok(Parsed::Request(Request {
+    Ok(ParsedLine::Request(Request {
         time: Some(time),
         device: device.text,
         thread: 0,
@@ -55,7 +55,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
 }
 
 /// Reads a number of sectors, in bytes.
-pub(crate) fn sectors(field: &Field<'_>) -> Result<u64, Fault> {
+pub(crate) fn sectors(field: &Field<'_>) -> Result<u64, FieldError> {
     let bytes = field.integer()?.checked_mul(SECTOR.get());
     bytes.ok_or_else(|| field.fault("a number of sectors below 2^55"))
 }

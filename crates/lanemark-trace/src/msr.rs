@@ -11,8 +11,8 @@
 
 use lanemark_schema::workload::Operation;
 
-use crate::field::{Fault, Fields};
-use crate::parsed::{Parsed, Request};
+use crate::field::{FieldError, Fields};
+use crate::parsed::{ParsedLine, Request};
 
 /// Picoseconds in 100 ns.
 const TICK: u128 = 100_000;
@@ -20,11 +20,11 @@ const TICK: u128 = 100_000;
 /// First word of a line with the names of the columns.
 pub(crate) const HEADER: &[u8] = b"Timestamp";
 
-pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
+pub(crate) fn parse(line: &[u8]) -> Result<ParsedLine<'_>, FieldError> {
     let mut fields = Fields::new(line);
     let timestamp = fields.cell("Timestamp")?;
     if timestamp.text.eq_ignore_ascii_case(HEADER) {
-        return Ok(Parsed::Nothing);
+        return Ok(ParsedLine::Nothing);
     }
     let time = u128::from(timestamp.integer()?) * TICK;
     let host = fields.cell("Hostname")?;
@@ -41,7 +41,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
     let length = fields.cell("Size")?.integer()?;
     fields.cell("ResponseTime")?;
     fields.cells_end(7)?;
-    Ok(Parsed::Request(Request {
+    Ok(ParsedLine::Request(Request {
         time: Some(time),
         device: fields.between(&host, &disk),
         thread: 0,

@@ -23,7 +23,7 @@ const RATIO: u64 = 500;
 const BUFFER: usize = 256 * 1024;
 
 /// The text of a trace, packed or not.
-pub struct Unpacked<R: Read> {
+pub struct TraceInput<R: Read> {
     kind: Compression<CountedInput<R>>,
     given: u64,
 }
@@ -60,7 +60,7 @@ impl<R: Read> Read for CountedInput<R> {
     }
 }
 
-impl<R: Read> Unpacked<R> {
+impl<R: Read> TraceInput<R> {
     /// Starts to read `input`, whose first bytes identify its format.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<R: Read> Unpacked<R> {
     }
 
     /// Returns the bytes of the input that were read.
-    fn taken(&self) -> u64 {
+    fn packed_bytes(&self) -> u64 {
         match &self.kind {
             Compression::Plain(input) => input.get_ref().bytes,
             Compression::Gzip(input) => input.get_ref().get_ref().bytes,
@@ -101,7 +101,7 @@ impl<R: Read> Unpacked<R> {
     }
 }
 
-impl<R: Read> Read for Unpacked<R> {
+impl<R: Read> Read for TraceInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match &mut self.kind {
             Compression::Plain(input) => return input.read(buffer),
@@ -111,7 +111,7 @@ impl<R: Read> Read for Unpacked<R> {
             Compression::Zstd(frames) => frames.read(buffer)?,
         };
         self.given += read as u64;
-        if self.given > FREE && self.given / RATIO > self.taken() {
+        if self.given > FREE && self.given / RATIO > self.packed_bytes() {
             let message = format!(
                 "it unpacks to more than {RATIO} times its size, unlike any recorded trace; if it is a trace, unpack it first"
             );

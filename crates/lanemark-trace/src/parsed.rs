@@ -3,7 +3,7 @@
 use lanemark_schema::workload::Operation;
 
 /// A parsed line.
-pub(crate) enum Parsed<'l> {
+pub(crate) enum ParsedLine<'l> {
     /// A line with a request.
     Request(Request<'l>),
     /// A device that is about to be used.

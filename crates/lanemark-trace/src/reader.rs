@@ -10,11 +10,11 @@ use crate::clock::Clock;
 use crate::columns::Columns;
 use crate::devices::Devices;
 use crate::error::TraceError;
-use crate::field::{Fault, Fields, shown};
+use crate::field::{FieldError, Fields, shown};
 use crate::format::{FirstLine, Format, names};
 use crate::iolog::Iolog;
 use crate::lines::{LINE_MAX, LineError, Lines};
-use crate::parsed::{Parsed, Request};
+use crate::parsed::{ParsedLine, Request};
 use crate::{disksim, mqsim, msr};
 
 /// The options for reading a trace.
@@ -35,7 +35,7 @@ const LOOKED_AT_MAX: usize = 512;
 
 /// The irregularities of a trace that a reader found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct TraceNotes {
     /// Requests with an earlier time than their predecessor, which received the predecessor's time.
     pub backward: u64,
     /// The longest such step back.
@@ -91,7 +91,7 @@ impl Parser {
     }
 
     #[inline]
-    fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
+    fn parse<'l>(&mut self, line: &'l [u8]) -> Result<ParsedLine<'l>, FieldError> {
         match self {
             Self::Msr => msr::parse(line),
             Self::Blkparse(blkparse) => blkparse.parse(line),
@@ -153,8 +153,8 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Returns the notes about the lines read so far.
-    pub fn notes(&self) -> Notes {
-        Notes {
+    pub fn notes(&self) -> TraceNotes {
+        TraceNotes {
             backward: self.clock.backward,
             backward_most: self.clock.backward_most,
             skipped: self.skipped,
@@ -172,7 +172,7 @@ impl<R: BufRead> Reader<R> {
                 FirstLine::Of(format) => format,
                 FirstLine::FiveNumbers => self.five_numbers()?,
                 FirstLine::Unknown => {
-                    let fault = Fault::line(format!(
+                    let fault = FieldError::line(format!(
                         "`{}` is not the beginning of a known format",
                         shown(line)
                     ));
@@ -187,7 +187,7 @@ impl<R: BufRead> Reader<R> {
             self.lines.hold();
             return Ok(format);
         }
-        let mut error = self.error(Fault::line("the trace is empty"));
+        let mut error = self.error(FieldError::line("the trace is empty"));
         error.line = None;
         Err(error)
     }
@@ -203,7 +203,7 @@ impl<R: BufRead> Reader<R> {
         }
         let span =
             times.iter().max().zip(times.iter().min()).map_or(0, |(last, first)| last - first);
-        let mut error = self.error(Fault::line(format!(
+        let mut error = self.error(FieldError::line(format!(
             "five whole numbers, {} requests in {span} units of time: MQSim's would be ns, and DiskSim's ms",
             times.len(),
         )));
@@ -216,10 +216,10 @@ impl<R: BufRead> Reader<R> {
         self.lines.advance().map_err(|error| match error {
             LineError::TooLong => {
                 let message = format!("the line is longer than {} KiB", LINE_MAX / 1024);
-                self.error(Fault::line(message).hint("is it a text file?"))
+                self.error(FieldError::line(message).hint("is it a text file?"))
             }
             LineError::Input(error) => {
-                let mut failed = self.error(Fault::line(format!("can't be read: {error}")));
+                let mut failed = self.error(FieldError::line(format!("can't be read: {error}")));
                 failed.line = None;
                 failed.unreadable = true;
                 failed
@@ -240,12 +240,14 @@ impl<R: BufRead> Reader<R> {
                 continue;
             }
             let found = match self.parser.parse(line) {
-                Ok(Parsed::Request(request)) => place(&request, &mut self.devices, &mut self.clock),
-                Ok(Parsed::Device(name)) => match self.devices.number(name) {
+                Ok(ParsedLine::Request(request)) => {
+                    place(&request, &mut self.devices, &mut self.clock)
+                }
+                Ok(ParsedLine::Device(name)) => match self.devices.number(name) {
                     Ok(_) => continue,
                     Err(fault) => Err(fault),
                 },
-                Ok(Parsed::Nothing) => continue,
+                Ok(ParsedLine::Nothing) => continue,
                 Err(fault) => Err(fault),
             };
             match found {
@@ -268,7 +270,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     #[cold]
-    fn error(&self, fault: Fault) -> TraceError {
+    fn error(&self, fault: FieldError) -> TraceError {
         let cut = self.lines.is_cut();
         let cut_short = "the file ends within this line; it may have been cut short";
         let hint = if cut { Some(cut_short) } else { fault.hint };
@@ -292,12 +294,12 @@ fn place(
     request: &Request<'_>,
     devices: &mut Devices,
     clock: &mut Clock,
-) -> Result<Option<(Arrival, bool)>, Fault> {
+) -> Result<Option<(Arrival, bool)>, FieldError> {
     let Some(device) = devices.number(request.device)? else { return Ok(None) };
     let at: Option<Instant> = match request.time {
         None => None,
         Some(time) => Some(clock.instant(time).ok_or_else(|| {
-            Fault::line("the time is more than 213 days after the first")
+            FieldError::line("the time is more than 213 days after the first")
                 .hint("check that the times have the unit of this format")
         })?),
     };

@@ -4,7 +4,7 @@ use std::io::{self, BufReader, Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use lanemark_trace::{Options, Reader, Unpacked};
+use lanemark_trace::{Options, Reader, TraceInput};
 
 const MSR: &str = include_str!("samples/msr.csv");
 const MSR_GZIP: &[u8] = include_bytes!("samples/msr.csv.gz");
@@ -13,7 +13,7 @@ const COLUMNS_ZSTD: &[u8] = include_bytes!("samples/columns.csv.zst");
 
 fn text(input: &[u8]) -> io::Result<String> {
     let mut text = String::new();
-    Unpacked::new(input)?.read_to_string(&mut text)?;
+    TraceInput::new(input)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -42,7 +42,7 @@ fn packed_content_is_read_unchanged() {
     assert_eq!(text(MSR.as_bytes()).unwrap(), MSR);
     assert_eq!(text(b"").unwrap(), "");
     let plain = Reader::new("t", MSR.as_bytes(), &Options::default()).unwrap();
-    let packed = BufReader::new(Unpacked::new(MSR_GZIP).unwrap());
+    let packed = BufReader::new(TraceInput::new(MSR_GZIP).unwrap());
     let packed = Reader::new("t", packed, &Options::default()).unwrap();
     let requests: Vec<_> = packed.map(Result::unwrap).collect();
     assert!(!requests.is_empty());
@@ -60,7 +60,7 @@ fn members_and_frames_follow_each_other() {
 fn a_slow_pipe_is_read_as_a_file_is() {
     for (packed, plain) in [(MSR_GZIP, MSR), (COLUMNS_ZSTD, COLUMNS), (MSR.as_bytes(), MSR)] {
         let mut text = String::new();
-        Unpacked::new(Slow(packed)).unwrap().read_to_string(&mut text).unwrap();
+        TraceInput::new(Slow(packed)).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, plain);
     }
 }
@@ -84,12 +84,12 @@ fn truncated_or_damaged_input_is_an_error() {
 fn a_bomb_ends_with_an_error_and_a_trace_of_even_lines_does_not() {
     let bomb = gzip(&vec![b'\n'; 100 << 20]);
     assert!(bomb.len() < 200_000);
-    let mut read = Unpacked::new(bomb.as_slice()).unwrap();
+    let mut read = TraceInput::new(bomb.as_slice()).unwrap();
     let error = io::copy(&mut read, &mut io::sink()).unwrap_err().to_string();
     assert!(error.contains("more than 500 times its size"), "{error}");
     let lines: String =
         (0..2_000_000_u64).map(|at| format!("{},0,{},8,1\n", at * 1000, at)).collect();
     let mut read = Vec::new();
-    Unpacked::new(gzip(lines.as_bytes()).as_slice()).unwrap().read_to_end(&mut read).unwrap();
+    TraceInput::new(gzip(lines.as_bytes()).as_slice()).unwrap().read_to_end(&mut read).unwrap();
     assert_eq!(read.len(), lines.len());
 }

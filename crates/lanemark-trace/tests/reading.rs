@@ -303,10 +303,10 @@ fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
     arrivals
 }
 
-fn line_of(format: Format, one: &Arrival) -> String {
-    let us = one.at.unwrap().picoseconds() / 1_000_000;
-    let Access { operation, offset, length } = one.access;
-    let (offset, length, device) = (offset.get(), length.get(), one.device);
+fn line_of(format: Format, arrival: &Arrival) -> String {
+    let us = arrival.at.unwrap().picoseconds() / 1_000_000;
+    let Access { operation, offset, length } = arrival.access;
+    let (offset, length, device) = (offset.get(), length.get(), arrival.device);
     let (sector, sectors) = (offset / 512, length / 512);
     let word = format!("{operation:?}");
     match format {
@@ -353,7 +353,7 @@ proptest! {
             let both = matches!(format, Format::Msr | Format::Mqsim | Format::Disksim);
             let kept: Vec<&Arrival> = arrivals
                 .iter()
-                .filter(|one| !both || matches!(one.access.operation, Read | Write))
+                .filter(|arrival| !both || matches!(arrival.access.operation, Read | Write))
                 .collect();
             let Some(first) = kept.first().map(|one| one.at.unwrap()) else { continue };
             let head = if format == Format::Csv { "time_us,op,offset,size,device\n" } else { "" };

@@ -2,10 +2,10 @@
 //! the difference.
 //!
 //! All systems keep the same number of requests outstanding. Their rates therefore differ by the mean times of their
-//! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
-//! hop that causes the difference. A hop that is busy nearly all the time is named without this comparison.
+//! requests (Little's law). The hop at which a request of the slower system spends the most additional time causes the
+//! difference. A hop that is busy nearly all the time is named without this comparison.
 
-use lanemark_schema::text::significant;
+use lanemark_schema::text::{latency_text, rate_text, significant};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{Figures, HopFigures};
@@ -22,13 +22,13 @@ const NAME_MAX: usize = 200;
 #[serde(deny_unknown_fields)]
 pub struct AnswerRequest {
     /// The systems in the order of the page.
-    pub systems: Vec<Named>,
+    pub systems: Vec<NamedSystem>,
 }
 
 /// A system with its figures.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Named {
+pub struct NamedSystem {
     /// The system's display name.
     pub name: String,
     /// Figures of the system, as the server sent them.
@@ -66,7 +66,7 @@ fn rate(figures: &Figures) -> f64 {
     if figures.is_random { figures.iops } else { figures.megabytes_per_second }
 }
 
-fn rate_text(figures: &Figures) -> String {
+fn throughput_text(figures: &Figures) -> String {
     let unit = if figures.is_random { "IOPS" } else { "MB/s" };
     format!("{} {unit}", significant(rate(figures)))
 }
@@ -83,7 +83,7 @@ fn alone(name: &str, figures: &Figures) -> String {
                 latency(figures.latency_mean_us),
                 hop.name
             ),
-            None => return format!("{name} delivers {}.", rate_text(figures)),
+            None => return format!("{name} delivers {}.", throughput_text(figures)),
         },
     };
     let rest = drive_rate(figures).filter(|(_, share)| *share < 0.9).map(|(carried, share)| {
@@ -92,7 +92,7 @@ fn alone(name: &str, figures: &Figures) -> String {
             percent(share)
         )
     });
-    format!("{name} delivers {}: {limit}.{}", rate_text(figures), rest.unwrap_or_default())
+    format!("{name} delivers {}: {limit}.{}", throughput_text(figures), rest.unwrap_or_default())
 }
 
 /// Returns the rate that the slowest part of the drive carries, and the delivered share of it, if a part outside of the
@@ -104,7 +104,7 @@ fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
     let carried = of_drive.filter_map(|other_hop| other_hop.ceiling_megabytes_per_second);
     let carried = carried.fold(f64::INFINITY, f64::min);
     (carried.is_finite() && carried > 0.0)
-        .then(|| (format!("{} MB/s", significant(carried)), figures.megabytes_per_second / carried))
+        .then(|| (rate_text(carried * 1e6), figures.megabytes_per_second / carried))
 }
 
 fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String {
@@ -130,7 +130,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         });
         return upper(&format!(
             "{names} deliver the same throughput, {}.{}",
-            rate_text(figures),
+            throughput_text(figures),
             limit.unwrap_or_default()
         ));
     }
@@ -140,8 +140,8 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         [(other, slow)] => format!(
             "{leaders} {is} {} {other}: {} against {}.",
             faster(ratio(slow)),
-            rate_text(figures),
-            rate_text(slow)
+            throughput_text(figures),
+            throughput_text(slow)
         ),
         several => {
             let ratios: Vec<String> = several
@@ -149,7 +149,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
                 .map(|(other, slow)| format!("{} times {other}", times(ratio(slow))))
                 .collect();
             let fastest = if equal.is_empty() { "is the fastest" } else { "are the fastest" };
-            format!("{leaders} {fastest}: {}, {}.", rate_text(figures), joined_texts(&ratios))
+            format!("{leaders} {fastest}: {}, {}.", throughput_text(figures), joined_texts(&ratios))
         }
     };
     let losses: Vec<String> = slower
@@ -283,11 +283,7 @@ fn percent(share: f64) -> String {
 }
 
 fn latency(us: f64) -> String {
-    match us {
-        us if us >= 1e6 => format!("{} s", significant(us / 1e6)),
-        us if us >= 1e3 => format!("{} ms", significant(us / 1e3)),
-        us => format!("{} µs", significant(us)),
-    }
+    latency_text(us * 1e3)
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ mod tests {
     fn a_curve_ends_at_much_data_but_has_its_first_point() {
         let drawn = |mebi: u64, depth: u32, threads: u32| {
             let mut test =
-                Test::of_blocks(Bytes::mebi(mebi)).with(|asked| asked.queue_depth = depth);
+                Test::of_blocks(Bytes::mebi(mebi)).with(|requests| requests.queue_depth = depth);
             test.threads = threads;
             is_drawn(&test)
         };

@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// Returns a system with a drive in a SATA port, and a test of random writes.
-    fn asked() -> (AssembledSystem, Test) {
+    fn example() -> (AssembledSystem, Test) {
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
         let asked = SystemRequest { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
         let asked = asked.assemble(&Library::built_in()).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     fn a_buffer_that_fills_has_a_warning_above_one_per_cent() {
         use lanemark_schema::result::DriveUse;
         use lanemark_schema::units::Bytes;
-        let (asked, test) = asked();
+        let (asked, test) = example();
         let filled = |buffered: u64| {
             let (host_written, buffered) = (Bytes(10_000), Bytes(buffered));
             let drive = DriveUse { host_written, buffered, ..DriveUse::default() };
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn figures_are_sums_and_means_of_all_repeats() {
-        let (asked, test) = asked();
+        let (asked, test) = example();
         let first: Vec<u64> = vec![100; 300];
         let second: Vec<u64> = [vec![100; 98], vec![700; 2]].concat();
         let samples = [sample(10, &first), sample(10, &second)];
@@ -322,7 +322,7 @@ mod tests {
         assert!((figures.latency_mean_us - 103.0).abs() < 1e-9);
         assert_eq!((figures.is_random, figures.hops.len()), (true, 0));
         assert_eq!(figures.limit, None);
-        let percentiles: Vec<f64> = figures.latency_us.iter().map(|one| one.0).collect();
+        let percentiles: Vec<f64> = figures.latency_us.iter().map(|figure| figure.0).collect();
         assert!(percentiles.contains(&50.0) && percentiles.contains(&99.0));
         assert!(!percentiles.contains(&99.99));
         let first = Figures::of(&asked, &test, &samples[..1], true).unwrap();
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_point_has_the_figures_of_its_depth() {
-        let (_, test) = asked();
+        let (_, test) = example();
         let test = test.with(|asked| asked.queue_depth = 8);
         let point = Point::of(&test, &sample(10, &[100; 100]));
         assert_eq!(point.queue_depth, 8);

@@ -63,15 +63,15 @@ pub fn find(index: &Index, library: &Library, request: &FindRequest) -> FindResp
     FindResponse { advice: advice(&result), found: result.found.into_iter().map(to_json).collect() }
 }
 
-fn to_json(found: FoundSystem) -> FoundSystemJson {
-    let behind = match found.behind.as_slice() {
+fn to_json(found_system: FoundSystem) -> FoundSystemJson {
+    let behind = match found_system.behind.as_slice() {
         [] => "at the processor".to_owned(),
         links => format!("behind {}", links.join(", ")),
     };
     FoundSystemJson {
-        name: format!("{} · {} · {}", found.drive, found.platform, found.port),
-        about: format!("{}, {behind}", found.connector),
-        system: found.system,
+        name: format!("{} · {} · {}", found_system.drive, found_system.platform, found_system.port),
+        about: format!("{}, {behind}", found_system.connector),
+        system: found_system.system,
     }
 }
 

@@ -24,24 +24,24 @@ pub struct Guard {
 
 /// The answer to a refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct Refusal {
     /// Status of the answer.
     pub status: StatusCode,
     /// The reason, and how to get access.
     pub text: &'static str,
 }
 
-const WRONG_HOST: Refused = Refused {
+const WRONG_HOST: Refusal = Refusal {
     status: StatusCode::FORBIDDEN,
     text: "This server answers only requests to 127.0.0.1, localhost and [::1] with its port.",
 };
-const WRONG_ORIGIN: Refused =
-    Refused { status: StatusCode::FORBIDDEN, text: "The request comes from another page." };
-const NO_TOKEN: Refused = Refused {
+const WRONG_ORIGIN: Refusal =
+    Refusal { status: StatusCode::FORBIDDEN, text: "The request comes from another page." };
+const NO_TOKEN: Refusal = Refusal {
     status: StatusCode::FORBIDDEN,
     text: "The token is missing or wrong. Open the address that `lanemark ui` has printed.",
 };
-const NO_HOST: Refused = Refused {
+const NO_HOST: Refusal = Refusal {
     status: StatusCode::BAD_REQUEST,
     text: "The request must name its host once, in plain text.",
 };
@@ -80,7 +80,7 @@ impl Guard {
     ///
     /// # Errors
     /// Returns the answer to a refused request.
-    pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<bool, Refused> {
+    pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<bool, Refusal> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(NO_HOST)?;
         if hosts.next().is_some() {
@@ -112,8 +112,8 @@ impl Guard {
     fn is_in_headers(&self, headers: &HeaderMap) -> bool {
         let name = self.cookie_name();
         let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|one| {
-            let (key, value) = one.trim().split_once('=')?;
+        let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|cookie| {
+            let (key, value) = cookie.trim().split_once('=')?;
             (key == name).then_some(value)
         });
         let header = headers.get(TOKEN_HEADER).and_then(|value| value.to_str().ok());

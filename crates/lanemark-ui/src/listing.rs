@@ -84,7 +84,7 @@ pub struct ValueListed {
     origin: &'static str,
     /// The source, the derivation or the reason.
     note: String,
-    /// The range that contains 80% of such values, as its ends divided by the value.
+    /// Ends of the range that contains 80% of such values, each divided by the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[f64; 2]>,
     /// The possible values, if there are few.

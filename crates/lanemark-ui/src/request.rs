@@ -120,14 +120,14 @@ impl SystemRequest {
             )));
         }
         for (kind, part) in name.places().map(|(drive, _)| (LibraryKind::Drive, drive)) {
-            known(library, kind, part)?;
+            check_name(library, kind, part)?;
         }
         let (platform, host) = match name.platform.split_once(',') {
             Some((platform, host)) => (platform, Some(host)),
             None => (name.platform.as_str(), None),
         };
-        known(library, LibraryKind::Platform, platform)?;
-        host.map_or(Ok(()), |host| known(library, LibraryKind::Host, host))?;
+        check_name(library, LibraryKind::Platform, platform)?;
+        host.map_or(Ok(()), |host| check_name(library, LibraryKind::Host, host))?;
         let set =
             self.set.iter().map(|(parameter, value)| setting(&format!("{parameter}={value}")));
         let settings = set.collect::<Result<Vec<_>, _>>()?;
@@ -143,7 +143,7 @@ impl SystemRequest {
 }
 
 /// Refuses a name that the library does not contain, before any file is opened by that name.
-fn known(library: &Library, kind: LibraryKind, name: &str) -> Result<(), LabError> {
+fn check_name(library: &Library, kind: LibraryKind, name: &str) -> Result<(), LabError> {
     let names = library.names(kind);
     match names.iter().any(|known| known == name) {
         true => Ok(()),
@@ -220,19 +220,19 @@ impl TestRequest {
 ///
 /// # Errors
 /// Returns an error if the test is out of bounds with that end.
-pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
+pub fn ending(test: &Test, end: TestEnd) -> Result<CheckedTest, LabError> {
     let mut test = test.clone();
     (test.volume, test.duration, test.rounds) = (None, None, None);
     match end {
-        End::Requests(count) => {
+        TestEnd::Requests(count) => {
             let bytes = (count as f64 * test.block_mean()).max(1.0);
             (test.ramp, test.volume) = (Duration::ZERO, Some(Bytes(bytes as u64)));
         }
-        End::Time(time) => {
+        TestEnd::Time(time) => {
             test.ramp = Duration::from_picoseconds(time.picoseconds() / 4);
             test.duration = Some(time);
         }
-        End::Whole(time) => (test.ramp, test.duration) = (Duration::ZERO, Some(time)),
+        TestEnd::Whole(time) => (test.ramp, test.duration) = (Duration::ZERO, Some(time)),
     }
     let name = test.name.clone();
     test.checked().map_err(|error| LabError::input(format!("test `{name}`: {error}")))
@@ -240,7 +240,7 @@ pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
 
 /// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum TestEnd {
     /// After this number of requests.
     Requests(u64),
     /// The test runs for this time, after a quarter of it that does not count.
@@ -253,7 +253,7 @@ pub enum End {
 mod tests {
     use super::*;
 
-    fn asked(block: &str, queue_depth: u32, threads: u32, read_percent: f64) -> TestRequest {
+    fn example(block: &str, queue_depth: u32, threads: u32, read_percent: f64) -> TestRequest {
         TestRequest {
             block: block.to_owned(),
             pattern: OffsetOrder::Random,
@@ -266,40 +266,40 @@ mod tests {
 
     #[test]
     fn a_test_of_a_page_is_bounded_by_its_requests_and_their_data() {
-        let test = asked("8 KiB", 16, 3, 25.0).read().unwrap();
+        let test = example("8 KiB", 16, 3, 25.0).read().unwrap();
         assert_eq!((test.block, test.queue_depth(), test.threads), (Bytes::kibi(8), 16, 3));
         assert_eq!((test.read_share(), test.span), (Ratio::new(0.25).unwrap(), Bytes::mebi(1024)));
         assert_eq!((test.pattern(), test.duration), (Some(&Pattern::Uniform), None));
         let ordered =
-            TestRequest { pattern: OffsetOrder::Sequential, ..asked("8 KiB", 1, 1, 100.0) };
+            TestRequest { pattern: OffsetOrder::Sequential, ..example("8 KiB", 1, 1, 100.0) };
         assert_eq!(ordered.read().unwrap().pattern(), Some(&Pattern::Sequential));
-        for (asked, fits) in [
-            (asked("4 KiB", 4_096, 1, 0.0), true),
-            (asked("4 KiB", 1_024, 4, 0.0), true),
-            (asked("4 KiB", 4_097, 1, 0.0), false),
-            (asked("4 KiB", 1_025, 4, 0.0), false),
-            (asked("1 MiB", 1_024, 1, 0.0), true),
-            (asked("1 MiB", 1_025, 1, 0.0), false),
-            (asked("4 KiB", 1, 1, 100.1), false),
-            (asked("4 KiB", 1, 1, -0.1), false),
-            (asked("x", 1, 1, 50.0), false),
-            (asked("4 KiB", 0, 1, 50.0), false),
+        for (request, fits) in [
+            (example("4 KiB", 4_096, 1, 0.0), true),
+            (example("4 KiB", 1_024, 4, 0.0), true),
+            (example("4 KiB", 4_097, 1, 0.0), false),
+            (example("4 KiB", 1_025, 4, 0.0), false),
+            (example("1 MiB", 1_024, 1, 0.0), true),
+            (example("1 MiB", 1_025, 1, 0.0), false),
+            (example("4 KiB", 1, 1, 100.1), false),
+            (example("4 KiB", 1, 1, -0.1), false),
+            (example("x", 1, 1, 50.0), false),
+            (example("4 KiB", 0, 1, 50.0), false),
         ] {
-            assert_eq!(asked.read().is_ok(), fits, "{asked:?}");
+            assert_eq!(request.read().is_ok(), fits, "{request:?}");
         }
     }
 
     #[test]
     fn a_test_ends_by_its_requests_or_its_time() {
-        let test = asked("8 KiB", 16, 3, 25.0).read().unwrap();
+        let test = example("8 KiB", 16, 3, 25.0).read().unwrap();
         let ended = |end| ending(&test, end).unwrap().into_test();
-        let by = ended(End::Requests(100));
+        let by = ended(TestEnd::Requests(100));
         assert_eq!((by.volume, by.duration), (Some(Bytes(100 * 8_192)), None));
         let second = Duration::from_seconds(1);
-        let by = ended(End::Time(second));
+        let by = ended(TestEnd::Time(second));
         assert_eq!((by.volume, by.duration), (None, Some(second)));
         assert_eq!(by.ramp, Duration::from_microseconds(250_000));
-        let by = ended(End::Whole(second));
+        let by = ended(TestEnd::Whole(second));
         assert_eq!((by.volume, by.duration, by.ramp), (None, Some(second), Duration::ZERO));
     }
 
@@ -308,8 +308,8 @@ mod tests {
         let end = |faults: &[&str]| {
             let name = "samsung-850-pro-1tb@workstation-z170:sata".to_owned();
             let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
-            let asked = SystemRequest { system: name, set: Vec::new(), faults };
-            asked.assemble(&Library::built_in()).unwrap().faults_end()
+            let request = SystemRequest { system: name, set: Vec::new(), faults };
+            request.assemble(&Library::built_in()).unwrap().faults_end()
         };
         let milliseconds = |ms: u64| Duration::from_microseconds(1_000 * ms);
         assert_eq!(end(&[]), Duration::ZERO);

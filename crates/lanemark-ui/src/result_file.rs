@@ -2,7 +2,7 @@
 //!
 //! The file is read as the command reads it, checked and reported; the server does not keep it.
 
-use lanemark_lab::results::{self, Saved};
+use lanemark_lab::results::{self, SavedResult};
 use lanemark_lab::{LabError, input, weight};
 use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
@@ -95,8 +95,8 @@ pub fn read(bytes: Vec<u8>) -> Result<FileJson, LabError> {
     })?;
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
     let (title, runs) = match results::read_any(NAME, &text)? {
-        Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
-        Saved::Study(study) => {
+        SavedResult::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
+        SavedResult::Study(study) => {
             let runs = study.systems.into_iter().map(|system| (Some(system.label), system.run));
             (study.title, runs.collect())
         }
@@ -159,7 +159,7 @@ fn figures(result: &TestResult) -> TestJson {
     // Only the device counts the requests of a real database.
     let are_counted = transactions.is_none() || result.iops.value > 0.0;
     let of_rate = |statistic: &Statistic, unit: f64| {
-        are_counted.then(|| figure(result, statistic, unit, Sense::Rate))
+        are_counted.then(|| figure(result, statistic, unit, IntervalDirection::Rate))
     };
     let latency = match transactions.is_some() {
         true => response(result),
@@ -183,10 +183,11 @@ fn figures(result: &TestResult) -> TestJson {
         is_cut_short: false,
         megabytes_per_second: of_rate(&result.throughput_bytes_per_second, 1e6),
         iops: of_rate(&result.iops, 1.0),
-        transactions_per_minute: transactions.map(|one| figure(result, &one, 1.0, Sense::Rate)),
+        transactions_per_minute: transactions
+            .map(|transaction| figure(result, &transaction, 1.0, IntervalDirection::Rate)),
         latency_mean_us: latency_mean
             .filter(|one| one.value > 0.0)
-            .map(|one| figure(result, &one, 1e3, Sense::Time)),
+            .map(|one| figure(result, &one, 1e3, IntervalDirection::Time)),
         latency_us: supported.collect(),
     }
 }
@@ -201,7 +202,7 @@ fn response(result: &TestResult) -> LatencyHistogram {
 
 /// The direction in which a prediction's interval applies to a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sense {
+enum IntervalDirection {
     /// Directly.
     Rate,
     /// Inversely: a faster system takes less time.
@@ -209,7 +210,12 @@ enum Sense {
 }
 
 /// Converts a statistic to a unit, with the interval of the prediction or else of the repeats.
-fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureJson {
+fn figure(
+    result: &TestResult,
+    statistic: &Statistic,
+    unit: f64,
+    sense: IntervalDirection,
+) -> FigureJson {
     let value = statistic.value / unit;
     let of_repeats = || {
         let all = (statistic.count > 1).then_some((statistic.min, statistic.max, "all"));
@@ -218,8 +224,8 @@ fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -
     };
     let predicted = result.interval.as_ref().map(|one| {
         let (low, high) = match sense {
-            Sense::Rate => (value * one.low_ratio, value * one.high_ratio),
-            Sense::Time => (value / one.high_ratio, value / one.low_ratio),
+            IntervalDirection::Rate => (value * one.low_ratio, value * one.high_ratio),
+            IntervalDirection::Time => (value / one.high_ratio, value / one.low_ratio),
         };
         IntervalJson { low, high, of: "80%" }
     });

@@ -63,7 +63,7 @@ pub struct Server {
 /// A request about a system.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AboutSystem {
+struct SystemQuestion {
     system: SystemRequest,
     test: TestRequest,
 }
@@ -408,7 +408,7 @@ async fn system(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let request: AboutSystem = question(&headers, body).await?;
+    let request: SystemQuestion = question(&headers, body).await?;
     let library = server.library();
     let permit = server.jobs.permit().await;
     let answer = tokio::task::spawn_blocking(move || {

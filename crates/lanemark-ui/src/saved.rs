@@ -99,7 +99,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use lanemark_lab::Lab;
-    use lanemark_lab::study::Extras;
+    use lanemark_lab::study::AdditionalResults;
     use lanemark_study::Study;
 
     use super::*;
@@ -174,7 +174,7 @@ mod tests {
         ];
         let study = opened(&library, &requests);
         let watch = &mut |_: lanemark_lab::Event<'_>| {};
-        let extras = Extras { bottleneck: false, intervals: None };
+        let extras = AdditionalResults { bottleneck: false, intervals: None };
         let outcome = Lab::default().study(&study, &Default::default(), extras, watch).unwrap();
         for (request, run) in requests.iter().zip(&outcome.systems) {
             let page = request.assemble(&library).unwrap();

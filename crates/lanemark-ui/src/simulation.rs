@@ -17,7 +17,7 @@ use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::figures::{Figures, Point};
-use crate::request::{AssembledSystem, End, ending};
+use crate::request::{AssembledSystem, TestEnd, ending};
 
 /// The seed of all simulations, the same as on the command line.
 const SEED: u64 = 1;
@@ -129,7 +129,7 @@ impl Simulation {
         }
         let elapsed_ms = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
         let Some(time) = self.time else {
-            let Some(sample) = self.run(End::Requests(first_requests(&self.test)), 0)? else {
+            let Some(sample) = self.run(TestEnd::Requests(first_requests(&self.test)), 0)? else {
                 return Ok(None);
             };
             let time = if self.repeats == 1 { whole_time } else { repeat_time };
@@ -142,7 +142,7 @@ impl Simulation {
         }
         if self.samples.len() < self.repeats {
             let began = Instant::now();
-            let end = if self.repeats == 1 { End::Whole(time) } else { End::Time(time) };
+            let end = if self.repeats == 1 { TestEnd::Whole(time) } else { TestEnd::Time(time) };
             let Some(sample) = self.run(end, self.samples.len() as u32)? else {
                 return Ok(None);
             };
@@ -166,7 +166,7 @@ impl Simulation {
     }
 
     /// Simulates the test up to an end. Returns `None` if it was cancelled.
-    fn run(&self, end: End, repeat: u32) -> Result<Option<Sample>, LabError> {
+    fn run(&self, end: TestEnd, repeat: u32) -> Result<Option<Sample>, LabError> {
         run(&self.assembled, &self.test, end, repeat, &self.cancel)
     }
 
@@ -203,7 +203,7 @@ impl Simulation {
 pub fn run(
     assembled: &AssembledSystem,
     test: &Test,
-    end: End,
+    end: TestEnd,
     repeat: u32,
     cancel: &Cancel,
 ) -> Result<Option<Sample>, LabError> {
@@ -281,7 +281,7 @@ mod tests {
             threads: 1,
             span: "1 GiB".to_owned(),
         };
-        let end = End::Requests(100);
+        let end = TestEnd::Requests(100);
         let test = test.read().unwrap();
         let mut sample = run(&assembled, &test, end, 0, &Cancel::default()).unwrap().unwrap();
         let drive = sample.drive.as_mut().unwrap();

@@ -57,7 +57,7 @@ impl HttpBody for Lines {
 }
 
 /// The report of a step with the remaining work; `None` if it was cancelled.
-type Stepped = Option<(StepReport, (Steps, Library))>;
+type StepOutcome = Option<(StepReport, (Steps, Library))>;
 
 impl Steps {
     /// Returns whether the next step can use several cores.
@@ -101,7 +101,7 @@ pub fn begin(
             let is_wide = own.as_ref().is_some_and(|(steps, _)| steps.is_wide());
             let more = if is_wide { jobs.more_permits() } else { Vec::new() };
             let pool = Pool::new(NonZeroUsize::MIN.saturating_add(more.len()));
-            let step = tokio::task::spawn_blocking(move || -> Result<Stepped, LabError> {
+            let step = tokio::task::spawn_blocking(move || -> Result<StepOutcome, LabError> {
                 let (mut steps, library) = match (own, make, lent) {
                     (Some(state), _, _) => state,
                     (None, Some(make), Some(library)) => {

@@ -10,7 +10,7 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
 use crate::figures::Figures;
-use crate::request::{AssembledSystem, End, ending, is_quick};
+use crate::request::{AssembledSystem, TestEnd, ending, is_quick};
 use crate::simulation::{
     StepReport, converges, first_requests, longer, repeat_time, run, whole_time,
 };
@@ -80,7 +80,7 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
         return Err(LabError::input(format!("test `{name}`: is too large for the page"))
             .hint("`lanemark sim` runs it"));
     }
-    ending(test, End::Requests(first_requests(test))).map(drop)
+    ending(test, TestEnd::Requests(first_requests(test))).map(drop)
 }
 
 /// Simulates a test until its figures have converged. A test that never ends early is simulated as long as a repeat of
@@ -94,13 +94,15 @@ pub fn settled(
     cancel: &Cancel,
 ) -> Result<Option<Sample>, LabError> {
     let sample_until = |end| run(assembled, test, end, 0, cancel);
-    let Some(first) = sample_until(End::Requests(first_requests(test)))? else { return Ok(None) };
+    let Some(first) = sample_until(TestEnd::Requests(first_requests(test)))? else {
+        return Ok(None);
+    };
     let converges = converges(assembled, test);
     let time = if converges { whole_time } else { repeat_time };
     let mut time = time(test, first.iops());
     loop {
         let began = Instant::now();
-        let end = if converges { End::Whole(time) } else { End::Time(time) };
+        let end = if converges { TestEnd::Whole(time) } else { TestEnd::Time(time) };
         let Some(sample) = sample_until(end)? else { return Ok(None) };
         match longer(&sample, time, began.elapsed()) {
             Some(more) => time = more,

@@ -59,7 +59,7 @@ impl Visitors {
 }
 
 impl Visitor {
-    /// Records that the connection has shown the token. It remains limited if all slots are taken.
+    /// Records that the connection has shown the token. The connection remains limited if all slots are taken.
     pub(crate) fn let_in(&self) {
         let mut permit = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
         if permit.is_none() {

@@ -118,7 +118,7 @@ fn any_question_has_an_answer() {
 fn can_be_saved(
     system: &SystemRequest,
     test: &TestRequest,
-    own: &AssembledSystem,
+    assembled_system: &AssembledSystem,
     library: &Library,
 ) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
@@ -127,8 +127,8 @@ fn can_be_saved(
     std::fs::write(&file, &text).unwrap();
     let study = Study::open(library, file.path()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (_, again, workload) = study.systems().next().unwrap();
-    assert_eq!(again.spec, own.system.spec, "{text}");
-    assert_eq!(workload.faults, own.faults, "{text}");
+    assert_eq!(again.spec, assembled_system.system.spec, "{text}");
+    assert_eq!(workload.faults, assembled_system.faults, "{text}");
 }
 
 /// Whether a question has figures, and no error.

@@ -11,7 +11,7 @@ use client::Client;
 use client::browser::Browser;
 use serde_json::{Value, json};
 
-/// True when the first system has its interval.
+/// A JavaScript condition: the first system has its interval.
 const SETTLED: &str = "!!document.querySelector('.result')?.textContent.includes('80% in')";
 /// Returns the names of the results in the table of files, and the names of the tests.
 const ROWS: &str = "[...document.querySelectorAll('#files-table tbody th[scope=row]')].map((one) => one.textContent)";

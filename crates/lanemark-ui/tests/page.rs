@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const SYSTEMS: [&str; 2] =
     ["samsung-850-pro-1tb@workstation-z170:sata", "samsung-950-pro-512gb@workstation-z170:m2"];
-/// True when each system has its interval.
+/// A JavaScript condition: each system has its interval.
 const SETTLED: &str = "(() => { const all = [...document.querySelectorAll('.result')]; return all.length > 0 && all.every((one) => one.textContent.includes('80% in')); })()";
 const DEPTH: &str = "document.querySelector('label[for=test-queue_depth] output').textContent";
 const FIRST: &str = "document.querySelector('.result .figure.main b').textContent";

@@ -1,7 +1,7 @@
 //! The corpus of published measurements: `measurements.csv` and `measured-drives.csv` of the folder `reference`.
 //!
-//! A corpus is read whole and checked before anything is simulated: a missing column, a number that is not finite or
-//! out of its bounds, and a class that the tables do not have are errors with the file and the line.
+//! A corpus is read whole and checked before any simulation. A missing column, a number that is not finite or is out of
+//! its bounds, and a class that the tables do not have are errors with the file and the line.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -35,7 +35,7 @@ const END: &str = "<!-- end -->";
 
 /// A table of a document.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct DocumentTable {
     document: &'static str,
     /// Name in the marker.
     name: &'static str,
@@ -53,21 +53,21 @@ enum Content {
     Accuracy,
 }
 
-const BLOCKS: [Block; 4] = [
-    Block {
+const BLOCKS: [DocumentTable; 4] = [
+    DocumentTable {
         document: PUBLISHED_PAGE,
         name: "published",
         figures: PUBLISHED,
         content: Content::Published,
     },
-    Block { document: GRIDS_PAGE, name: "grids", figures: GRIDS, content: Content::Grids },
-    Block {
+    DocumentTable { document: GRIDS_PAGE, name: "grids", figures: GRIDS, content: Content::Grids },
+    DocumentTable {
         document: "README.md",
         name: "headline",
         figures: PUBLISHED,
         content: Content::Headline,
     },
-    Block {
+    DocumentTable {
         document: "README.md",
         name: "accuracy",
         figures: PUBLISHED,
@@ -92,7 +92,7 @@ impl Sources {
     }
 
     /// Returns the new text of a table, given its current text.
-    fn text(&self, block: Block, present: &str) -> Result<String, ValidationError> {
+    fn text(&self, block: DocumentTable, present: &str) -> Result<String, ValidationError> {
         match block.content {
             Content::Published => Ok(report::published_table(&self.published)),
             Content::Grids => Ok(report::grids_table(&self.grids)),
@@ -102,7 +102,7 @@ impl Sources {
     }
 
     /// README's table: the rows of published measurements are written, and all other rows kept.
-    fn headline(&self, block: Block, present: &str) -> Result<String, ValidationError> {
+    fn headline(&self, block: DocumentTable, present: &str) -> Result<String, ValidationError> {
         let mut lines: Vec<String> = present.lines().map(str::to_owned).collect();
         for (name, row) in report::headline_rows(&self.published) {
             let start = format!("| {name} |");
@@ -116,7 +116,7 @@ impl Sources {
     }
 }
 
-impl Block {
+impl DocumentTable {
     fn fault(self, reason: String, advice: String) -> ValidationError {
         ValidationError::Document { document: self.document, table: self.name, reason, advice }
     }
@@ -143,8 +143,8 @@ impl Block {
 /// Writes all tables, and returns the documents that changed.
 ///
 /// # Errors
-/// Returns an error if the saved figures cannot be read, or a document lacks a table's markers. Then no document is
-/// written.
+/// Returns an error if the saved figures cannot be read, or if the markers of a table are missing in a document. Then
+/// no document is written.
 pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
     let sources = Sources::open(root)?;
     let mut documents: BTreeMap<&'static str, (String, String)> = BTreeMap::new();

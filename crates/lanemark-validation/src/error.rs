@@ -18,7 +18,7 @@ pub enum ValidationError {
         /// The fault.
         reason: String,
     },
-    /// A table that lacks its markers, or differs from the saved figures.
+    /// A table whose markers are missing, or that differs from the saved figures.
     #[error("{document}, table `{table}`: {reason}; {advice}")]
     Document {
         /// The document's path from the project's root.

@@ -1,14 +1,14 @@
 //! The saved figures of both experiments: CSV files of `reference/validation/`, from which the documents' tables are
 //! written.
 //!
-//! A figure is saved with the digits of the tables. An empty cell is an unknown figure: a row that was copied from a
-//! document lacks the figures that the document omits.
+//! A figure is saved with the digits of the tables. An empty cell is an unknown figure. A row that was copied from a
+//! document contains only the figures of that document.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use lanemark_lab::input;
-use lanemark_lab::reserved::Reserved;
+use lanemark_lab::reserved::ReservedName;
 
 use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
@@ -306,7 +306,7 @@ impl GridFigures {
 
 /// A file of figures whose name is reserved before an experiment begins.
 #[derive(Debug)]
-pub struct FiguresFile(Reserved);
+pub struct FiguresFile(ReservedName);
 
 impl FiguresFile {
     /// Reserves the file `path` below the project's root, and creates its folder.
@@ -314,7 +314,7 @@ impl FiguresFile {
     /// # Errors
     /// Returns an error if the file cannot be written, or if another run has reserved it.
     pub fn reserve(root: &Path, path: &str) -> Result<Self, ValidationError> {
-        Ok(Self(Reserved::with_folders(&root.join(path))?))
+        Ok(Self(ReservedName::with_folders(&root.join(path))?))
     }
 
     /// Replaces the file's content as a whole.

@@ -89,7 +89,8 @@ pub fn compare(
 ) -> Result<Comparison, String> {
     let published = row.number("value").ok_or("no value")?;
     let case = Case::of(library, row, rated, scratch)?;
-    let Prepared { system, name, settings, is_past_the_cache, into_the_cache } = case.prepared()?;
+    let PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache } =
+        case.prepared()?;
     let test = case.timed(&system, is_past_the_cache);
     let sample = simulate(&system, &test)?;
     let mut predicted = figure(row, &sample).ok_or("this figure is not simulated")?;
@@ -133,7 +134,7 @@ struct Case<'c> {
 }
 
 /// A system that is ready for the test of a row.
-struct Prepared {
+struct PreparedSystem {
     system: System,
     name: String,
     settings: Vec<Setting>,
@@ -220,7 +221,7 @@ impl<'c> Case<'c> {
         assemble(self.library, name, settings).map_err(|error| error.to_string())
     }
 
-    fn prepared(&self) -> Result<Prepared, String> {
+    fn prepared(&self) -> Result<PreparedSystem, String> {
         let name = self.named()?;
         let mut system = self.assembled(&name, &[])?;
         // Writes of a minute whose span fits into the pseudo-SLC cache stay in it. Writes of a larger span exceed it.
@@ -244,7 +245,7 @@ impl<'c> Case<'c> {
             settings = lanemark_lab::settings(&set).map_err(|error| error.to_string())?;
             system = self.assembled(&name, &settings)?;
         }
-        Ok(Prepared { system, name, settings, is_past_the_cache, into_the_cache })
+        Ok(PreparedSystem { system, name, settings, is_past_the_cache, into_the_cache })
     }
 
     /// Returns the share of a whole drive that its cache accepts, and the figure during that time.

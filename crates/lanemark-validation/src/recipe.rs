@@ -1,5 +1,5 @@
-//! The recipe by which a row of the corpus becomes a drive file, a platform file and a test. It reads the row and the
-//! drive's ratings, and does not contain a rule for any single drive.
+//! The recipe by which a row of the corpus becomes a drive file, a platform file and a test. The recipe reads the row
+//! and the drive's ratings, and contains no rule for a single drive.
 
 use std::fmt::Write;
 

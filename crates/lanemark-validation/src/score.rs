@@ -47,7 +47,7 @@ pub struct Score {
 /// The result of comparing the model with the rule of thumb by the distance to a published figure. Each row has exactly
 /// one result, so the shares add up to 100%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Nearness {
     /// The model is nearer.
     Nearer,
     /// Both predict the same figure within 1%, because of the same rating or the same link.
@@ -70,7 +70,7 @@ impl Errors {
     }
 }
 
-impl Standing {
+impl Nearness {
     /// Returns the result of comparing a row.
     pub fn of(comparison: &Comparison) -> Self {
         let off = |value: f64| (value.max(1e-9) / comparison.published).ln().abs();
@@ -91,9 +91,9 @@ impl Score {
                 rows.iter().map(|comparison| (of(comparison), comparison.published)).collect();
             Errors::of(&pairs)
         };
-        let standing = |wanted: Standing| {
+        let standing = |wanted: Nearness| {
             percent(
-                rows.iter().filter(|comparison| Standing::of(comparison) == wanted).count(),
+                rows.iter().filter(|comparison| Nearness::of(comparison) == wanted).count(),
                 rows.len(),
             )
         };
@@ -110,9 +110,9 @@ impl Score {
             model: errors(|comparison| comparison.predicted),
             rule: errors(|comparison| comparison.rule),
             limits: errors(|comparison| comparison.limits),
-            nearer_percent: standing(Standing::Nearer),
-            tied_percent: standing(Standing::Tied),
-            rule_nearer_percent: standing(Standing::RuleNearer),
+            nearer_percent: standing(Nearness::Nearer),
+            tied_percent: standing(Nearness::Tied),
+            rule_nearer_percent: standing(Nearness::RuleNearer),
             coverage_percent: (!covered.is_empty()).then(|| percent(inside, covered.len())),
             bias: (!rows.is_empty()).then(|| (logs.sum::<f64>() / rows.len() as f64).exp()),
             width: (!widths.is_empty()).then(|| median_and_mean(widths).0),

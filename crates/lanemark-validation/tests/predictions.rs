@@ -22,8 +22,11 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     let skipped = ["T10: its test is not stated"];
     assert_eq!(predictions.skipped, skipped);
     assert_eq!(predictions.comparisons.len(), 9);
-    let by_id: BTreeMap<&str, &Comparison> =
-        predictions.comparisons.iter().map(|one| (&one.line[..3], one)).collect();
+    let by_id: BTreeMap<&str, &Comparison> = predictions
+        .comparisons
+        .iter()
+        .map(|comparison| (&comparison.line[..3], comparison))
+        .collect();
     let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one}, {other}");
     // The link carries 90% of 600 MB/s, less than the rating of 560 MB/s.
     near(by_id["T01"].limits, 540.0);
@@ -45,7 +48,7 @@ fn nine_of_ten_rows_are_predicted_and_the_other_has_a_reason() {
     assert!((product / 1e6 - 1.0).abs() < 1e-3, "{product}");
     let figures = predictions.figures();
     let all = |half| figures.score(half, Grades::All, ALL).map_or(0, |score| score.rows);
-    let halves = predictions.comparisons.iter().map(|one| one.half);
+    let halves = predictions.comparisons.iter().map(|comparison| comparison.half);
     let halves: std::collections::BTreeSet<_> = halves.collect();
     assert_eq!(halves.into_iter().map(all).sum::<usize>(), 9);
 }

@@ -5,7 +5,7 @@ use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL
 use lanemark_validation::prediction::{Comparison, Interval};
 use lanemark_validation::published::Predictions;
 use lanemark_validation::report;
-use lanemark_validation::score::{Errors, Score, Standing};
+use lanemark_validation::score::{Errors, Nearness, Score};
 
 /// Ten predictions of a measurement of 100.
 const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];
@@ -67,12 +67,12 @@ fn shares_and_coverage_are_those_computed_by_hand() {
 fn a_tie_is_a_difference_of_less_than_one_percent() {
     let standing = |predicted: f64| {
         let one = Comparison { predicted, ..ten().swap_remove(0) };
-        Standing::of(&one)
+        Nearness::of(&one)
     };
-    assert_eq!(standing(110.0 * 0.0099f64.exp()), Standing::Tied);
-    assert_eq!(standing(110.0 * 0.0101f64.exp()), Standing::RuleNearer);
-    assert_eq!(standing(110.0 * (-0.0101f64).exp()), Standing::Nearer);
-    assert_eq!(standing(0.0), Standing::RuleNearer);
+    assert_eq!(standing(110.0 * 0.0099f64.exp()), Nearness::Tied);
+    assert_eq!(standing(110.0 * 0.0101f64.exp()), Nearness::RuleNearer);
+    assert_eq!(standing(110.0 * (-0.0101f64).exp()), Nearness::Nearer);
+    assert_eq!(standing(0.0), Nearness::RuleNearer);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
 fn scores_are_by_half_grades_and_class() {
     let predictions = Predictions { comparisons: ten(), skipped: vec!["T99: no value".into()] };
     let figures = predictions.figures();
-    let rows = |half, grades, class| figures.score(half, grades, class).map(|one| one.rows);
+    let rows = |half, grades, class| figures.score(half, grades, class).map(|figure| figure.rows);
     let validation = CorpusHalf::Validation;
     assert_eq!(rows(validation, Grades::All, "mix"), Some(6));
     assert_eq!(rows(validation, Grades::All, "saturated"), Some(3));

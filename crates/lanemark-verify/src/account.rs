@@ -29,7 +29,7 @@ pub(super) struct VerdictCounts<'a> {
 
 /// The sum of all verdicts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct VerdictSum {
     pub(super) units: UnitCounts,
     pub(super) requests: RequestCounts,
     pub(super) damage: Vec<Damage>,
@@ -77,7 +77,7 @@ impl<'a> VerdictCounts<'a> {
     }
 
     /// Adds up the verdicts. If a change is present in some units, its missing units are torn.
-    pub(super) fn finish(self) -> Sum {
+    pub(super) fn finish(self) -> VerdictSum {
         let Self { history, units, held, wrong, unflushed } = self;
         let torn = |range: Range| {
             let late = matches!(range.wrong.kind, DamageKind::Lost | DamageKind::Stale);
@@ -95,7 +95,7 @@ impl<'a> VerdictCounts<'a> {
                 found: range.wrong.found,
             }
         };
-        Sum {
+        VerdictSum {
             units,
             requests: history.counts(&held),
             damage: wrong.kept.into_iter().map(|range| converted(torn(range))).collect(),

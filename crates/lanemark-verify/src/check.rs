@@ -16,7 +16,7 @@ use lanemark_schema::workload::{Average, Operation, Order, Pattern, Test, Worklo
 
 use super::account::VerdictCounts;
 use super::error::VerifyError;
-use super::history::{History, Reading};
+use super::history::{History, HistoryReader};
 use super::journal::{boot, read_header, read_records};
 use super::judge::Judge;
 use super::verification::{FILL_DEPTH, FILL_UNITS, VerifyProgress};
@@ -24,15 +24,15 @@ use lanemark_measure::MeasureError;
 use lanemark_measure::parts::Arena;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
-use lanemark_measure::parts::{Allowed, Target};
 use lanemark_measure::parts::{
-    Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
+    Engine, EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, Transfer, open_uring,
 };
+use lanemark_measure::parts::{OverwritePermission, Target};
 
 /// A target to be checked against a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
-    /// The written target. It is opened for reading only.
+    /// The written target. The target is opened for reading only.
     pub path: &'a Path,
     /// Path of the journal.
     pub journal: &'a Path,
@@ -59,7 +59,7 @@ impl Check<'_> {
             InterveningEvent::Kill
         });
         let cut = since == InterveningEvent::PowerCut;
-        let mut reading = Reading::new(header, self.journal);
+        let mut reading = HistoryReader::new(header, self.journal);
         let end = read_records(&file, self.journal, &header, cut, &mut |position, record| {
             reading.take(position, record)
         })?;
@@ -78,7 +78,7 @@ impl Check<'_> {
         let judge = Judge { history: &history, volatile: volatile_cache };
         let mut account = VerdictCounts::new(&history);
         // If the target ends before the end of the written range, the units after its end are lost.
-        let held = self.held(&history)?;
+        let held = self.held_units(&history)?;
         if held < history.header.units() {
             let unit = u64::from(history.header.unit);
             let (held, written) = (Bytes(held * unit), Bytes(history.header.units() * unit));
@@ -129,9 +129,9 @@ impl Check<'_> {
     }
 
     /// Returns the number of whole written units before the end of the target.
-    fn held(&self, history: &History) -> Result<u64, VerifyError> {
+    fn held_units(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
-        // A target that cannot be opened, or lacks an end, is reported when it is opened for reading.
+        // A target that cannot be opened, or has no end, is reported when it is opened for reading.
         let size = || {
             let kind = std::fs::metadata(self.path).ok()?.file_type();
             (kind.is_file() || kind.is_block_device()).then_some(())?;
@@ -166,7 +166,7 @@ impl Check<'_> {
             return Ok(true);
         }
         let workload = reading(history, held);
-        let target = Target::open(self.path, &workload, Allowed::default(), false)?;
+        let target = Target::open(self.path, &workload, OverwritePermission::default(), false)?;
         let depth = if self.engine == EngineKind::Synchronous { 1 } else { FILL_DEPTH };
         let block = u64::from(unit) * FILL_UNITS;
         let arena = Arena::new(depth, block as usize)
@@ -179,10 +179,12 @@ impl Check<'_> {
                 self.read_by(ring, depth, history, held, on, take)
             }
             EngineKind::Synchronous => {
-                let engine = Synchronous::new(target.as_fd(), arena, false);
+                let engine = SynchronousEngine::new(target.as_fd(), arena, false);
                 self.read_by(engine, depth, history, held, on, take)
             }
-            EngineKind::Null => self.read_by(Null::new(arena), depth, history, held, on, take),
+            EngineKind::Null => {
+                self.read_by(NullEngine::new(arena), depth, history, held, on, take)
+            }
         }?;
         target.finish()?;
         if whole {
@@ -351,7 +353,7 @@ mod tests {
     use crate::journal::Header;
 
     /// An engine in which some reads fail, and completions arrive in another order.
-    struct Failing {
+    struct FailingEngine {
         bad: Vec<u64>,
         unit: u32,
         buffers: Vec<Vec<u8>>,
@@ -359,7 +361,7 @@ mod tests {
         ready: Vec<(u32, i32)>,
     }
 
-    impl Engine for Failing {
+    impl Engine for FailingEngine {
         fn refusal(&self) -> Option<&str> {
             None
         }
@@ -406,9 +408,9 @@ mod tests {
             sync: false,
             write_through: false,
         };
-        let history = Reading::new(header, Path::new("journal")).finish(false);
+        let history = HistoryReader::new(header, Path::new("journal")).finish(false);
         let bad: Vec<u64> = vec![0, 5, 300, 301, units - 1];
-        let engine = Failing {
+        let engine = FailingEngine {
             bad: bad.iter().map(|number| number * u64::from(unit) + 100).collect(),
             unit,
             buffers: vec![vec![0; unit as usize * FILL_UNITS as usize]; FILL_DEPTH as usize],

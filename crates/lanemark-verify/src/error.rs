@@ -40,7 +40,7 @@ pub enum VerifyError {
         /// Path of the journal.
         path: PathBuf,
     },
-    /// The journal itself is damaged in a way that neither a kill nor a power cut explains.
+    /// The journal itself has damage that neither a kill nor a power cut explains.
     #[error(
         "{}: the journal is damaged at record {record}, so it cannot be used for a check",
         path.display()
@@ -54,7 +54,7 @@ pub enum VerifyError {
     /// The target to check does not exist.
     #[error("{}: contains nothing to check", path.display())]
     NoTarget {
-        /// The target as given.
+        /// The target as the user wrote it.
         path: PathBuf,
     },
 }

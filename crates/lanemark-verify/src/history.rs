@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use lanemark_schema::result::{Acknowledged, RequestCounts};
+use lanemark_schema::result::{AcknowledgedChange, RequestCounts};
 use lanemark_schema::units::{Bytes, Duration};
 
 use super::error::VerifyError;
@@ -60,19 +60,19 @@ pub(super) struct History {
 }
 
 /// A history while it is read.
-pub(super) struct Reading<'a> {
+pub(super) struct HistoryReader<'a> {
     history: History,
     path: &'a Path,
     /// Requests without an answer: a change, or the position of a flush.
-    open: HashMap<u64, Open>,
+    open: HashMap<u64, UnansweredRequest>,
 }
 
-enum Open {
+enum UnansweredRequest {
     Change(u32),
     Flush(u64),
 }
 
-impl<'a> Reading<'a> {
+impl<'a> HistoryReader<'a> {
     pub(super) fn new(header: Header, path: &'a Path) -> Self {
         let history = History {
             header,
@@ -110,16 +110,16 @@ impl<'a> Reading<'a> {
                     answered: NEVER,
                     answered_ns: 0,
                 });
-                Open::Change(number)
+                UnansweredRequest::Change(number)
             }
-            RecordKind::Flush => Open::Flush(position),
+            RecordKind::Flush => UnansweredRequest::Flush(position),
             RecordKind::Failed => {
                 return self.open.remove(&record.generation).map(drop).ok_or_else(damaged);
             }
             RecordKind::Acknowledged => {
                 match self.open.remove(&record.generation).ok_or_else(damaged)? {
-                    Open::Flush(at) => history.flushed = history.flushed.max(Some(at)),
-                    Open::Change(number) => {
+                    UnansweredRequest::Flush(at) => history.flushed = history.flushed.max(Some(at)),
+                    UnansweredRequest::Change(number) => {
                         let change = &mut history.changes[number as usize];
                         (change.answered, change.answered_ns) = (position, record.at_ns);
                     }
@@ -193,9 +193,9 @@ impl History {
     }
 
     /// Returns the change in the form of a result.
-    pub(super) fn acknowledged(&self, number: u32) -> Acknowledged {
+    pub(super) fn acknowledged(&self, number: u32) -> AcknowledgedChange {
         let change = self.change(number);
-        Acknowledged {
+        AcknowledgedChange {
             generation: change.generation,
             offset_bytes: Bytes(change.offset),
             length_bytes: Bytes(change.length.into()),

@@ -2,8 +2,8 @@
 //!
 //! The journal is a header of 96 bytes, followed by records of 48. It is append-only, under one lock, so that the order
 //! of records is an order of events: a request is recorded before it is submitted, an answer after it arrived. If A's
-//! answer is recorded before B's request, A had ended when B began. If not, they are assumed to have run at once, which
-//! allows more outcomes and never fewer.
+//! answer is recorded before B's request, A had ended when B began. If not, they are assumed to have run at the same
+//! time, which allows more outcomes and never fewer.
 //!
 //! **A kill** leaves the page cache intact, so a `write(2)` of the records before the request is enough. **A power
 //! cut** does not: with `sync`, one `fdatasync` between the records and the requests serves all threads that wait for
@@ -137,9 +137,9 @@ impl Journal {
             return Ok(());
         }
         // The number of synced records is read first: a number that is too low is harmless.
-        let known = *held(&self.synced);
+        let known = *lock(&self.synced);
         let upto = {
-            let mut written = held(&self.written);
+            let mut written = lock(&self.written);
             let JournalState { records: count, bytes, broken } = &mut *written;
             if *broken {
                 let source = io::Error::other("an earlier append failed");
@@ -161,9 +161,9 @@ impl Journal {
 
     /// Waits until `upto` records are on the media; the first caller syncs for all others that wait.
     fn sync_to(&self, upto: u64) -> Result<(), VerifyError> {
-        let mut synced = held(&self.synced);
+        let mut synced = lock(&self.synced);
         if *synced < upto {
-            let written = held(&self.written).records;
+            let written = lock(&self.written).records;
             let done = self.file.sync_data();
             done.map_err(|source| VerifyError::journal(&self.path, "synced", source))?;
             *synced = written;
@@ -182,7 +182,7 @@ impl Journal {
 }
 
 /// Acquires the lock. If a thread panicked, any incomplete state that it left is marked as broken.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

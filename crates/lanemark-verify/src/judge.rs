@@ -24,7 +24,7 @@ use super::unit::{SECTOR, Stamp};
 /// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The unit contains allowed data: of the change with this number, or of several changes by sectors.
+    /// The unit contains allowed data: all of the change with this number, or sectors of several changes.
     Intact(Option<u32>),
     /// No content is required of the unit, and its content is unknown.
     Unjudged,
@@ -54,11 +54,11 @@ pub(super) struct Judge<'a> {
 
 /// The newest required change, which determines the allowed ones.
 #[derive(Clone, Copy)]
-struct Bar<'a> {
+struct RequiredChange<'a> {
     newest: Option<(u32, &'a Change)>,
 }
 
-impl Bar<'_> {
+impl RequiredChange<'_> {
     /// Returns whether a change is allowed.
     fn allows(&self, change: &Change) -> bool {
         self.newest.is_none_or(|(_, newest)| !change.is_before(newest))
@@ -124,37 +124,37 @@ impl<'a> Unit<'a> {
         history.at(self.number).map(|number| (number, history.change(number)))
     }
 
-    /// Returns the minimum data that is required if no change was lost.
-    fn acknowledged(&self) -> Bar<'a> {
-        Bar { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
+    /// Returns the newest change whose data must be present if no change was lost.
+    fn acknowledged(&self) -> RequiredChange<'a> {
+        RequiredChange { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
     }
 
-    /// Returns the minimum data that is required in every case.
-    fn firm(&self) -> Bar<'a> {
+    /// Returns the newest change whose data must be present in every case.
+    fn firm(&self) -> RequiredChange<'a> {
         match self.judge.volatile {
             false => self.acknowledged(),
-            true => Bar {
+            true => RequiredChange {
                 newest: self.changes().rev().find(|(_, change)| self.history().is_durable(change)),
             },
         }
     }
 
     /// Returns the data that was allowed right before the newest required change.
-    fn previous(&self) -> Bar<'a> {
-        let Some((last, _)) = self.firm().newest else { return Bar { newest: None } };
+    fn previous(&self) -> RequiredChange<'a> {
+        let Some((last, _)) = self.firm().newest else { return RequiredChange { newest: None } };
         let mut earlier = self.changes().rev().skip_while(|(number, _)| *number >= last);
-        Bar { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
+        RequiredChange { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
     }
 
-    fn wrong(&self, kind: DamageKind, found: FoundData) -> Verdict {
+    fn wrong(&self, kind: DamageKind, found_data: FoundData) -> Verdict {
         let expected = self.firm().newest.map(|(number, _)| number);
-        Verdict::Wrong(UnitDamage { kind, expected, found })
+        Verdict::Wrong(UnitDamage { kind, expected, found: found_data })
     }
 
     /// Returns the verdict for a change that is missing without a flush; `firm` has allowed it.
-    fn unflushed(&self, found: FoundData) -> Verdict {
+    fn unflushed(&self, found_data: FoundData) -> Verdict {
         match self.acknowledged().newest {
-            Some((number, _)) => Verdict::Unflushed(number, found),
+            Some((number, _)) => Verdict::Unflushed(number, found_data),
             None => Verdict::Unjudged,
         }
     }
@@ -186,7 +186,7 @@ impl<'a> Unit<'a> {
     fn zeros(&self) -> Verdict {
         let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
         let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
-        let by = |bar: &Bar<'_>| trims.clone().find(|(_, change)| bar.allows(change));
+        let by = |bar: &RequiredChange<'_>| trims.clone().find(|(_, change)| bar.allows(change));
         if let Some((number, _)) = by(&acknowledged) {
             Verdict::Intact(Some(number))
         } else if acknowledged.allows_former() {

@@ -17,8 +17,8 @@ use lanemark_measure::MeasureError;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::{Engine, Transfer};
 
-/// Maximum number of requests that one append records. They share one system call, and the drive meanwhile has other
-/// requests in flight.
+/// Maximum number of requests that one append records. The records share one system call, and the drive has other
+/// requests in flight during the call.
 const BATCH: usize = 32;
 
 /// The state that all threads of a run share.
@@ -46,7 +46,7 @@ pub(super) struct Counts {
 }
 
 /// A thread of the load with its engine.
-pub(super) struct Load<'a, E> {
+pub(super) struct LoadThread<'a, E> {
     shared: &'a Shared<'a>,
     engine: E,
     thread: u32,
@@ -65,7 +65,7 @@ struct Slot {
     done: u32,
 }
 
-impl<'a, E: Engine> Load<'a, E> {
+impl<'a, E: Engine> LoadThread<'a, E> {
     /// Creates a loop with `depth` slots, the number of the engine's slots.
     pub(super) fn new(shared: &'a Shared<'a>, engine: E, thread: u32, depth: u32) -> Self {
         let access =

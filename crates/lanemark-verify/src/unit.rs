@@ -1,4 +1,4 @@
-//! A unit: the smallest piece that is judged. It states its own offset and the write to which it belongs.
+//! A unit: the smallest piece that is judged. A unit states its own offset and the write to which it belongs.
 //!
 //! The first 48 bytes are the stamp, little-endian: a mark, the run, the offset on the target, the generation of the
 //! write, the unit's position in that write, the write's length, a checksum (CRC-32 of IEEE 802.3, over all of the unit

@@ -15,7 +15,7 @@ use lanemark_schema::workload::{Access, Accesses, Operation, Test, Workload};
 
 use super::error::VerifyError;
 use super::journal::{Header, Journal, boot};
-use super::load::{Counts, Load, Shared};
+use super::load::{Counts, LoadThread, Shared};
 use super::record::{Record, RecordKind};
 use super::unit::UNIT_MAX;
 use lanemark_measure::MeasureError;
@@ -24,8 +24,10 @@ use lanemark_measure::parts::Location;
 use lanemark_measure::parts::PROGRESS_INTERVAL;
 use lanemark_measure::parts::Plan;
 use lanemark_measure::parts::quota;
-use lanemark_measure::parts::{Allowed, Target};
-use lanemark_measure::parts::{EngineKind, Null, Ring, RingOptions, Synchronous, open_uring};
+use lanemark_measure::parts::{
+    EngineKind, NullEngine, Ring, RingOptions, SynchronousEngine, open_uring,
+};
+use lanemark_measure::parts::{OverwritePermission, Target};
 
 /// Units in one write of the initial fill, and the number of writes in flight.
 pub(super) const FILL_UNITS: u64 = 256;
@@ -86,7 +88,7 @@ impl Verification<'_> {
             let (path, kind) = (self.path.to_owned(), "folder");
             return Err(MeasureError::WrongKind { path, kind }.into());
         }
-        let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
+        let allowed = OverwritePermission { overwrite: self.overwrite, offered: self.offered };
         let mut target = Target::open(self.path, &workload, allowed, self.buffered)?;
         let header = self.header(&workload, &target);
         let journal = Journal::create(self.journal, &header)?;
@@ -327,13 +329,15 @@ impl Verification<'_> {
                 let uring = open_uring(depth, RingOptions::default());
                 let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
                 let ring = Ring::new(&mut uring, file, arena, true);
-                Load::new(shared, ring, number, depth).run(source)
+                LoadThread::new(shared, ring, number, depth).run(source)
             }
             EngineKind::Synchronous => {
-                let engine = Synchronous::new(file, arena, false);
-                Load::new(shared, engine, number, depth).run(source)
+                let engine = SynchronousEngine::new(file, arena, false);
+                LoadThread::new(shared, engine, number, depth).run(source)
             }
-            EngineKind::Null => Load::new(shared, Null::new(arena), number, depth).run(source),
+            EngineKind::Null => {
+                LoadThread::new(shared, NullEngine::new(arena), number, depth).run(source)
+            }
         }
     }
 

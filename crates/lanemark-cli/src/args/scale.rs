@@ -1,7 +1,7 @@
 //! The arguments that all commands with a workload share.
 
 use clap::Args as ClapArgs;
-use lanemark_lab::scale::Scale;
+use lanemark_lab::scale::WorkloadScale;
 use lanemark_schema::units::{Bytes, Duration};
 
 use super::LibraryArgs;
@@ -22,8 +22,8 @@ pub(crate) struct ScaleArgs {
 
 impl ScaleArgs {
     /// Returns the changes in the form that the laboratory uses.
-    pub(crate) fn scale(&self) -> Scale {
-        Scale { size: self.size, duration: self.duration, repeats: self.repeats }
+    pub(crate) fn scale(&self) -> WorkloadScale {
+        WorkloadScale { size: self.size, duration: self.duration, repeats: self.repeats }
     }
 }
 

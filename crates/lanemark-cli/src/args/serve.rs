@@ -132,8 +132,8 @@ pub(crate) struct ServeArgs {
     pub(crate) library: LibraryArgs,
 }
 
-/// The content of a drive at the start, with the same choices as for a simulated test. It does not affect disks, or
-/// drives whose condition determines it.
+/// The content of a drive at the start, with the same choices as for a simulated test. This choice does not affect
+/// disks, or drives whose condition determines their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StartArg {
     /// Data over the whole size, just written: as before a simulated test that reads
@@ -156,7 +156,7 @@ Commands of the server:
   power-cut [BOOT]  cut the power now; the drive is ready again after BOOT [default: 1s]
   stop              end the server")]
 pub(crate) struct ServeControlArgs {
-    /// Socket of the server, as given to its --control
+    /// Socket of the server, as in its option --control
     pub(crate) socket: PathBuf,
     /// Command with its arguments, as below
     #[arg(required = true, num_args = 1..)]

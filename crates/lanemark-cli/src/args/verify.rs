@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 use lanemark_measure::EngineKind;
 
-use super::{After, SeededArgs};
+use super::{InterruptionArg, SeededArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyArgs {
@@ -65,7 +65,7 @@ pub(crate) struct VerifyCheckArgs {
     pub(crate) journal: Option<PathBuf>,
     /// Event after the writes: kill or power-cut [default: power-cut if the machine has restarted since]
     #[arg(long, value_name = "WHAT")]
-    pub(crate) after: Option<After>,
+    pub(crate) after: Option<InterruptionArg>,
     /// I/O engine: io_uring, or sync (one request at a time)
     #[arg(long, default_value = "io_uring", value_name = "NAME")]
     pub(crate) engine: EngineKind,

@@ -59,7 +59,8 @@ pub(super) fn show(
         ));
     }
     let library = library::open(&args.library)?;
-    let found: Vec<MatchedDrive<'_>> = listed.iter().map(|drive| found(&library, drive)).collect();
+    let found: Vec<MatchedDrive<'_>> =
+        listed.iter().map(|drive| match_drive(&library, drive)).collect();
     match args.json {
         true => output::print_json(&found)?,
         false => output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?,
@@ -67,15 +68,15 @@ pub(super) fn show(
     Ok(Some(Outcome::Done))
 }
 
-fn found<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive<'d> {
+fn match_drive<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive<'d> {
     let model = drive.model.as_deref().unwrap_or_default();
     let ModelMatches { same, other_capacity } = drives_of(library, model, drive.size_bytes);
     MatchedDrive { drive, library: same, library_other_capacity: other_capacity }
 }
 
 /// Returns the lines of a drive.
-fn block(found: &MatchedDrive<'_>) -> String {
-    let drive = found.drive;
+fn block(matched_drive: &MatchedDrive<'_>) -> String {
+    let drive = matched_drive.drive;
     let name = drive.name.as_deref().unwrap_or("drive");
     let kind = drive.rotational.map(|rotational| if rotational { "HDD" } else { "SSD" });
     let size = drive.size_bytes.map(|bytes| format!("{:.1} GB", bytes as f64 / 1e9));
@@ -98,16 +99,18 @@ fn block(found: &MatchedDrive<'_>) -> String {
         let addresses: Vec<String> = drive.pci.iter().map(address).collect();
         lines.push(format!("  path: {}", addresses.join(", ")));
     }
-    lines.push(match (found.library.as_slice(), found.library_other_capacity.as_slice()) {
-        ([], []) => {
-            "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
-                .to_owned()
-        }
-        ([], others) => {
-            format!("  library: the same line with another capacity, {}", others.join(", "))
-        }
-        (same, _) => format!("  library: {}", same.join(", ")),
-    });
+    lines.push(
+        match (matched_drive.library.as_slice(), matched_drive.library_other_capacity.as_slice()) {
+            ([], []) => {
+                "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
+                    .to_owned()
+            }
+            ([], others) => {
+                format!("  library: the same line with another capacity, {}", others.join(", "))
+            }
+            (same, _) => format!("  library: {}", same.join(", ")),
+        },
+    );
     lines.extend(drive.findings.iter().map(|finding| format!("  attention: {finding}")));
     lines.iter().map(|line| format!("{}\n", shown(line))).collect()
 }

@@ -75,8 +75,8 @@ impl PlatformEntry {
                 links.push(Link {
                     name: link.spec.name.clone(),
                     to: link.to.clone(),
-                    law: link.spec.law.to_string(),
-                    rate_bytes_per_second: link.spec.law.rate().0,
+                    law: link.spec.model.to_string(),
+                    rate_bytes_per_second: link.spec.model.rate().0,
                     latency_ns: link.spec.latency.picoseconds() as f64 / 1e3,
                 });
             }

@@ -19,7 +19,9 @@ use std::time::Duration;
 use lanemark_schema::result::StudyOutcome;
 
 use super::study_parts::StudyParts;
-use super::turn::{Bench, Cost, LoadedContents, Turn, TurnOutcome, TurnTimes, processor_us};
+use super::turn::{
+    LoadedContents, ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us,
+};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -54,7 +56,7 @@ pub(super) struct Setting<'s> {
     pub(super) parts: &'s StudyParts,
     /// Ramp and duration of a turn.
     pub(super) times: TurnTimes,
-    pub(super) bench: &'s Bench,
+    pub(super) bench: &'s TurnEnvironment,
     pub(super) simulated: &'s StudyOutcome,
 }
 
@@ -67,14 +69,14 @@ impl Setting<'_> {
     ) -> Result<Option<TurnValues>, Failure> {
         let Some((loaded, time)) = self.buffer(loaded, progress)? else { return Ok(None) };
         let mut set = self.first(loaded, time)?;
-        let mut cost = Cost { database_us: time, disk_us: 0.0, busy: 0.0 };
+        let mut cost = ProcessorCost { database_us: time, disk_us: 0.0, busy: 0.0 };
         for number in 1..=TRIALS {
             if self.is_short {
                 break;
             }
             let before = set;
             let Some(outcome) = self.trial(number, &set, progress)? else { return Ok(None) };
-            cost = Cost::of(&outcome, cores()).ok_or_else(unknown)?;
+            cost = ProcessorCost::of(&outcome, cores()).ok_or_else(unknown)?;
             self.adjust(&mut set, &outcome, cost);
             progress.note(&format!(
                 "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} µs of processor time ({:.1} µs \
@@ -93,7 +95,7 @@ impl Setting<'_> {
         if let Some((rate, busy)) = self.parts.published(self.simulated) {
             progress.note(&format!(
                 "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
-                 {:.1} us for each; here a transaction takes {:.1} us, and {:.1} us in the disk's server, so {} \
+                 {:.1} µs for each; here a transaction takes {:.1} µs, and {:.1} µs in the disk's server, so {} \
                  processors reach {:.3} M if the processors that the disk's server leaves free are as busy",
                 set.scale,
                 rate / 1e6,
@@ -154,7 +156,7 @@ impl Setting<'_> {
         let scale = match (self.time_scale, self.parts.published(self.simulated)) {
             (Some(given), _) => given,
             (None, Some((rate, busy))) => {
-                let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
+                let alone = ProcessorCost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
                 rounded(rate / alone.rate(cores(), busy))
             }
             (None, None) => {
@@ -178,7 +180,7 @@ impl Setting<'_> {
     }
 
     /// Sets the time scale from the cost of a trial, and the time elsewhere from the remaining time.
-    fn adjust(&self, set: &mut TurnValues, outcome: &TurnOutcome, cost: Cost) {
+    fn adjust(&self, set: &mut TurnValues, outcome: &TurnOutcome, cost: ProcessorCost) {
         let tried = *set;
         let Some((published, busy)) = self.parts.published(self.simulated) else { return };
         if self.time_scale.is_none() {
@@ -250,7 +252,7 @@ mod tests {
     use std::sync::Arc;
 
     use lanemark_oltp::Profile;
-    use lanemark_oltp::run::{Clock, RunOptions};
+    use lanemark_oltp::run::{RunOptions, TransactionDates};
     use lanemark_schema::result::{
         Bound, DatabaseTarget, Document, Figure, FigureCheck, Metric, Provenance, Role, RunResult,
         Sample, ServerTime, StudySystem, Target, TestResult, TransactionsUse,
@@ -359,7 +361,7 @@ mod tests {
 
     /// Calls `check` with the setting of a study that publishes 1.2 million transactions at 75% of the processors.
     fn with(time_scale: Option<f64>, simulated: &StudyOutcome, check: impl Fn(&Setting<'_>)) {
-        let bench = Bench {
+        let bench = TurnEnvironment {
             outside: std::fs::File::open("/dev/null").unwrap(),
             folder: PathBuf::new(),
             stop: Arc::default(),
@@ -406,7 +408,7 @@ mod tests {
                 ramp: Duration::ZERO,
                 duration: Duration::ZERO,
                 seed: 5,
-                clock: Clock::Wall,
+                clock: TransactionDates::Wall,
                 procedures: true,
                 pause: Duration::ZERO,
             },
@@ -425,7 +427,7 @@ mod tests {
         let simulated = published();
         // At 240,000 transactions a minute, each of 40 users takes 10 ms for a transaction, 6 ms of it inside the
         // database. At the published rate a transaction takes 2 ms, or 20 ms if the time scale is 10.
-        let cost = Cost { database_us: 2_000.0, disk_us: 100.0, busy: 0.5 };
+        let cost = ProcessorCost { database_us: 2_000.0, disk_us: 100.0, busy: 0.5 };
         with(Some(20.0), &simulated, |setting| {
             let mut set = values(10.0, 4.0);
             setting.adjust(&mut set, &took(240_000.0), cost);
@@ -452,7 +454,7 @@ mod tests {
             // time grows with the time scale.
             let cores = cores();
             let database_us = 0.75 * (cores * 60e6 * 24.0 / 1.2e6 - 100.0);
-            let cost = Cost { database_us, ..cost };
+            let cost = ProcessorCost { database_us, ..cost };
             setting.adjust(&mut set, &took(240_000.0), cost);
             near(set.scale, 24.0);
             let worked = (database_us / 1e3).min(6.0);

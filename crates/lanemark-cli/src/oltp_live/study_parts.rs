@@ -100,7 +100,7 @@ impl StudyParts {
         let works: Vec<_> = study
             .systems()
             .zip(&workloads)
-            .map(|((_, system, _), workload)| lanemark_lab::Work { system, workload })
+            .map(|((_, system, _), workload)| lanemark_lab::LabRun { system, workload })
             .collect();
         let runs: Vec<RunResult> = lab.run_all(&works, provenance, &mut |_| ())?;
         Ok(study.outcome(provenance, runs))

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
-use lanemark_oltp::run::{Clock, RunOptions, run_shown};
+use lanemark_oltp::run::{RunOptions, TransactionDates, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, Profile, Value, outcome};
 use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveUse, RunResult, Sample};
@@ -18,7 +18,7 @@ use lanemark_schema::units::Bytes;
 use crate::failure::Failure;
 use crate::managed::not_started;
 use crate::progress::Progress;
-use crate::served_disk::{Contents, DiskParameters, Served, ServedForm};
+use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 
 /// Buffer of a server while it is loaded, in MiB.
 const LOADING_MIB: u64 = 256;
@@ -29,7 +29,7 @@ const ROOM: u64 = 3;
 const LOG_ROOM: u64 = 6 << 30;
 
 /// The folder and the settings that all turns share.
-pub(super) struct Bench {
+pub(super) struct TurnEnvironment {
     /// The mount namespace outside this command's own.
     pub(super) outside: std::fs::File,
     /// A folder that the server's account may enter.
@@ -95,7 +95,7 @@ pub(super) struct TurnOutcome {
     pub(super) options: RunOptions,
 }
 
-impl Bench {
+impl TurnEnvironment {
     fn image(&self) -> PathBuf {
         self.folder.join("image")
     }
@@ -111,15 +111,15 @@ impl Bench {
         contents: Contents<'_>,
         size: u64,
         scale: Option<f64>,
-    ) -> Result<Option<Served>, Failure> {
+    ) -> Result<Option<ServedDisk>, Failure> {
         let system = [system, &self.library].concat();
         let (folder, form) = (self.folder.as_path(), ServedForm::Disk { outside: &self.outside });
         let wanted = DiskParameters { form, folder, name, system, contents, size, scale };
-        Served::start(&wanted, &self.stop)
+        ServedDisk::start(&wanted, &self.stop)
     }
 
     /// Mounts the file system of a disk.
-    fn mount(&self, served: &mut Served) -> Result<(), Failure> {
+    fn mount(&self, served: &mut ServedDisk) -> Result<(), Failure> {
         // The disk's own switch (`queue/write_cache`) would remain set after the disk is removed.
         let options = if self.flushes { "" } else { "barrier=0" };
         served.mount(&self.disk(), "ext4", options)
@@ -217,12 +217,12 @@ impl Bench {
             ramp: turn.times.ramp,
             duration: turn.times.duration,
             seed: self.seed,
-            clock: Clock::Wall,
+            clock: TransactionDates::Wall,
             procedures: true,
             pause: turn.pause,
         };
         let (target, data) = outcome::target(&database)?;
-        let mut show = |moment: &lanemark_oltp::live::Moment| {
+        let mut show = |moment: &lanemark_oltp::progress::ProgressSnapshot| {
             let (done, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
             let phase = if moment.counts { "counted" } else { "ramp" };
             let (name, tpm) = (&turn.name, moment.tpm());
@@ -251,17 +251,17 @@ pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
 
 /// The processor time that a turn took on this machine.
 #[derive(Clone, Copy)]
-pub(super) struct Cost {
+pub(super) struct ProcessorCost {
     /// Time of the database for a transaction, in microseconds: its server, its users, and all other work except the
     /// disk's server. On an otherwise idle machine, the other work is the kernel's work for the database.
     pub(super) database_us: f64,
-    /// Time of the disk's server for a transaction, in microseconds. It represents the processors of the drives.
+    /// Time of the disk's server for a transaction, in microseconds. This time represents the processors of the drives.
     pub(super) disk_us: f64,
     /// The database's share of the processors that the disk's server leaves.
     pub(super) busy: f64,
 }
 
-impl Cost {
+impl ProcessorCost {
     /// Returns the cost of a turn; `None` if it is not known.
     pub(super) fn of(turn: &TurnOutcome, cores: f64) -> Option<Self> {
         let live = || turn.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
@@ -347,7 +347,8 @@ mod tests {
         };
         let of = |others, processor_s: Option<f64>| {
             let live = processor_s.map(live);
-            let cost = Cost::of_sample(&sample(10_000, others), live.as_ref(), 4.0).unwrap();
+            let cost =
+                ProcessorCost::of_sample(&sample(10_000, others), live.as_ref(), 4.0).unwrap();
             [cost.database_us, cost.disk_us, cost.busy]
         };
         for (others, processor_s, wanted) in [
@@ -362,13 +363,13 @@ mod tests {
                 assert!((found - wanted).abs() < 1e-6, "{others:?} {processor_s:?}: {found}");
             }
         }
-        assert!(Cost::of_sample(&sample(0, None), None, 4.0).is_none());
-        assert!(Cost::of_sample(&Sample::empty(), None, 4.0).is_none());
+        assert!(ProcessorCost::of_sample(&sample(0, None), None, 4.0).is_none());
+        assert!(ProcessorCost::of_sample(&Sample::empty(), None, 4.0).is_none());
     }
 
     #[test]
     fn the_disks_server_takes_processors_away_and_is_no_work_of_the_database() {
-        let cost = Cost { database_us: 1_000.0, disk_us: 500.0, busy: 0.5 };
+        let cost = ProcessorCost { database_us: 1_000.0, disk_us: 500.0, busy: 0.5 };
         // Both processors are busy: 1.5 ms each.
         assert!((cost.rate(2.0, 1.0) - 80_000.0).abs() < 1e-6);
         // The database uses half of the rest. Each second offers 2 s of processor time, and the disk takes 0.5 ms x
@@ -376,7 +377,7 @@ mod tests {
         let rate = cost.rate(2.0, 0.5) / 60.0;
         let left = 2.0 - 0.5e-3 * rate;
         assert!((1e-3 * rate / left - 0.5).abs() < 1e-9);
-        let alone = Cost { disk_us: 0.0, ..cost };
+        let alone = ProcessorCost { disk_us: 0.0, ..cost };
         assert!((alone.rate(2.0, 0.5) - 60_000.0).abs() < 1e-6);
     }
 }

@@ -17,9 +17,9 @@ fn result(requests: u64) -> TestResult {
     TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
 }
 
-fn is_same(own: &TestResult, other: &TestResult) -> bool {
-    let own = GivenResult { option: "--present", result: own };
-    same_test(&own, &GivenResult { option: "--other", result: other }).is_ok()
+fn is_same(test_result: &TestResult, other: &TestResult) -> bool {
+    let test_result = GivenResult { option: "--present", result: test_result };
+    same_test(&test_result, &GivenResult { option: "--other", result: other }).is_ok()
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_rate_may_be_named_and_a_power_given() {
     let (power, test) = watts("--drive", "1.4 W").unwrap();
     assert_eq!((power, test.is_none()), (1.4, true));
     assert!(watts("--drive", "absent.json").is_err());
-    let mut examples = Examples::default();
+    let mut examples = ExampleInputs::default();
     assert_eq!(examples.or("--bits", Some(10), "12", 12), 10);
     assert_eq!(examples.or("--frames", None, "24", 24.5), 24.5);
     assert_eq!(examples.0, ["--frames 24"]);

@@ -19,13 +19,13 @@ const SIZE: Bytes = Bytes::mebi(8 << 10);
 const WITHOUT_PARTITIONS: &str = "give an image of one file system, without partitions";
 
 /// The source of the contents.
-pub(super) enum Source<'p> {
+pub(super) enum ContentsSource<'p> {
     Empty,
     Folder(&'p Path),
     Image(&'p Path),
 }
 
-impl<'p> Source<'p> {
+impl<'p> ContentsSource<'p> {
     /// Examines the path of `--from`.
     pub(super) fn of(from: Option<&'p Path>) -> Result<Self, Failure> {
         let Some(path) = from else { return Ok(Self::Empty) };
@@ -60,7 +60,7 @@ impl<'p> Source<'p> {
 
 /// Returns the image of the contents, which is in `folder` unless it belongs to the user.
 pub(super) fn image(
-    source: &Source<'_>,
+    source: &ContentsSource<'_>,
     file_system: FileSystem,
     folder: &Path,
     size: u64,
@@ -68,20 +68,20 @@ pub(super) fn image(
     let image = folder.join("image");
     let fail = |error: std::io::Error| Failure::run(format!("{}: {error}", image.display()));
     match source {
-        Source::Image(path) => {
+        ContentsSource::Image(path) => {
             let image_path = path.canonicalize().map_err(fail)?;
             matches(&image_path, file_system)?;
             return Ok(image_path);
         }
-        Source::Folder(path) if file_system == FileSystem::None => {
+        ContentsSource::Folder(path) if file_system == FileSystem::None => {
             let why = format!("--from {}: a bare device has no folders", path.display());
             return Err(Failure::input(why).hint("give another --fs, or an image"));
         }
-        Source::Folder(path) if file_system == FileSystem::Xfs => {
+        ContentsSource::Folder(path) if file_system == FileSystem::Xfs => {
             let why = format!("--from {}: mkfs.xfs can't copy a folder", path.display());
             return Err(Failure::input(why).hint("use --fs ext4 or btrfs"));
         }
-        Source::Empty | Source::Folder(_) => {}
+        ContentsSource::Empty | ContentsSource::Folder(_) => {}
     }
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&image);
     let made = made.map_err(fail)?;
@@ -99,7 +99,7 @@ pub(super) fn image(
         FileSystem::Xfs => ("mkfs.xfs", vec!["-q".into()]),
         FileSystem::Btrfs => ("mkfs.btrfs", vec!["-q".into()]),
     };
-    if let Source::Folder(path) = source {
+    if let ContentsSource::Folder(path) = source {
         let option = if file_system == FileSystem::Btrfs { "--rootdir" } else { "-d" };
         arguments.extend([option.to_owned(), path.display().to_string()]);
     }
@@ -164,23 +164,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         File::create(&path).unwrap().set_len(10_000).unwrap();
-        let image = Source::of(Some(&path)).unwrap();
+        let image = ContentsSource::of(Some(&path)).unwrap();
         let capacity = Bytes::mebi(16 << 10);
-        assert_eq!(Source::Empty.size(None, capacity).unwrap(), 8 << 30);
-        assert_eq!(Source::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
+        assert_eq!(ContentsSource::Empty.size(None, capacity).unwrap(), 8 << 30);
+        assert_eq!(ContentsSource::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
         // A whole number of sectors, and not less than the image.
         assert_eq!(image.size(None, capacity).unwrap(), 10_240);
         assert_eq!(image.size(Some(Bytes::mebi(1)), capacity).unwrap(), 1 << 20);
         for (source, size, why) in [
             (&image, Bytes(512), "the image has"),
-            (&Source::Empty, Bytes::mebi(32 << 10), "the smallest drive has only 16 GiB"),
-            (&Source::Empty, Bytes::ZERO, "more than 0"),
+            (&ContentsSource::Empty, Bytes::mebi(32 << 10), "the smallest drive has only 16 GiB"),
+            (&ContentsSource::Empty, Bytes::ZERO, "more than 0"),
         ] {
             let error = text(&source.size(Some(size), capacity).unwrap_err());
             assert!(error.contains(why), "{error}");
         }
-        assert!(Source::of(Some(Path::new("/nothing-here"))).is_err());
-        assert!(matches!(Source::of(Some(folder.path())).unwrap(), Source::Folder(_)));
+        assert!(ContentsSource::of(Some(Path::new("/nothing-here"))).is_err());
+        assert!(matches!(
+            ContentsSource::of(Some(folder.path())).unwrap(),
+            ContentsSource::Folder(_)
+        ));
     }
 
     #[test]
@@ -231,7 +234,7 @@ mod tests {
     #[test]
     fn folders_are_copied_only_where_that_is_possible() {
         let folder = tempfile::tempdir().unwrap();
-        let from = Source::Folder(folder.path());
+        let from = ContentsSource::Folder(folder.path());
         for (file_system, why) in
             [(FileSystem::None, "a bare device"), (FileSystem::Xfs, "can't copy a folder")]
         {
@@ -239,7 +242,7 @@ mod tests {
             let error = text(&made.unwrap_err());
             assert!(error.contains(why), "{error}");
         }
-        let bare = image(&Source::Empty, FileSystem::None, folder.path(), 4096).unwrap();
+        let bare = image(&ContentsSource::Empty, FileSystem::None, folder.path(), 4096).unwrap();
         assert_eq!(fs::metadata(bare).unwrap().len(), 4096);
     }
 }

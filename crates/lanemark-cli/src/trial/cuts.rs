@@ -12,7 +12,7 @@ use lanemark_report::{CutSystem, FailedCheck};
 use lanemark_schema::rng::{Rng, StreamKey};
 
 use super::program::last_lines;
-use super::turn::{Bench, PROGRAM_MAX};
+use super::turn::{PROGRAM_MAX, TurnEnvironment};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::serve_control;
@@ -33,7 +33,7 @@ const NO_LOSS: &str = "no data is lost";
 
 /// The cuts of one system.
 pub(super) struct Cuts<'c> {
-    pub(super) bench: &'c Bench,
+    pub(super) bench: &'c TurnEnvironment,
     pub(super) system: &'c str,
     pub(super) check: &'c str,
     pub(super) count: u32,
@@ -75,7 +75,7 @@ impl Cuts<'_> {
     ) -> Result<Option<()>, Failure> {
         let Self { bench, system, .. } = *self;
         let (data, image) = (bench.folder.join("cut-data"), bench.image.as_path());
-        let _removed = RemovedData(&data);
+        let _removed = DataRemover(&data);
         let contents = || Contents::FileOver { file: &data, image };
         let seed = self.seed.wrapping_add(u64::from(number));
         let Some(served) = bench.serve(
@@ -142,9 +142,9 @@ fn has_lost(data: &Path) -> bool {
 }
 
 /// Removes the data and the server's files next to it after a cut.
-struct RemovedData<'p>(&'p Path);
+struct DataRemover<'p>(&'p Path);
 
-impl Drop for RemovedData<'_> {
+impl Drop for DataRemover<'_> {
     fn drop(&mut self) {
         for suffix in ["", JOURNAL, MAP] {
             let _ = fs::remove_file(companion::path(self.0, suffix));
@@ -176,7 +176,7 @@ mod tests {
         fs::write(&data, "x").unwrap();
         let map = companion::path(&data, MAP);
         fs::write(&map, "x").unwrap();
-        drop(RemovedData(&data));
+        drop(DataRemover(&data));
         assert!(!data.exists() && !journal.exists() && !map.exists());
     }
 }

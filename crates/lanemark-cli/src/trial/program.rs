@@ -29,7 +29,7 @@ pub(super) struct Program {
 }
 
 /// The end of a program.
-pub(super) struct Ended {
+pub(super) struct ProgramEnd {
     pub(super) wall: Duration,
     /// Processor time of the program and its children.
     pub(super) processor_s: f64,
@@ -37,7 +37,7 @@ pub(super) struct Ended {
 }
 
 /// The environment of a program.
-pub(super) struct Surroundings<'p> {
+pub(super) struct ProgramEnvironment<'p> {
     pub(super) system: &'p str,
     pub(super) device: &'p Path,
     /// Folder in which the program runs.
@@ -50,7 +50,10 @@ pub(super) struct Surroundings<'p> {
 
 impl Program {
     /// Starts a program.
-    pub(super) fn start(words: &[OsString], around: &Surroundings<'_>) -> Result<Self, Failure> {
+    pub(super) fn start(
+        words: &[OsString],
+        around: &ProgramEnvironment<'_>,
+    ) -> Result<Self, Failure> {
         let Some((name, arguments)) = words.split_first() else {
             return Err(Failure::input("expected a command after --"));
         };
@@ -84,7 +87,7 @@ impl Program {
         &mut self,
         longest: Duration,
         stop: &AtomicBool,
-    ) -> Result<Option<Ended>, Failure> {
+    ) -> Result<Option<ProgramEnd>, Failure> {
         let fail = |error: std::io::Error| Failure::run(format!("the command: {error}"));
         let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())
             .map_err(|error| fail(error.into()))?;
@@ -100,7 +103,7 @@ impl Program {
                     let wall = self.began.elapsed();
                     let status = self.child.wait().map_err(fail)?;
                     let processor_s = children_s() - self.processor_s;
-                    return Ok(Some(Ended { wall, processor_s, exit_code: code(status) }));
+                    return Ok(Some(ProgramEnd { wall, processor_s, exit_code: code(status) }));
                 }
                 Err(error) => return Err(fail(error.into())),
             }
@@ -154,10 +157,10 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
-    fn run(script: &str, longest: Duration, stop: bool) -> (Option<Ended>, String) {
+    fn run(script: &str, longest: Duration, stop: bool) -> (Option<ProgramEnd>, String) {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("output");
-        let around = Surroundings {
+        let around = ProgramEnvironment {
             system: "drive@platform:port",
             device: Path::new("/dev/null"),
             folder: folder.path(),
@@ -210,7 +213,7 @@ mod tests {
     fn a_missing_program_is_an_error_with_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("output");
-        let around = Surroundings {
+        let around = ProgramEnvironment {
             system: "",
             device: Path::new("/dev/null"),
             folder: folder.path(),

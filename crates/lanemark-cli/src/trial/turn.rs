@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicBool;
 use lanemark_schema::result::{LiveUse, ProgramUse, Sample};
 use lanemark_schema::units::Duration;
 
-use super::program::{Ended, Program, Surroundings, last_lines};
+use super::program::{Program, ProgramEnd, ProgramEnvironment, last_lines};
 use crate::args::FileSystem;
 use crate::failure::Failure;
 use crate::serve_control;
-use crate::served_disk::{Contents, DiskParameters, Served, ServedForm};
+use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 
 /// Maximum time of a program in one turn.
 pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
@@ -21,7 +21,7 @@ pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_se
 const BUSY: &str = "lanemark_busy_seconds_total ";
 
 /// The parameters and folders that all turns share.
-pub(super) struct Bench {
+pub(super) struct TurnEnvironment {
     /// The mount namespace of servers; `None` if the systems are files.
     pub(super) outside: Option<File>,
     pub(super) folder: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Bench {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-impl Bench {
+impl TurnEnvironment {
     /// Returns the folder at which a system is mounted.
     pub(super) fn mount_point(&self) -> PathBuf {
         self.folder.join("mounted")
@@ -57,7 +57,7 @@ impl Bench {
         scale: f64,
         seed: u64,
         faults: &[String],
-    ) -> Result<Option<Served>, Failure> {
+    ) -> Result<Option<ServedDisk>, Failure> {
         let mut arguments = vec![system.to_owned(), "--seed".to_owned(), seed.to_string()];
         arguments.extend(self.arguments.iter().chain(faults).cloned());
         let wanted = DiskParameters {
@@ -72,7 +72,7 @@ impl Bench {
             size: self.size,
             scale: Some(scale),
         };
-        let Some(mut served) = Served::start(&wanted, &self.stop)? else { return Ok(None) };
+        let Some(mut served) = ServedDisk::start(&wanted, &self.stop)? else { return Ok(None) };
         if let Some(file_system) = self.file_system.name() {
             served.mount(&self.mount_point(), file_system, &self.mount_options)?;
         }
@@ -84,13 +84,13 @@ impl Bench {
         &self,
         words: &[OsString],
         system: &str,
-        served: &Served,
+        served: &ServedDisk,
         output: &Path,
         earlier: Option<&Path>,
     ) -> Result<Program, Failure> {
         let folder = self.mount_point();
         let around =
-            Surroundings { system, device: served.node(), folder: &folder, output, earlier };
+            ProgramEnvironment { system, device: served.node(), folder: &folder, output, earlier };
         Program::start(words, &around)
     }
 
@@ -146,7 +146,7 @@ impl Bench {
 }
 
 /// Returns the failure of a program that ended with an error.
-fn failed(system: &str, ended: &Ended, output: &Path) -> Failure {
+fn failed(system: &str, ended: &ProgramEnd, output: &Path) -> Failure {
     let message = last_lines(output);
     let message = if message.is_empty() { "it printed nothing".to_owned() } else { message };
     Failure::run(format!(
@@ -156,7 +156,7 @@ fn failed(system: &str, ended: &Ended, output: &Path) -> Failure {
 }
 
 /// Returns the simulated time during which a system has had requests so far, in seconds.
-fn busy_s(served: &Served) -> Result<f64, Failure> {
+fn busy_s(served: &ServedDisk) -> Result<f64, Failure> {
     let fail = |why: &dyn std::fmt::Display| {
         Failure::run(format!("{}: {why}", served.control().display()))
     };

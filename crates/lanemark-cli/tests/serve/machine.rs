@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use lanemark_testbed::{NbdClient, tool_or_skip};
 use serde_json::Value;
 
-use super::{Running, Server, folder, stderr};
+use super::{SampleInProgress, Server, folder, stderr};
 
 const SERVED: [&str; 5] = ["--memory", "--size", "64MiB", "--vhost-user", "disk"];
 /// The sectors that the program reads and writes, and their number.
@@ -55,7 +55,7 @@ fn boot_sector(times: u16) -> [u8; 512] {
 }
 
 /// A virtual machine whose only disk is the socket `disk` in `folder`.
-fn machine(folder: &Path) -> Running {
+fn machine(folder: &Path) -> SampleInProgress {
     let mut command = Command::new("qemu-system-x86_64");
     command.args(["-nodefaults", "-accel", "tcg", "-display", "none", "-no-reboot", "-m", "64"]);
     command.args(["-object", "memory-backend-memfd,id=mem,size=64M,share=on"]);
@@ -63,11 +63,11 @@ fn machine(folder: &Path) -> Running {
     command.args(["-device", "vhost-user-blk-pci,chardev=disk,num-queues=1,bootindex=1"]);
     command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=1"]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Running(Some(command.spawn().unwrap()))
+    SampleInProgress(Some(command.spawn().unwrap()))
 }
 
 /// Waits for a machine to end by itself, and returns its exit code and its output.
-fn end_of(mut machine: Running) -> (Option<i32>, String) {
+fn end_of(mut machine: SampleInProgress) -> (Option<i32>, String) {
     let latest = Instant::now() + Duration::from_secs(120);
     let is_running =
         |child: &mut Option<Child>| child.as_mut().unwrap().try_wait().unwrap().is_none();

@@ -29,16 +29,16 @@ fn count(short: u64, full: u64) -> u64 {
 const PLACES: [&str; 2] = ["--mount", "--attach"];
 
 struct Server {
-    child: Running,
+    child: SampleInProgress,
     folder: TempDir,
     /// The printed lines, with the location of the served system.
     addresses: Vec<String>,
 }
 
 /// A process that is killed if a test fails.
-struct Running(Option<Child>);
+struct SampleInProgress(Option<Child>);
 
-impl Running {
+impl SampleInProgress {
     fn id(&self) -> u32 {
         self.0.as_ref().unwrap().id()
     }
@@ -48,7 +48,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for SampleInProgress {
     fn drop(&mut self) {
         if let Some(mut child) = self.0.take() {
             let _ = child.kill();
@@ -90,7 +90,7 @@ impl Server {
             words.extend(["--out", "result.json", "--no-self-test"]);
         }
         words.extend(arguments);
-        let mut child = Running(Some(command(folder.path(), &words).spawn().unwrap()));
+        let mut child = SampleInProgress(Some(command(folder.path(), &words).spawn().unwrap()));
         let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.as_mut().unwrap());
         let wanted = 1 + arguments.iter().filter(|word| PLACES.contains(word)).count();
         let mut addresses = Vec::new();

@@ -12,7 +12,7 @@ use lanemark_testbed::skipped;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Running, SATA, Server, command, folder, stderr};
+use super::{SATA, SampleInProgress, Server, command, folder, stderr};
 
 const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
@@ -166,7 +166,7 @@ fn a_user_without_rights_has_a_file_or_a_message_about_the_missing_rights() {
     server.args(nobody).arg(&program).args(["serve", SATA]).args(MOUNTED);
     server.args(["--out", "result.json"]).current_dir(&own).env_remove("LANEMARK_LIBRARY");
     server.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = Running(Some(server.spawn().unwrap()));
+    let mut child = SampleInProgress(Some(server.spawn().unwrap()));
     let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.take().unwrap());
     let mut path = String::new();
     out.read_line(&mut path).unwrap();

@@ -128,7 +128,7 @@ pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> V
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     // Only tests use the testbed.
     let programs = crates.iter().filter(|one| one.name != "lanemark-testbed");
-    let targets = programs.flat_map(|one| &one.targets);
+    let targets = programs.flat_map(|program| &program.targets);
     for file in targets.flat_map(|target| &target.files).filter(|file| !file.test) {
         let short = file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
         for name in file.names.iter().filter(|name| !name.test) {

@@ -7,19 +7,33 @@ use super::crates::Crate;
 
 /// Names that do not describe a type, each with examples of names that do. Test modules may use them.
 const VAGUE: &[(&str, &str)] = &[
+    ("After", "InterruptionArg"),
     ("Asked", "LinkLoad, BlockRequest"),
     ("Asker", "Requester"),
+    ("Below", "ComponentTree"),
+    ("Described", "DescribedModel"),
+    ("Ended", "ProgramEnd"),
+    ("Extras", "AdditionalResults"),
     ("Found", "SearchResult, MapLocation"),
     ("Gathered", "ThreadResults"),
+    ("Given", "GivenValue"),
+    ("Held", "HeldTarget"),
     ("Kind", "LibraryKind, RecordKind"),
+    ("Known", "KnownOption"),
+    ("Law", "LinkModel, LinkFormulas"),
+    ("Listed", "ListedEntry"),
     ("Look", "MapLookup, SampleProgress"),
+    ("Named", "NamedSystem"),
+    ("Opened", "OpenedWorkload, OpenedData"),
     ("Part", "VolumePart, RunSegment"),
     ("Place", "DataLocation, BurstPosition"),
     ("Said", "GuestMessage, JournalContent"),
+    ("Saved", "SavedResult"),
     ("Seen", "RepeatObservations, WalkCounts"),
     ("Taken", "TakenSample, UsedPort"),
     ("Told", "RepeatMessage, ModelFigures"),
     ("Way", "PortPath"),
+    ("Wrong", "LineError"),
 ];
 
 /// Returns each type of the crates' sources, outside their tests, that has a vague name.

@@ -1,7 +1,7 @@
 //! Rust source as tokens: the files of a crate, and the names in each file.
 //!
 //! The scan reads tokens instead of text, so that it ignores comments and strings, and instead of syntax, so that it
-//! covers the arguments of macros. It recognises a path that is written with `::` or in a `use`.
+//! covers the arguments of macros. The scan recognises a path that is written with `::` or in a `use`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -100,10 +100,10 @@ struct Scan {
 }
 
 impl Scan {
-    fn add(&mut self, what: Named, at: &TokenTree, test: bool, inline: &[String]) {
+    fn add(&mut self, named: Named, at: &TokenTree, test: bool, inline: &[String]) {
         let line = at.span().start().line;
         let inline = inline.to_vec();
-        self.names.push(Name { what, line, test, inline, import: None });
+        self.names.push(Name { what: named, line, test, inline, import: None });
     }
 
     fn stream(&mut self, stream: TokenStream, of_test: bool, inline: &[String]) {
@@ -334,16 +334,21 @@ impl Tree {
         Tree { modules, aliases }
     }
 
-    fn file_of(&self, own: &[String], path: &[String], depth: u32) -> Option<usize> {
-        self.module_of(own, path, depth).map(|module| self.modules[&module])
+    fn file_of(&self, current_module: &[String], path: &[String], depth: u32) -> Option<usize> {
+        self.module_of(current_module, path, depth).map(|module| self.modules[&module])
     }
 
     /// Returns the module that contains the item that `path` names in module `own`, or `None` for other crates.
-    fn module_of(&self, own: &[String], path: &[String], depth: u32) -> Option<Vec<String>> {
+    fn module_of(
+        &self,
+        current_module: &[String],
+        path: &[String],
+        depth: u32,
+    ) -> Option<Vec<String>> {
         if depth > 16 {
             return None;
         }
-        let mut module = own.to_vec();
+        let mut module = current_module.to_vec();
         let mut rest = path;
         match rest.first()?.as_str() {
             "crate" => (module, rest) = (Vec::new(), &rest[1..]),
@@ -355,8 +360,8 @@ impl Tree {
                 }
             }
             first => {
-                let child = [own, &[first.to_owned()]].concat();
-                let alias = self.aliases.get(&(own.to_vec(), first.to_owned()));
+                let child = [current_module, &[first.to_owned()]].concat();
+                let alias = self.aliases.get(&(current_module.to_vec(), first.to_owned()));
                 if !self.modules.contains_key(&child) && alias.is_none_or(|alias| alias == path) {
                     return None;
                 }

@@ -38,7 +38,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if a time span lacks its time or has figures that cannot be read.
+/// Returns an error if the time of a time span is missing, or if figures cannot be read.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let mut run = StatedRun::new(file, "diskspd");
     let command = text.lines().find_map(|line| line.trim_start().strip_prefix("Command Line:"));

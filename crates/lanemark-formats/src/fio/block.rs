@@ -33,21 +33,21 @@ impl Blocks {
         job: &Job,
         direction: Direction,
         read_share: f64,
-        found: &mut Findings,
+        findings: &mut Findings,
     ) -> Option<Self> {
         let base = job.kb_base();
         let (option, lists) = if job.has("bssplit") {
-            ("bssplit", job.each("bssplit", found, |text| split(text, base))?)
+            ("bssplit", job.each("bssplit", findings, |text| split(text, base))?)
         } else if job.has("bsrange") {
-            ("bsrange", job.each("bsrange", found, |text| range(text, base))?)
+            ("bsrange", job.each("bsrange", findings, |text| range(text, base))?)
         } else if job.has("bs") {
-            ("bs", job.each("bs", found, |text| Ok(one(number::bytes(text, base)?)))?)
+            ("bs", job.each("bs", findings, |text| Ok(one(number::bytes(text, base)?)))?)
         } else {
             ("bs", [None, None, None])
         };
         let mut sizes = combined(&lists, direction, read_share);
         if sizes.is_empty() {
-            found.fault(job.error(option, "at least one size with a share above zero"));
+            findings.fault(job.error(option, "at least one size with a share above zero"));
             return None;
         }
         let differ = direction.only().is_none() && {
@@ -57,11 +57,11 @@ impl Blocks {
         };
         if differ {
             let reason = "reads, writes and trims each use all sizes, in proportion";
-            job.note(option, found, SupportLevel::Nearly, reason);
+            job.note(option, findings, SupportLevel::Nearly, reason);
         }
         if sizes.len() > SIZES.max {
             let reason = "64 sizes, evenly spaced in the range";
-            job.note(option, found, SupportLevel::Nearly, reason);
+            job.note(option, findings, SupportLevel::Nearly, reason);
             let count = sizes.len();
             sizes = (0..SIZES.max).map(|at| sizes[at * (count - 1) / (SIZES.max - 1)]).collect();
         }
@@ -72,21 +72,21 @@ impl Blocks {
             true => least,
             false => sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get())),
         };
-        let alignment = if job.has("ba") { alignment(job, direction, found)? } else { unit };
+        let alignment = if job.has("ba") { alignment(job, direction, findings)? } else { unit };
         let sizes = if sizes.len() > 1 { sizes } else { Vec::new() };
         Some(Self { block, sizes, alignment: Bytes(alignment) })
     }
 }
 
-fn alignment(job: &Job, direction: Direction, found: &mut Findings) -> Option<u64> {
+fn alignment(job: &Job, direction: Direction, findings: &mut Findings) -> Option<u64> {
     let base = job.kb_base();
-    let given = job.each("ba", found, |text| number::bytes(text, base))?;
+    let given = job.each("ba", findings, |text| number::bytes(text, base))?;
     let mut sizes = direction.kinds().filter_map(|kind| given[kind]);
     let first = sizes.next().unwrap_or(BLOCK);
     if sizes.any(|other| other != first) {
         job.note(
             "ba",
-            found,
+            findings,
             SupportLevel::Nearly,
             "all requests use the alignment of the first direction",
         );

@@ -38,12 +38,12 @@ impl Direction {
         Self { reads: true, writes: true, trims: false, random: true, step: 0 };
 
     /// Reads `rw` of a job; the default is sequential reads.
-    pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
+    pub(crate) fn of(job: &Job, findings: &mut Findings) -> Option<Self> {
         if !job.has("rw") {
             let [reads, writes, trims, random] = WORDS[0].1;
             return Some(Self { reads, writes, trims, random, step: 0 });
         }
-        job.parsed("rw", found, |text| parse(text, job.kb_base()))
+        job.parsed("rw", findings, |text| parse(text, job.kb_base()))
     }
 
     /// Returns the kind if the job has only one kind.

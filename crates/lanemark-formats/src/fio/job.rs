@@ -37,12 +37,17 @@ impl Findings {
         }
     }
 
-    pub(crate) fn note(&mut self, line: &Line, kept: SupportLevel, reason: impl Into<String>) {
+    pub(crate) fn note(
+        &mut self,
+        line: &Line,
+        support_level: SupportLevel,
+        reason: impl Into<String>,
+    ) {
         let note = Note {
             file: line.file.to_string(),
             line: line.line,
             option: line.name.clone(),
-            kept,
+            kept: support_level,
             reason: reason.into(),
         };
         if !self.notes.contains(&note) {
@@ -52,11 +57,11 @@ impl Findings {
 }
 
 /// Returns the jobs of `sections`, each with the options of the `[global]` sections before it.
-pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
+pub(crate) fn jobs(sections: &[Section], findings: &mut Findings) -> Vec<Job> {
     let mut global = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
     for section in sections {
-        let lines = known(section, found);
+        let lines = known_options(section, findings);
         if section.name.eq_ignore_ascii_case("global") {
             global.extend(lines);
             continue;
@@ -72,7 +77,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
             Some(other) => {
                 let line = &all["kb_base"];
                 let message = format!("kb_base={}: expected 1000 or 1024", shown(other));
-                found.fault(FormatError::at(&line.file, line.line, message));
+                findings.fault(FormatError::at(&line.file, line.line, message));
                 1024
             }
         };
@@ -88,27 +93,29 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
 }
 
 /// Returns the options of a section by their primary fio names, and reports the options that are not supported.
-fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line> {
+fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'static str, Line> {
     let mut lines = BTreeMap::new();
     for line in &section.lines {
         let Some(known) = option::find(&line.name) else {
             let message = format!("`{}` is not a known option of fio", shown(&line.name));
             let mut error = FormatError::at(&line.file, line.line, message);
             error.hint = option::nearest(&line.name).map(|name| format!("did you mean {name}?"));
-            found.fault(error);
+            findings.fault(error);
             continue;
         };
         let off = line.value.as_deref().is_some_and(|value| value == "0" || value == "none");
         match known.fate {
             OptionTreatment::Read => {}
-            OptionTreatment::Needless(reason) => found.note(line, SupportLevel::Needless, reason),
-            OptionTreatment::Nearly(_) | OptionTreatment::Refused(_) if off => {
-                found.note(line, SupportLevel::Needless, "switched off, as in Lanemark");
+            OptionTreatment::Needless(reason) => {
+                findings.note(line, SupportLevel::Needless, reason)
             }
-            OptionTreatment::Nearly(reason) => found.note(line, SupportLevel::Nearly, reason),
+            OptionTreatment::Nearly(_) | OptionTreatment::Refused(_) if off => {
+                findings.note(line, SupportLevel::Needless, "switched off, as in Lanemark");
+            }
+            OptionTreatment::Nearly(reason) => findings.note(line, SupportLevel::Nearly, reason),
             OptionTreatment::Refused(hint) => {
                 let message = format!("{} is not supported", line.name);
-                found.fault(FormatError::at(&line.file, line.line, message).hint(hint));
+                findings.fault(FormatError::at(&line.file, line.line, message).hint(hint));
             }
         }
         lines.insert(known.name, line.clone());
@@ -147,9 +154,15 @@ impl Job {
     }
 
     /// Records the treatment of an option, if it is given.
-    pub(crate) fn note(&self, name: &str, found: &mut Findings, kept: SupportLevel, reason: &str) {
+    pub(crate) fn note(
+        &self,
+        name: &str,
+        findings: &mut Findings,
+        support_level: SupportLevel,
+        reason: &str,
+    ) {
         if let Some(line) = self.lines.get(name) {
-            found.note(line, kept, reason);
+            findings.note(line, support_level, reason);
         }
     }
 
@@ -157,40 +170,40 @@ impl Job {
     pub(crate) fn parsed<T>(
         &self,
         name: &str,
-        found: &mut Findings,
+        findings: &mut Findings,
         read: impl FnOnce(&str) -> Result<T, &'static str>,
     ) -> Option<T> {
         let line = self.lines.get(name)?;
         match read(line.value.as_deref().unwrap_or("")) {
             Ok(value) => Some(value),
             Err(expected) => {
-                found.fault(self.error(name, expected));
+                findings.fault(self.error(name, expected));
                 None
             }
         }
     }
 
-    pub(crate) fn size(&self, name: &str, found: &mut Findings) -> Option<Size> {
-        self.parsed(name, found, |text| number::size(text, self.kb_base))
+    pub(crate) fn size(&self, name: &str, findings: &mut Findings) -> Option<Size> {
+        self.parsed(name, findings, |text| number::size(text, self.kb_base))
     }
 
-    pub(crate) fn integer(&self, name: &str, found: &mut Findings) -> Option<u64> {
-        self.parsed(name, found, |text| number::integer(text, self.kb_base))
+    pub(crate) fn integer(&self, name: &str, findings: &mut Findings) -> Option<u64> {
+        self.parsed(name, findings, |text| number::integer(text, self.kb_base))
     }
 
-    pub(crate) fn time(&self, name: &str, unit: Unit, found: &mut Findings) -> Option<Duration> {
-        self.parsed(name, found, |text| number::time(text, unit))
+    pub(crate) fn time(&self, name: &str, unit: Unit, findings: &mut Findings) -> Option<Duration> {
+        self.parsed(name, findings, |text| number::time(text, unit))
     }
 
-    /// Returns the value of a switch, which is on if it lacks a value.
-    pub(crate) fn flag(&self, name: &str, found: &mut Findings) -> Option<bool> {
+    /// Returns the value of a switch; a switch without a value is on.
+    pub(crate) fn flag(&self, name: &str, findings: &mut Findings) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {
             None => Some(true),
             Some(value) => match value.parse::<i64>() {
                 Ok(number) => Some(number != 0),
                 Err(_) => {
-                    found.fault(self.error(name, "0 or 1"));
+                    findings.fault(self.error(name, "0 or 1"));
                     None
                 }
             },

@@ -6,8 +6,8 @@
 
 use std::rc::Rc;
 
+use super::job_environment::JobEnvironment;
 use super::option;
-use super::surroundings::JobEnvironment;
 use crate::error::{FormatError, shown};
 
 /// Maximum depth of includes.

@@ -6,7 +6,7 @@
 
 use lanemark_schema::units::Duration;
 
-/// A size as given.
+/// A size as the user wrote it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     Bytes(u64),

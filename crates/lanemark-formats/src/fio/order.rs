@@ -18,23 +18,23 @@ pub(crate) fn pattern(
     job: &Job,
     direction: Direction,
     blocks: &mut Blocks,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<Pattern> {
-    let random = match job.integer("percentage_random", found) {
+    let random = match job.integer("percentage_random", findings) {
         None => direction.random,
         Some(0) => false,
         Some(100) => direction.random,
         Some(_) => {
-            found.fault(
+            findings.fault(
                 job.error("percentage_random", "0 or 100; write a separate job for each share"),
             );
             return None;
         }
     };
     if !random {
-        return in_order(job, direction, blocks, found);
+        return in_order(job, direction, blocks, findings);
     }
-    let all_once = !job.flag("norandommap", found).unwrap_or(false);
+    let all_once = !job.flag("norandommap", findings).unwrap_or(false);
     // fio does not use a map if requests can overlap.
     let all_once = all_once && blocks.sizes.is_empty();
     let plain = if all_once { Pattern::Shuffled } else { Pattern::Uniform };
@@ -47,13 +47,13 @@ pub(crate) fn pattern(
     let centred = matches!(word, "zipf" | "pareto" | "normal" | "gauss") && rest.contains(':');
     if centred {
         let reason = "the most frequent offsets are scattered, or in the middle for normal";
-        job.note("random_distribution", found, SupportLevel::Nearly, reason);
+        job.note("random_distribution", findings, SupportLevel::Nearly, reason);
     }
     if matches!(word, "normal" | "gauss") {
         let reason = "a true normal distribution, with the deviation of fio's sum of draws";
-        job.note("random_distribution", found, SupportLevel::Nearly, reason);
+        job.note("random_distribution", findings, SupportLevel::Nearly, reason);
     }
-    job.parsed("random_distribution", found, |text| distribution(text, direction, base))
+    job.parsed("random_distribution", findings, |text| distribution(text, direction, base))
         .map(|given| given.unwrap_or(plain))
 }
 
@@ -61,7 +61,7 @@ fn in_order(
     job: &Job,
     direction: Direction,
     blocks: &mut Blocks,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<Pattern> {
     let block = blocks.block.get();
     let distance = direction.step.unsigned_abs();
@@ -69,7 +69,7 @@ fn in_order(
         return Some(Pattern::Sequential);
     }
     if !blocks.sizes.is_empty() {
-        found.fault(job.error("rw", "no step if requests have several sizes"));
+        findings.fault(job.error("rw", "no step if requests have several sizes"));
         return None;
     }
     if direction.step > 0 {
@@ -79,7 +79,7 @@ fn in_order(
     // The step counts from the end of a request.
     let back = distance.saturating_sub(block);
     if back < block {
-        found.fault(
+        findings.fault(
             job.error(
                 "rw",
                 "a step back of at least two blocks, so that no block is accessed twice",

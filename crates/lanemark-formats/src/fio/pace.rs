@@ -1,7 +1,9 @@
 //! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: the times of requests, and the end of a job.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Load, Process, Requests, Rounds, Test, Tracked};
+use lanemark_schema::workload::{
+    ArrivalProcess, Interval, Load, Requests, Rounds, Test, TrackedFigure,
+};
 
 use super::direction::Direction;
 use super::job::{Findings, Job};
@@ -13,28 +15,29 @@ use crate::error::SupportLevel;
 const WINDOW: u64 = 5;
 
 /// Sets the limits of `test` from the options of `job`.
-pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, found: &mut Findings) {
-    let runtime = job.time("runtime", Unit::Seconds, found).filter(|&time| time > Duration::ZERO);
-    let time_based = job.flag("time_based", found).unwrap_or(false);
+pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &mut Findings) {
+    let runtime =
+        job.time("runtime", Unit::Seconds, findings).filter(|&time| time > Duration::ZERO);
+    let time_based = job.flag("time_based", findings).unwrap_or(false);
     if time_based && runtime.is_none() {
         job.note(
             "time_based",
-            found,
+            findings,
             SupportLevel::Needless,
             "without a runtime it has no meaning in fio",
         );
     }
-    let loops = job.integer("loops", found).unwrap_or(1).max(1);
-    let each = match job.size("io_size", found) {
+    let loops = job.integer("loops", findings).unwrap_or(1).max(1);
+    let each = match job.size("io_size", findings) {
         Some(Size::Bytes(bytes)) => bytes,
         Some(Size::Share(share)) => (placed.each.get() as f64 * share) as u64,
         None => placed.each.get(),
     };
-    let requests = job.integer("number_ios", found).filter(|&count| count > 0);
+    let requests = job.integer("number_ios", findings).filter(|&count| count > 0);
     if requests.is_some() && !test.mix().sizes.is_empty() {
         job.note(
             "number_ios",
-            found,
+            findings,
             SupportLevel::Nearly,
             "as much data as that number of requests has on average",
         );
@@ -49,42 +52,42 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, found: &mut 
         true => None,
         false => Some(Bytes(volume.max(test.block.get()))),
     };
-    test.ramp = job.time("ramp_time", Unit::Seconds, found).unwrap_or(Duration::ZERO);
-    steady(job, test, found);
-    interval(job, test, found);
+    test.ramp = job.time("ramp_time", Unit::Seconds, findings).unwrap_or(Duration::ZERO);
+    steady(job, test, findings);
+    interval(job, test, findings);
 }
 
 /// Sets the rounds of `test`. fio stops when a figure is steady by one criterion; Lanemark applies SNIA's rule with
 /// both criteria.
-fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
+fn steady(job: &Job, test: &mut Test, findings: &mut Findings) {
     const EXPECTED: &str =
         "iops, iops_slope, bw, bw_slope, lat or lat_slope with a limit, iops:10%";
-    let tracked = job.parsed("steadystate", found, |text| {
+    let tracked = job.parsed("steadystate", findings, |text| {
         let (word, limit) = text.split_once(':').ok_or(EXPECTED)?;
         let number = limit.trim().trim_end_matches('%');
         number.parse::<f64>().map_err(|_| EXPECTED)?;
         match word.trim() {
-            "iops" | "iops_slope" => Ok(Tracked::Iops),
-            "bw" | "bw_slope" => Ok(Tracked::Throughput),
-            "lat" | "lat_slope" => Ok(Tracked::Latency),
+            "iops" | "iops_slope" => Ok(TrackedFigure::Iops),
+            "bw" | "bw_slope" => Ok(TrackedFigure::Throughput),
+            "lat" | "lat_slope" => Ok(TrackedFigure::Latency),
             _ => Err(EXPECTED),
         }
     });
-    let window = job.time("steadystate_duration", Unit::Seconds, found);
-    let ramp = job.time("steadystate_ramp_time", Unit::Seconds, found);
+    let window = job.time("steadystate_duration", Unit::Seconds, findings);
+    let ramp = job.time("steadystate_ramp_time", Unit::Seconds, findings);
     let Some(tracked) = tracked else { return };
     let Some(window) = window.filter(|&window| window > Duration::ZERO) else {
-        return found
+        return findings
             .fault(job.error("steadystate_duration", "the length of a window, such as 30s"));
     };
     let reason = "by SNIA's rule: five rounds of a fifth of the window, within 20% and with a slope of at most 10%";
-    job.note("steadystate", found, SupportLevel::Nearly, reason);
+    job.note("steadystate", findings, SupportLevel::Nearly, reason);
     test.rounds = Some(Rounds { length: window / WINDOW, tracked });
     test.ramp += ramp.unwrap_or(Duration::ZERO);
     if test.duration.take().is_some() {
         job.note(
             "runtime",
-            found,
+            findings,
             SupportLevel::Nearly,
             "a test that runs in rounds ends after at most 25 of them",
         );
@@ -93,15 +96,15 @@ fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
 }
 
 /// Sets the interval of `test`: fio's logs over time become a series of the sample.
-fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
-    let step = job.time("log_avg_msec", Unit::Milliseconds, found);
+fn interval(job: &Job, test: &mut Test, findings: &mut Findings) {
+    let step = job.time("log_avg_msec", Unit::Milliseconds, findings);
     let step = step.filter(|&step| step > Duration::ZERO);
     let logs = ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log"];
     let mut is_limited = false;
     for log in logs.into_iter().filter(|log| job.has(log)) {
         is_limited = true;
         let reason = "a series of equal intervals in the result instead of a separate file";
-        job.note(log, found, SupportLevel::Nearly, reason);
+        job.note(log, findings, SupportLevel::Nearly, reason);
     }
     if is_limited || step.is_some() {
         test.interval =
@@ -116,14 +119,14 @@ pub(crate) fn arrivals(
     mean: f64,
     threads: u32,
     requests: &mut Requests,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) {
     let base = job.kb_base();
-    let bytes = job.each("rate", found, |text| number::bytes(text, base));
-    let counts = job.each("rate_iops", found, |text| number::integer(text, base));
-    let process = job.parsed("rate_process", found, |text| match text.trim() {
-        "linear" => Ok(Process::Even),
-        "poisson" => Ok(Process::Poisson),
+    let bytes = job.each("rate", findings, |text| number::bytes(text, base));
+    let counts = job.each("rate_iops", findings, |text| number::integer(text, base));
+    let process = job.parsed("rate_process", findings, |text| match text.trim() {
+        "linear" => Ok(ArrivalProcess::Even),
+        "poisson" => Ok(ArrivalProcess::Poisson),
         _ => Err("linear or poisson"),
     });
     let mut rate = f64::INFINITY;
@@ -146,8 +149,8 @@ pub(crate) fn arrivals(
         requests.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(requests.read_share);
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
         let reason = "reads and writes are drawn from one stream in proportion to their rates";
-        job.note(name, found, SupportLevel::Nearly, reason);
-        return open(job, name, arrival(reads + writes), requests, found);
+        job.note(name, findings, SupportLevel::Nearly, reason);
+        return open(job, name, arrival(reads + writes), requests, findings);
     }
     for kind in direction.kinds() {
         let share = shares[kind].max(f64::MIN_POSITIVE);
@@ -157,42 +160,42 @@ pub(crate) fn arrivals(
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
         if direction.only().is_none() {
             let reason = "the slowest direction limits the others, so that the shares are kept";
-            job.note(name, found, SupportLevel::Nearly, reason);
+            job.note(name, findings, SupportLevel::Nearly, reason);
         }
-        return open(job, name, arrival(rate), requests, found);
+        return open(job, name, arrival(rate), requests, findings);
     }
     if process.is_some() {
         job.note(
             "rate_process",
-            found,
+            findings,
             SupportLevel::Needless,
             "without a rate it has no meaning in fio",
         );
     }
-    think(job, requests, found);
+    think(job, requests, findings);
 }
 
 /// Makes `requests` an open loop.
-fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, found: &mut Findings) {
+fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, findings: &mut Findings) {
     let reason = "each request has its own due time, from which its latency counts";
-    job.note(name, found, SupportLevel::Nearly, reason);
+    job.note(name, findings, SupportLevel::Nearly, reason);
     requests.load = load;
-    think(job, requests, found);
+    think(job, requests, findings);
 }
 
-fn think(job: &Job, requests: &mut Requests, found: &mut Findings) {
-    let think = job.time("thinktime", Unit::Microseconds, found).unwrap_or(Duration::ZERO);
-    let blocks = job.integer("thinktime_blocks", found).unwrap_or(1).max(1);
+fn think(job: &Job, requests: &mut Requests, findings: &mut Findings) {
+    let think = job.time("thinktime", Unit::Microseconds, findings).unwrap_or(Duration::ZERO);
+    let blocks = job.integer("thinktime_blocks", findings).unwrap_or(1).max(1);
     if think == Duration::ZERO {
         return;
     }
     if !requests.load.is_closed() {
         let error = job.error("thinktime", "no think time together with a rate");
-        return found.fault(error.hint("remove one of them"));
+        return findings.fault(error.hint("remove one of them"));
     }
     if blocks > 1 {
         let reason = "each request is followed by an equal part of the think time";
-        job.note("thinktime_blocks", found, SupportLevel::Nearly, reason);
+        job.note("thinktime_blocks", findings, SupportLevel::Nearly, reason);
     }
     requests.think = think / blocks;
 }

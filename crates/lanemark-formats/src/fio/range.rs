@@ -47,14 +47,14 @@ pub(crate) struct JobRange {
 }
 
 impl RequestedRange {
-    pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
-        let clones = job.integer("numjobs", found).unwrap_or(1);
+    pub(crate) fn of(job: &Job, findings: &mut Findings) -> Option<Self> {
+        let clones = job.integer("numjobs", findings).unwrap_or(1);
         if clones == 0 || clones > CLONES_MAX {
-            found.fault(job.error("numjobs", "from 1 to 1024"));
+            findings.fault(job.error("numjobs", "from 1 to 1024"));
             return None;
         }
         let named = job.text("filename").map(|names| names_of(names).len() as u64);
-        let nrfiles = job.integer("nrfiles", found).unwrap_or(1).clamp(1, 1 << 20);
+        let nrfiles = job.integer("nrfiles", findings).unwrap_or(1).clamp(1, 1 << 20);
         let files = named.unwrap_or(nrfiles).max(1);
         let folder = job.text("directory").unwrap_or("");
         let key = match job.text("filename") {
@@ -62,45 +62,45 @@ impl RequestedRange {
             // No file can have this name.
             None => format!("\0{}\0{}", job.name, job.line),
         };
-        let size = match job.flag("fill_device", found) {
+        let size = match job.flag("fill_device", findings) {
             Some(true) => None,
-            _ => job.size("size", found),
+            _ => job.size("size", findings),
         };
         // An option that is already reported as an error is not also reported as unknown.
-        if size.is_none() && job.has("size") && job.flag("fill_device", found) != Some(true) {
+        if size.is_none() && job.has("size") && job.flag("fill_device", findings) != Some(true) {
             return None;
         }
-        let filesize = job.parsed("filesize", found, |text| {
+        let filesize = job.parsed("filesize", findings, |text| {
             let most = text.rsplit('-').next().unwrap_or(text);
             super::number::bytes(most, job.kb_base())
         });
         if job.text("filesize").is_some_and(|text| text.contains('-')) {
-            job.note("filesize", found, SupportLevel::Nearly, "all files have the maximum size");
+            job.note("filesize", findings, SupportLevel::Nearly, "all files have the maximum size");
         }
         let nothing = |size: Option<Size>| size == Some(Size::Bytes(0));
         if nothing(size) || filesize == Some(0) {
             let name = if nothing(size) { "size" } else { "filesize" };
-            found.fault(job.error(name, "a size above 0"));
+            findings.fault(job.error(name, "a size above 0"));
             return None;
         }
         if files > 1 {
             let name = if named.is_some() { "filename" } else { "nrfiles" };
-            job.note(name, found, SupportLevel::Nearly, "all files are one part of the target");
+            job.note(name, findings, SupportLevel::Nearly, "all files are one part of the target");
         }
         Some(Self {
             key,
             files,
             own: named.is_none(),
             clones,
-            offset: job.size("offset", found).unwrap_or(Size::Bytes(0)),
-            increment: job.size("offset_increment", found).unwrap_or(Size::Bytes(0)),
+            offset: job.size("offset", findings).unwrap_or(Size::Bytes(0)),
+            increment: job.size("offset_increment", findings).unwrap_or(Size::Bytes(0)),
             size,
             filesize,
         })
     }
 
     /// Returns the minimum size of a clone's files, if it is known.
-    fn known(&self) -> Option<u64> {
+    fn known_size(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {
             (Some(Size::Bytes(size)), Size::Bytes(offset), Size::Bytes(step)) => {
@@ -138,7 +138,7 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
 pub(crate) fn job_ranges(
     jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Vec<Option<Vec<JobRange>>> {
     let parts = parts(jobs, target_size);
     let several = parts.len() > 1;
@@ -147,7 +147,7 @@ pub(crate) fn job_ranges(
             let wanted = wanted.as_ref()?;
             let part = parts.iter().find(|part| part.key == wanted.key)?;
             let Some(length) = part.length else {
-                found.fault(
+                findings.fault(
                     job.error("size", "size=, because the size of the target is not known").hint(
                         "give size= in the job or --size to the command, or run on a file or device that exists",
                     ),
@@ -162,10 +162,10 @@ pub(crate) fn job_ranges(
                 );
                 let named = ["filename", "directory", "filesize", "size"];
                 if let Some(line) = named.iter().find_map(|name| job.line(name)) {
-                    found.note(line, SupportLevel::Nearly, reason);
+                    findings.note(line, SupportLevel::Nearly, reason);
                 }
             }
-            placed(job, wanted, part.offset, length, found)
+            placed(job, wanted, part.offset, length, findings)
         })
         .collect()
 }
@@ -179,22 +179,26 @@ struct RangePart {
 
 fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) -> Vec<RangePart> {
     /// A part before its offset is known: its key, whether clones have separate files, and the minimum length.
-    struct Draft {
+    struct PartDraft {
         key: String,
         clones: u64,
         length: Option<u64>,
     }
-    let mut drafts: Vec<Draft> = Vec::new();
+    let mut drafts: Vec<PartDraft> = Vec::new();
     for wanted in jobs.iter().filter_map(|(_, wanted)| wanted.as_ref()) {
         let clones = if wanted.own { wanted.clones } else { 1 };
         match drafts.iter_mut().find(|draft| draft.key == wanted.key) {
-            Some(draft) => draft.length = draft.length.max(wanted.known()),
+            Some(draft) => draft.length = draft.length.max(wanted.known_size()),
             None => {
-                drafts.push(Draft { key: wanted.key.clone(), clones, length: wanted.known() });
+                drafts.push(PartDraft {
+                    key: wanted.key.clone(),
+                    clones,
+                    length: wanted.known_size(),
+                });
             }
         }
     }
-    let all = |draft: &Draft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
+    let all = |draft: &PartDraft| draft.length.unwrap_or(0).saturating_mul(draft.clones);
     let stated: u64 = drafts.iter().map(all).fold(0, u64::saturating_add);
     let unstated: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
@@ -203,7 +207,7 @@ fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) ->
     let rest =
         rest.map(|rest| if drafts.len() > 1 || unstated > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
-    let assign = |draft: Draft| {
+    let assign = |draft: PartDraft| {
         let length = draft.length.or(rest.filter(|&rest| rest > 0));
         let part = RangePart { key: draft.key, offset, length };
         let whole = length.unwrap_or(0).saturating_mul(draft.clones);
@@ -218,7 +222,7 @@ fn placed(
     wanted: &RequestedRange,
     start: u64,
     length: u64,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<Vec<JobRange>> {
     let bytes = |size: Size| match size {
         Size::Bytes(bytes) => bytes,
@@ -230,7 +234,7 @@ fn placed(
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);
     let Some((last, room)) = last.map(|last| (last, length - offset)) else {
-        found
+        findings
             .fault(job.error("offset", &format!("an offset inside the file of {}", Bytes(length))));
         return None;
     };
@@ -247,7 +251,7 @@ fn placed(
         parted: false,
     };
     if job.text("zonemode") == Some("strided") {
-        return strided(job, wanted, begin, room, found);
+        return strided(job, wanted, begin, room, findings);
     }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
@@ -277,17 +281,17 @@ fn strided(
     wanted: &RequestedRange,
     begin: u64,
     room: u64,
-    found: &mut Findings,
+    findings: &mut Findings,
 ) -> Option<Vec<JobRange>> {
-    let zone = job.integer("zonesize", found).filter(|&zone| zone > 0);
+    let zone = job.integer("zonesize", findings).filter(|&zone| zone > 0);
     let Some(zone) = zone else {
-        found.fault(job.error("zonesize", "the size of a zone"));
+        findings.fault(job.error("zonesize", "the size of a zone"));
         return None;
     };
-    let range = job.integer("zonerange", found).unwrap_or(zone).max(zone);
-    let stride = range.saturating_add(job.integer("zoneskip", found).unwrap_or(0));
-    if wanted.own && wanted.clones > 1 || job.flag("time_based", found).unwrap_or(false) {
-        found.fault(job.error("zonemode", "one clone that ends with its last zone"));
+    let range = job.integer("zonerange", findings).unwrap_or(zone).max(zone);
+    let stride = range.saturating_add(job.integer("zoneskip", findings).unwrap_or(0));
+    if wanted.own && wanted.clones > 1 || job.flag("time_based", findings).unwrap_or(false) {
+        findings.fault(job.error("zonemode", "one clone that ends with its last zone"));
         return None;
     }
     let count = match wanted.size {
@@ -297,10 +301,10 @@ fn strided(
     let count = count.min((room - 1) / stride + 1);
     if count > ZONES_MAX {
         let expected = "wider strides: each zone is a test, and there can be at most 4,095 zones";
-        found.fault(job.error("zoneskip", expected));
+        findings.fault(job.error("zoneskip", expected));
         return None;
     }
-    job.note("zonemode", found, SupportLevel::Nearly, "each zone is a separate test");
+    job.note("zonemode", findings, SupportLevel::Nearly, "each zone is a separate test");
     let zone_at = |at: u64| JobRange {
         offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),

@@ -52,7 +52,7 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
                     continue;
                 }
                 Some(Ok(Value::Object(other))) if all.is_empty() && failed.is_none() => {
-                    // Other JSON is returned as a whole, and the reader reports the keys that it lacks.
+                    // Other JSON is returned as a whole, and the reader reports the missing keys.
                     all.push(other);
                     break;
                 }

@@ -10,7 +10,7 @@ use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Pattern, Start, Test};
 use serde_json::Value;
 
-use super::own::LanemarkKey;
+use super::lanemark_keys::LanemarkKey;
 use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, JobEnvironment};
@@ -51,8 +51,8 @@ pub(super) struct Draft {
     /// Whether processor time is a share of the time of one clone.
     cpu_of_one: bool,
     entries: u32,
-    /// Whether the output may lack options that differ from fio's defaults: it contains no options, or a client printed
-    /// its own without the global ones.
+    /// Whether options that differ from fio's defaults may be missing: the output contains no options, or a client
+    /// printed its own options without the global options.
     silent: bool,
     /// Lanemark's additions to its export.
     pub(super) own: Option<LanemarkKey>,
@@ -137,7 +137,7 @@ impl Draft {
 
     /// Completes the draft after all clones have been added.
     pub(super) fn finish(&mut self) {
-        // Each of the clones that fio has added up ran as long as one of them.
+        // fio has summed the clones, each of which ran for the same time.
         let clones = f64::from(self.count("numjobs").unwrap_or(1).clamp(1, 1024));
         let more = (clones / f64::from(self.entries)).max(1.0);
         if let (Some(cpu), true) = (&mut self.sample.cpu, self.cpu_of_one) {

@@ -1,7 +1,7 @@
 //! A test as the equivalent options of fio.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Pattern, Process, Requests, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
 
 /// Returns the options of `test` in their customary order.
 pub(super) fn options(test: &Test) -> Vec<(String, String)> {
@@ -61,7 +61,7 @@ pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
         let each = rate_per_second / f64::from(test.threads);
         add("rate_iops", format!("{each:.0}"));
-        if process == Process::Poisson {
+        if process == ArrivalProcess::Poisson {
             add("rate_process", "poisson".to_owned());
         }
     }

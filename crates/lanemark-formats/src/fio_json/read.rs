@@ -4,7 +4,7 @@
 //! Entries with the same name in the same group are the clones of a job and become one test; their figures are added.
 //!
 //! Not read: the data of the steady state, the distribution of depths, and the disk utilisation of old versions, which
-//! lacks sizes.
+//! contains no sizes.
 
 use serde_json::Value;
 
@@ -23,7 +23,8 @@ pub struct FioOutput {
     pub(super) version: String,
     /// Time at which fio began, in seconds since 1970.
     pub(super) timestamp: Option<u64>,
-    /// Block devices below the target, in fio's order; fio's disk utilisation lacks their sizes.
+    /// Block devices below the target, in fio's order, without their sizes, which fio's disk utilisation does not
+    /// contain.
     pub(super) disks: Vec<String>,
     pub(super) drafts: Vec<Draft>,
     pub(super) notes: Vec<String>,

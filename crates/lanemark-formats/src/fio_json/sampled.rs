@@ -25,7 +25,7 @@ struct Direction {
 }
 
 /// The content of one entry of `jobs`.
-pub(super) struct Sampled {
+pub(super) struct JobSample {
     pub(super) sample: Sample,
     /// The maximum mean time of submission that the latencies do not include.
     pub(super) submission_ns: Option<f64>,
@@ -34,7 +34,7 @@ pub(super) struct Sampled {
 }
 
 /// Reads an entry of `jobs`; the error names the key of an invalid value.
-pub(super) fn read(job: &Value) -> Result<Sampled, String> {
+pub(super) fn read(job: &Value) -> Result<JobSample, String> {
     let side = |name: &str| match job.get(name) {
         None => Ok(None),
         Some(value) => direction(value).map_err(|wrong| format!("{name}: {wrong}")),
@@ -57,7 +57,7 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
         [reads, writes, unified, trims].map(|side| side.map(|side| side.result));
     sample.cpu = cpu(job, &sample);
     let cpu_of_one = job.get("job_runtime").is_none();
-    Ok(Sampled { sample, submission_ns, cpu_of_one })
+    Ok(JobSample { sample, submission_ns, cpu_of_one })
 }
 
 /// Returns the failed requests. If a job continues after errors (`continue_on_error`), fio prints their count and only
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn a_job_has_its_directions_its_flushes_and_its_processor_time() {
-        let Sampled { sample, submission_ns, cpu_of_one } = super::read(&job()).unwrap();
+        let JobSample { sample, submission_ns, cpu_of_one } = super::read(&job()).unwrap();
         assert_eq!(sample.elapsed, Duration::from_seconds(3));
         let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
         assert_eq!((reads.bytes.get(), reads.latency.count()), (245_760, 60));
@@ -481,7 +481,7 @@ mod tests {
     fn errors_are_counted_once_with_the_first_number() {
         let of = |value: Value| {
             let errors = errors(&value).ok()?;
-            let first = errors.counts().first().and_then(|one| one.errno);
+            let first = errors.counts().first().and_then(|count| count.errno);
             Some((errors.total(), first))
         };
         assert_eq!(of(json!({})), Some((0, None)));

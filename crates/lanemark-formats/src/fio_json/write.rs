@@ -12,14 +12,15 @@
 //! omits percentiles that `percentile_list` does not name.
 
 use lanemark_schema::result::{
-    Detail, DirectionResult, LatencyHistogram, RunResult, Sample, Statistic, Target, TestResult,
+    DirectionResult, LatencyDetail, LatencyHistogram, RunResult, Sample, Statistic, Target,
+    TestResult,
 };
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Average, Test};
 
+use super::lanemark_keys::LanemarkKey;
 use super::layout::{Json, object};
 use super::options::options;
-use super::own::LanemarkKey;
 use Json::{Integer, Object, Real, Text};
 
 /// The version of this layout; programs that read the output check its number.
@@ -48,7 +49,7 @@ pub fn write(run: &RunResult, timestamp: u64) -> String {
 }
 
 /// The repeats of a test merged into one.
-struct Merged<'t> {
+struct MergedRepeats<'t> {
     result: &'t TestResult,
     elapsed: Duration,
     reads: DirectionResult,
@@ -58,7 +59,7 @@ struct Merged<'t> {
     flushes: DirectionResult,
 }
 
-impl<'t> Merged<'t> {
+impl<'t> MergedRepeats<'t> {
     fn of(result: &'t TestResult) -> Self {
         let all = |of: fn(&Sample) -> &Option<DirectionResult>| {
             let mut sum = DirectionResult::new();
@@ -81,7 +82,7 @@ impl<'t> Merged<'t> {
 }
 
 fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
-    let merged = Merged::of(result);
+    let merged = MergedRepeats::of(result);
     let test = &result.test;
     let seconds = merged.elapsed.as_seconds();
     let sides = [&merged.reads, &merged.writes, &merged.unified];
@@ -173,7 +174,7 @@ fn job_options(run: &RunResult, test: &Test) -> Json {
 }
 
 fn direction(
-    merged: &Merged<'_>,
+    merged: &MergedRepeats<'_>,
     of: &DirectionResult,
     per: fn(&Sample) -> &Option<DirectionResult>,
 ) -> Json {
@@ -256,7 +257,7 @@ fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
         };
         let percentiles = percentiles.into_iter().filter_map(at).collect();
         pairs.push(("percentile".to_owned(), Object(percentiles)));
-        if histogram.detail() == Detail::Distribution {
+        if histogram.detail() == LatencyDetail::Distribution {
             pairs.push(("bins".to_owned(), Object(bins(histogram))));
         }
     }

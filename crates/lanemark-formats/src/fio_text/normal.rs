@@ -37,7 +37,7 @@ const ROUNDED: f64 = 0.02;
 
 /// A direction as printed, before the number of its requests is known.
 #[derive(Clone, Debug, Default)]
-struct Side {
+struct DirectionFigures {
     bytes: f64,
     elapsed: Duration,
     iops: f64,
@@ -64,7 +64,7 @@ struct Entry {
     errno: u32,
     date: String,
     /// Reads, writes, trims, both together.
-    sides: [Option<Side>; 4],
+    sides: [Option<DirectionFigures>; 4],
     flushes: Option<Latencies>,
     /// Issued reads, writes, trims and flushes.
     issued: Option<[f64; 4]>,
@@ -108,7 +108,7 @@ fn is_version(line: &str) -> bool {
 }
 
 /// An error with its line.
-type Wrong = (u64, String);
+type LineError = (u64, String);
 
 #[derive(Default)]
 struct Reader {
@@ -128,7 +128,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, line: &str, at: u64, run: &mut StatedRun) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str, at: u64, run: &mut StatedRun) -> Result<(), LineError> {
         if let Some(options) = Options::read(line) {
             // Options after figures begin another run.
             self.end_entry();
@@ -197,7 +197,7 @@ impl Reader {
     }
 
     /// Converts the entries to tests, and discards the entries and their options.
-    fn end_run(&mut self, run: &mut StatedRun) -> Result<(), Wrong> {
+    fn end_run(&mut self, run: &mut StatedRun) -> Result<(), LineError> {
         self.end_entry();
         let entries = std::mem::take(&mut self.entries);
         let options = std::mem::take(&mut self.options);
@@ -302,9 +302,9 @@ impl Entry {
     }
 }
 
-impl Side {
-    /// Returns the bytes and the number of requests. They come from the issued requests if these agree with the rounded
-    /// size, or else from the rounded size and the requests a second.
+impl DirectionFigures {
+    /// Returns the bytes and the number of requests. Both come from the issued requests if these agree with the rounded
+    /// size, and otherwise from the rounded size and the requests a second.
     fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
         let by_rate = self.iops * self.elapsed.as_seconds();
         let near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
@@ -338,7 +338,7 @@ fn entry(line: &str, at: u64) -> Option<Entry> {
 }
 
 /// Reads the first line of a direction.
-fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
+fn side(text: &str) -> Result<Option<(usize, DirectionFigures)>, String> {
     let Some((name, rest)) = text.split_once(':') else { return Ok(None) };
     let index = match name.trim_end() {
         "read" => 0,
@@ -370,7 +370,7 @@ fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
         return Err(wrong());
     }
     let elapsed = time(milliseconds, 1e-3)?;
-    Ok(Some((index, Side { bytes, elapsed, iops, ..Side::default() })))
+    Ok(Some((index, DirectionFigures { bytes, elapsed, iops, ..DirectionFigures::default() })))
 }
 
 /// Returns the kind of a line of latencies, and its unit in ns.
@@ -446,11 +446,11 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_the_issued_requests_if_the_size_agrees() {
-        let side = Side {
+        let side = DirectionFigures {
             bytes: 391.0 * 1_048_576.0,
             elapsed: Duration::from_seconds(10),
             iops: 9999.0,
-            ..Side::default()
+            ..DirectionFigures::default()
         };
         assert_eq!(side.counts(Some(100_000.0), Some(4096.0)), (409_600_000.0, 100_000.0));
         // With a ramp, more requests were issued than counted.

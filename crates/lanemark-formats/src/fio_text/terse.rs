@@ -3,9 +3,9 @@
 //! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also contain the trims. Version 5
 //! also contains the requests a second and the number of bandwidth samples. Sizes are in KiB, times of requests in µs.
 //!
-//! The number of requests is not printed. It follows from the requests a second, which are truncated to a whole number,
-//! and from the time. If the range that the truncation permits contains a power of two, it is taken as the request
-//! size. Kind, depth and threads of the requests are not stated.
+//! The number of requests is not printed. The number follows from the requests a second, which are truncated to a whole
+//! number, and from the time. If the range that the truncation permits contains a power of two, it is taken as the
+//! request size. Kind, depth and threads of the requests are not stated.
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::units::Duration;
@@ -28,7 +28,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
     text.lines().any(|line| version(line).is_some())
 }
 
-/// Returns whether the text is terse output of version 2, which lacks fio's version.
+/// Returns whether the text is terse output of version 2, which does not state fio's version.
 pub(crate) fn is_terse_2(text: &str) -> bool {
     let is_whole = |line: &str| line.starts_with("2;") && line.matches(';').count() > 80;
     text.lines().any(is_whole)
@@ -101,8 +101,8 @@ impl Job<'_> {
         }
         let errno = self.number(4)? as u32;
         let mut sides: Vec<(Option<DirectionResult>, Duration)> = Vec::new();
-        for one in 0..directions {
-            sides.push(self.direction(HEAD + one * width)?);
+        for direction in 0..directions {
+            sides.push(self.direction(HEAD + direction * width)?);
         }
         let elapsed = sides.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
         let computed = sides.iter().any(|(side, _)| side.is_some());

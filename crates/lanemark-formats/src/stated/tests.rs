@@ -107,7 +107,7 @@ fn processor_time_is_a_share_of_the_elapsed_time() {
 
 #[test]
 fn names_are_free_and_stems_are_shown() {
-    let mut names = Names::default();
+    let mut names = TestNames::default();
     let free: Vec<String> = ["a", "b", "a", "a (2)", "a", "b"].map(|name| names.free(name)).into();
     assert_eq!(free, ["a", "b", "a (2)", "a (2) (2)", "a (3)", "b (2)"]);
     for (file, wanted) in [

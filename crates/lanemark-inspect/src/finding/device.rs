@@ -21,7 +21,7 @@ pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
 }
 
 fn hops(device: &InspectedDevice) -> impl Iterator<Item = &InspectedHop> {
-    device.ways.iter().flat_map(|path| &path.hops)
+    device.paths.iter().flat_map(|path| &path.hops)
 }
 
 /// Returns whether the kernel itself speaks SCSI or ATA to a drive: it is neither a volume of a RAID controller nor a

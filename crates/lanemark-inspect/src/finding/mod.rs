@@ -1,7 +1,7 @@
 //! The rules that find limits of devices in an inspection, each with its figures.
 //!
 //! A rule examines a device and its hops and returns its findings; equal findings of several devices at one position
-//! are merged. A rule with an unknown figure finds nothing.
+//! are merged. A rule whose figure is unknown reports nothing.
 
 mod device;
 mod device_kind;
@@ -27,7 +27,7 @@ struct Findings {
 pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut findings = Findings::default();
     for device in devices {
-        for path in &device.ways {
+        for path in &device.paths {
             let mut above = None;
             for hop in &path.hops {
                 if let Some(link) = &hop.link {
@@ -43,7 +43,7 @@ pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
         }
     }
     findings.found.extend(shared::find(devices));
-    findings.found.sort_by_key(|found| found.finding.is_note());
+    findings.found.sort_by_key(|finding| finding.finding.is_note());
     findings.found
 }
 

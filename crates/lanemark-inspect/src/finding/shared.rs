@@ -16,7 +16,7 @@ const UPLINK_MIN: u64 = 1_600_000_000;
 
 /// The load below a link or chipset.
 #[derive(Debug, Default)]
-struct Load<'a> {
+struct UplinkLoad<'a> {
     uplink: Option<(&'a InspectedHop, BytesPerSecond)>,
     /// Throughput of the last link of each path, by its position in the device tree.
     below: BTreeMap<&'a str, u64>,
@@ -28,10 +28,10 @@ struct Load<'a> {
 
 /// Finds uplinks that carry less than the devices below them can use.
 pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
-    let mut uplinks: BTreeMap<&str, Load<'_>> = BTreeMap::new();
-    let mut chipset = Load::default();
+    let mut uplinks: BTreeMap<&str, UplinkLoad<'_>> = BTreeMap::new();
+    let mut chipset = UplinkLoad::default();
     for (order, device) in devices.iter().enumerate() {
-        for path in &device.ways {
+        for path in &device.paths {
             let linked = |hop: &&InspectedHop| hop.link.is_some();
             let Some(last) = path.hops.iter().rev().find(linked) else { continue };
             let Some(rate) = takes(device, last) else { continue };
@@ -49,14 +49,14 @@ pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
             }
         }
     }
-    let mut loads: Vec<Load<'_>> = uplinks.into_values().collect();
+    let mut loads: Vec<UplinkLoad<'_>> = uplinks.into_values().collect();
     loads.sort_by_key(|load| load.order);
-    let mut found: Vec<InspectedFinding> = loads.iter().filter_map(Load::shared).collect();
+    let mut found: Vec<InspectedFinding> = loads.iter().filter_map(UplinkLoad::shared).collect();
     found.extend(chipset.behind_chipset());
     found
 }
 
-impl<'a> Load<'a> {
+impl<'a> UplinkLoad<'a> {
     fn add(&mut self, position: &'a str, rate: u64, device: &'a str, order: usize) {
         if self.devices.is_empty() {
             self.order = order;

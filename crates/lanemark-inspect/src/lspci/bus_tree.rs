@@ -13,7 +13,7 @@ const LINE_MAX: usize = 4096;
 
 /// The error for a tree that has lost its line breaks or its indentation.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Broken;
+pub(super) struct UnreadableTree;
 
 /// Returns whether `text` contains the beginning of a tree.
 pub(super) fn is_in(text: &str) -> bool {
@@ -41,7 +41,7 @@ fn class_of_name(name: &str) -> Option<u32> {
 }
 
 /// Reads the functions of `text`, whose lines before the tree are skipped.
-pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, Broken> {
+pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, UnreadableTree> {
     let mut functions = BTreeMap::new();
     // Columns of branches, each with its domain and bus.
     let mut branches: Vec<(usize, u32, u8)> = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, Broken> {
                     return Ok(functions);
                 }
                 if !has_bus {
-                    return Err(Broken);
+                    return Err(UnreadableTree);
                 }
                 rest += 4;
                 let tail: String = bytes[rest..].iter().collect();
@@ -84,7 +84,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, Broken> {
                 let below = bridge.and_then(|tail| bus_number(tail.get(..2)?));
                 let name = if bridge.is_none() { tail.trim().to_owned() } else { String::new() };
                 if has_branch(&name) {
-                    return Err(Broken);
+                    return Err(UnreadableTree);
                 }
                 let class = match below {
                     Some(_) => Some(0x06_0400),

@@ -138,7 +138,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
 fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
     let mut functions = verbose::read(text);
     if bus_tree::is_in(text) {
-        let tree = bus_tree::read(text).map_err(|bus_tree::Broken| LspciProblem::BrokenTree);
+        let tree =
+            bus_tree::read(text).map_err(|bus_tree::UnreadableTree| LspciProblem::BrokenTree);
         match tree {
             Ok(tree) => {
                 for (address, other) in tree {
@@ -161,8 +162,8 @@ fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
 }
 
 impl Function {
-    /// Returns the configuration space with the text's values of the PCI Express capability; `None` if the text lacks
-    /// them.
+    /// Returns the configuration space with the text's values of the PCI Express capability; `None` if the text does
+    /// not contain them.
     fn config(&self) -> Option<Vec<u8>> {
         let (capable, set) = (self.payload_capable?, self.payload?);
         let mut config = vec![0; 256];
@@ -172,7 +173,7 @@ impl Function {
         config[0x40] = 0x10;
         config[0x42] = self.port_type? << 4 | 2;
         config[0x44..0x46].copy_from_slice(&capable.to_le_bytes());
-        // If the text lacks a code, a reserved code takes its place.
+        // A reserved code replaces a code that the text does not contain.
         let control = set << 5 | self.read_request.unwrap_or(7) << 12;
         config[0x48..0x4a].copy_from_slice(&control.to_le_bytes());
         Some(config)

@@ -165,7 +165,7 @@ impl Function {
         self.driver = (plain && !driver.is_empty()).then(|| driver.to_owned());
     }
 
-    /// Adds the values that another text about the same function contains and this text lacks.
+    /// Adds the values that only another text about the same function contains.
     pub(super) fn complete(&mut self, other: Self) {
         if self.name.is_empty() {
             self.name = other.name;
@@ -389,13 +389,13 @@ mod tests {
             read_request: Some(5),
             denied: true,
         };
-        let told = |one: &Function| format!("{one:?}");
+        let debug_text = |function: &Function| format!("{function:?}");
         let mut empty = Function::default();
         empty.complete(whole());
-        assert_eq!(told(&empty), told(&whole()));
+        assert_eq!(debug_text(&empty), debug_text(&whole()));
         let mut full = whole();
         full.complete(Function { name: "other".to_owned(), class: Some(9), ..Function::default() });
-        assert_eq!(told(&full), told(&whole()));
+        assert_eq!(debug_text(&full), debug_text(&whole()));
         let mut neither = Function::default();
         neither.complete(Function::default());
         assert!(!neither.denied);

@@ -256,7 +256,7 @@ impl Tree {
     }
 
     /// Returns the inspection as text without its answer, which is the first paragraph.
-    pub(crate) fn drawn(&self) -> String {
+    pub(crate) fn path_text(&self) -> String {
         let text = self.text();
         text.split_once("\n\n").map(|(_, rest)| rest.to_owned()).unwrap()
     }
@@ -271,13 +271,13 @@ pub(crate) fn device<'a>(inspection: &'a Inspection, name: &str) -> &'a Inspecte
 /// Returns the names of the hops of a device's first path.
 #[track_caller]
 pub(crate) fn hops<'a>(inspection: &'a Inspection, name: &str) -> Vec<&'a str> {
-    device(inspection, name).ways[0].hops.iter().map(|hop| hop.name.as_str()).collect()
+    device(inspection, name).paths[0].hops.iter().map(|hop| hop.name.as_str()).collect()
 }
 
 /// Returns the findings, each as `devices: text`.
-pub(crate) fn found(inspection: &Inspection) -> Vec<String> {
-    let line = |found: &lanemark_schema::result::InspectedFinding| {
-        format!("{}: {}", found.devices.join(" "), found.finding)
+pub(crate) fn finding_texts(inspection: &Inspection) -> Vec<String> {
+    let line = |inspected_finding: &lanemark_schema::result::InspectedFinding| {
+        format!("{}: {}", inspected_finding.devices.join(" "), inspected_finding.finding)
     };
     inspection.findings.iter().map(line).collect()
 }

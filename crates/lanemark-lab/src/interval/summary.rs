@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{MainUncertainty, PredictionInterval};
 
-use super::left_out::UnmodelledFactors;
+use super::unmodelled::UnmodelledFactors;
 
 /// The share of intervals that contain the truth.
 pub const SHARE: f64 = 0.8;

@@ -7,14 +7,14 @@ use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::System;
 
-use super::left_out::UnmodelledFactors;
 use super::short::{RatioByLength, ShortLength, enough, shortened};
+use super::unmodelled::UnmodelledFactors;
 use crate::cancel::Cancel;
 
 /// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
 /// end.
 pub const DRAWS: usize = 32;
-/// Draws with which a short test is compared with a brief one. They are mirrored.
+/// Draws with which a short test is compared with a brief one. The draws are mirrored.
 pub(super) const PROBES: usize = 2;
 
 /// The rates of a short test.
@@ -46,7 +46,7 @@ const LAW: f64 = 1.03;
 const LAW_PCIE: f64 = 1.1;
 
 /// Returns the factor by which a system may exceed the formulas of its links.
-pub(super) fn law(system: &SystemSpec) -> f64 {
+pub(super) fn formula_margin(system: &SystemSpec) -> f64 {
     match system.first().protocol.kind {
         ProtocolKind::Nvme => LAW_PCIE,
         _ => LAW,
@@ -58,12 +58,12 @@ fn headroom(system: &System, sample: &Sample) -> f64 {
     let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
     let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
     let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
-    law(&system.spec) / busiest.clamp(1e-9, 1.0)
+    formula_margin(&system.spec) / busiest.clamp(1e-9, 1.0)
 }
 
 /// One short test: a side, one of its tests, the values of a draw or of the files, and the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct ShortRun {
     pub(super) side: usize,
     pub(super) test: usize,
     /// The number of a draw; `None` for the values of the files.
@@ -102,16 +102,16 @@ impl DrawnWork<'_> {
     }
 
     /// Returns the short and the brief tests with the values of the files and with a pair of draws.
-    pub(super) fn probes(&self) -> Vec<Piece> {
+    pub(super) fn probes(&self) -> Vec<ShortRun> {
         let each = self.by_test(|side, test| {
             let drawn = self.first_pair(side).into_iter().flat_map(|first| first..first + PROBES);
             let values: Vec<Option<usize>> = [None].into_iter().chain(drawn.map(Some)).collect();
             let both = [ShortLength::Short, ShortLength::Brief].into_iter();
             both.flat_map(move |length| {
-                let of = move |draw| Piece { side, test, draw, length };
+                let of = move |draw| ShortRun { side, test, draw, length };
                 values.clone().into_iter().map(of)
             })
-            .collect::<Vec<Piece>>()
+            .collect::<Vec<ShortRun>>()
         });
         each.into_iter().flatten().flatten().collect()
     }
@@ -119,12 +119,12 @@ impl DrawnWork<'_> {
     /// Returns the length that the draws of each test need, given the `runs` of the probes.
     pub(super) fn lengths(
         &self,
-        probes: &[Piece],
+        probes: &[ShortRun],
         runs: &[Option<NominalTest>],
     ) -> Vec<Vec<ShortLength>> {
         self.by_test(|side, test| {
             let rate = |draw: Option<usize>, length: ShortLength| {
-                let wanted = Piece { side, test, draw, length };
+                let wanted = ShortRun { side, test, draw, length };
                 let at = probes.iter().position(|piece| *piece == wanted)?;
                 Some(runs[at]?.rate)
             };
@@ -143,21 +143,21 @@ impl DrawnWork<'_> {
     }
 
     /// Returns the draws that are not among the `probes`, each with the length of its test.
-    pub(super) fn rest(&self, probes: &[Piece], lengths: &[Vec<ShortLength>]) -> Vec<Piece> {
+    pub(super) fn rest(&self, probes: &[ShortRun], lengths: &[Vec<ShortLength>]) -> Vec<ShortRun> {
         let each = self.by_test(|side, test| {
             let length = lengths[side][test];
-            let of = move |draw| Piece { side, test, draw: Some(draw), length };
-            (0..DRAWS).map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<Piece>>()
+            let of = move |draw| ShortRun { side, test, draw: Some(draw), length };
+            (0..DRAWS).map(of).filter(|piece| !probes.contains(piece)).collect::<Vec<ShortRun>>()
         });
         each.into_iter().flatten().flatten().collect()
     }
 
     /// Returns the outcome of one short test, or `None` if its system is not valid or the run is cancelled.
-    pub(super) fn run(&self, piece: Piece, cancel: &Cancel) -> Option<NominalTest> {
+    pub(super) fn run(&self, piece: ShortRun, cancel: &Cancel) -> Option<NominalTest> {
         if cancel.is_cancelled() {
             return None;
         }
-        let Piece { side, test: number, draw, length } = piece;
+        let ShortRun { side, test: number, draw, length } = piece;
         let system = match draw {
             Some(draw) => self.systems[side][draw].as_ref()?,
             None => &self.bases[side],

@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use lanemark_schema::result::Sweep as SweepResult;
-use lanemark_study::sweep::{Runner, key, rows};
+use lanemark_study::sweep::{PointRunner, key, rows};
 use lanemark_study::{Library, Sweep};
 
 use crate::cancel::Cancel;
@@ -16,13 +16,13 @@ use crate::error::LabError;
 /// Runs chunks of one sweep in the calling thread.
 pub struct Chunks<'s> {
     sweep: &'s Sweep,
-    runner: Runner<'s>,
+    runner: PointRunner<'s>,
 }
 
 impl<'s> Chunks<'s> {
     /// Creates a runner of chunks of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
-        Self { sweep, runner: Runner::new(sweep, library) }
+        Self { sweep, runner: PointRunner::new(sweep, library) }
     }
 
     /// Runs the points of a chunk. Returns `None` if the run is cancelled.

@@ -134,15 +134,15 @@ fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, La
     let Some(first) = missing.first() else {
         return Ok(held.into_iter().flatten().map(|(_, line)| line).collect());
     };
-    let told = |range: &RangeInclusive<u64>| format!("{}..{}", range.start(), range.end());
-    let mut all: Vec<String> = missing.iter().take(TOLD_MAX).map(told).collect();
+    let range_text = |range: &RangeInclusive<u64>| format!("{}..{}", range.start(), range.end());
+    let mut all: Vec<String> = missing.iter().take(TOLD_MAX).map(range_text).collect();
     if missing.len() > TOLD_MAX {
         all.push("…".to_owned());
     }
     let message = format!("no part has the points {} of 0..{}", all.join(", "), points - 1);
     Err(LabError::input(message).hint(format!(
         "run them, `lanemark sweep … --points {}`, and merge all parts",
-        told(first)
+        range_text(first)
     )))
 }
 

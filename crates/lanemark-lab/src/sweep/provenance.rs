@@ -1,7 +1,7 @@
 //! The provenance of a sweep, in a file next to its CSV, `NAME.csv.provenance.json`.
 //!
-//! The file is written when the sweep begins, and a continued sweep does not change it. It contains no times. An
-//! interrupted sweep therefore ends with the same bytes as an uninterrupted one, both here and in its rows.
+//! The file is written when the sweep begins, and a continued sweep does not change it. The provenance file contains no
+//! times. An interrupted sweep therefore ends with the same bytes as an uninterrupted one, both here and in its rows.
 
 use std::path::{Path, PathBuf};
 

@@ -69,17 +69,17 @@ pub(super) fn carried(
 }
 
 /// Returns whether two tests differ only in their depth and threads.
-fn are_alike(one: &Test, other: &Test) -> bool {
-    let (Some(asked), Some(others)) = (one.requests(), other.requests()) else { return false };
+fn are_alike(test: &Test, other: &Test) -> bool {
+    let (Some(asked), Some(others)) = (test.requests(), other.requests()) else { return false };
     let same = Requests { queue_depth: others.queue_depth, ..asked.clone() } == *others;
-    same && one.block == other.block
+    same && test.block == other.block
 }
 
 /// Returns the sum of the squared errors of predicting each of `alike` from the others.
 fn left_out_squares(alike: &[&MeasuredDeviation<'_>], bandwidth: f64) -> f64 {
     let errors = alike.iter().enumerate().map(|(at, one)| {
-        let told = mean(alike, one.test, bandwidth, Some(at));
-        told.map_or(f64::INFINITY, |told| (told - one.log).powi(2))
+        let mean_deviation = mean(alike, one.test, bandwidth, Some(at));
+        mean_deviation.map_or(f64::INFINITY, |mean_deviation| (mean_deviation - one.log).powi(2))
     });
     errors.sum::<f64>()
 }
@@ -124,7 +124,7 @@ mod tests {
         depths.iter().flat_map(|depth| depths.map(|threads| test(*depth, threads))).collect()
     }
 
-    fn seen<'t>(
+    fn measured_deviations<'t>(
         tests: &'t [Test],
         log: impl Fn(usize, &Test) -> f64,
     ) -> Vec<Option<MeasuredDeviation<'t>>> {
@@ -140,13 +140,13 @@ mod tests {
         let tests = grid();
         // Every test is a tenth below the model, with a random error of 3% in either direction.
         let chance = |at: usize| if (at * 7 + at / 6).is_multiple_of(2) { 0.03 } else { -0.03 };
-        let all = seen(&tests, |at, _| -0.1 + chance(at));
+        let all = measured_deviations(&tests, |at, _| -0.1 + chance(at));
         for at in 0..tests.len() {
             let limit = all[at].as_ref().unwrap().limit;
-            let told = carried(&all, at, limit).unwrap();
-            assert!((told.log + 0.1).abs() < 0.012, "{at}: {told:?}");
-            let of_a_figure = told.chance.unwrap();
-            assert!((0.025..0.04).contains(&of_a_figure), "{at}: {told:?}");
+            let mean_deviation = carried(&all, at, limit).unwrap();
+            assert!((mean_deviation.log + 0.1).abs() < 0.012, "{at}: {mean_deviation:?}");
+            let of_a_figure = mean_deviation.chance.unwrap();
+            assert!((0.025..0.04).contains(&of_a_figure), "{at}: {mean_deviation:?}");
         }
     }
 
@@ -154,27 +154,32 @@ mod tests {
     fn what_goes_with_depth_is_not_smoothed_away() {
         let tests = grid();
         let law = |test: &Test| 0.1 * f64::from(test.queue_depth()).log2();
-        let all = seen(&tests, |_, test| law(test));
+        let all = measured_deviations(&tests, |_, test| law(test));
         for (at, test) in tests.iter().enumerate() {
             let limit = all[at].as_ref().unwrap().limit;
-            let told = carried(&all, at, limit).unwrap();
-            assert!((told.log - law(test)).abs() < 0.02, "{}: {told:?}", test.queue_depth());
+            let mean_deviation = carried(&all, at, limit).unwrap();
+            assert!(
+                (mean_deviation.log - law(test)).abs() < 0.02,
+                "{}: {mean_deviation:?}",
+                test.queue_depth()
+            );
         }
     }
 
     #[test]
     fn a_limit_that_moves_has_the_deviation_of_tests_with_that_limit() {
         let tests = grid();
-        let all = seen(&tests, |_, test| if test.queue_depth() > 4 { 0.2 } else { -0.2 });
-        let told = carried(&all, 0, Some(PathPart::Drive)).unwrap();
-        assert!((told.log - 0.2).abs() < 1e-9, "{told:?}");
+        let all =
+            measured_deviations(&tests, |_, test| if test.queue_depth() > 4 { 0.2 } else { -0.2 });
+        let mean_deviation = carried(&all, 0, Some(PathPart::Drive)).unwrap();
+        assert!((mean_deviation.log - 0.2).abs() < 1e-9, "{mean_deviation:?}");
         assert_eq!(carried(&all, 0, Some(PathPart::Link)), None);
     }
 
     #[test]
     fn a_few_tests_go_over_as_they_were_measured() {
         let tests = [test(1, 1), test(8, 1)];
-        let all = seen(&tests, |at, _| 0.1 + at as f64);
+        let all = measured_deviations(&tests, |at, _| 0.1 + at as f64);
         let alone = |log: f64| Some(Deviation { log, chance: None });
         assert_eq!(carried(&all, 0, None), alone(0.1));
         assert_eq!(carried(&all, 1, Some(PathPart::Drive)), alone(1.1));
@@ -197,11 +202,12 @@ mod tests {
             });
             let all_seen: Vec<Option<MeasuredDeviation<'_>>> = all_seen.collect();
             for at in 0..tests.len() {
-                let told = carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
-                let reach = SIDES * told.chance.unwrap();
+                let mean_deviation =
+                    carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
+                let reach = SIDES * mean_deviation.chance.unwrap();
                 let truth = common + 0.04 * normal();
-                below += f64::from(u8::from(truth < told.log - reach));
-                above += f64::from(u8::from(truth > told.log + reach));
+                below += f64::from(u8::from(truth < mean_deviation.log - reach));
+                above += f64::from(u8::from(truth > mean_deviation.log + reach));
                 all += 1.0;
             }
         }
@@ -216,11 +222,11 @@ mod tests {
     #[test]
     fn enough_tests_are_five() {
         let tests: Vec<Test> = [1, 2, 3, 4].iter().map(|threads| test(1, *threads)).collect();
-        let four = seen(&tests, |at, _| 0.1 * at as f64);
+        let four = measured_deviations(&tests, |at, _| 0.1 * at as f64);
         assert_eq!(carried(&four, 0, None).unwrap(), Deviation { log: 0.0, chance: None });
         let tests: Vec<Test> = [1, 2, 3, 4, 5].iter().map(|threads| test(1, *threads)).collect();
-        let five = seen(&tests, |_, _| 0.1);
-        let told = carried(&five, 0, None).unwrap();
-        assert!((told.log - 0.1).abs() < 1e-12 && told.chance.unwrap() < 1e-12);
+        let five = measured_deviations(&tests, |_, _| 0.1);
+        let mean_deviation = carried(&five, 0, None).unwrap();
+        assert!((mean_deviation.log - 0.1).abs() < 1e-12 && mean_deviation.chance.unwrap() < 1e-12);
     }
 }

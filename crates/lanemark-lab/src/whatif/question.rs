@@ -7,12 +7,12 @@ use lanemark_schema::units::Duration;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System, UncertainValue};
 
-use super::{Side, WhatIfJob, fitted_ranges};
+use super::{WhatIfJob, WhatIfSide, fitted_ranges};
 use crate::error::LabError;
 use crate::event::Watch;
 use crate::interval::DrawnSystem;
-use crate::lab::{Lab, Work, assemble, settings};
-use crate::scale::{Scale, scaled};
+use crate::lab::{Lab, LabRun, assemble, settings};
+use crate::scale::{WorkloadScale, scaled};
 use crate::{input, opened, results};
 
 /// The factor by which a driver's time varies between hosts, up and down, as for any assumed time.
@@ -42,7 +42,7 @@ pub struct WhatIfQuestion<'a> {
     /// Whether to report 80% intervals.
     pub intervals: bool,
     /// Changes to the tests.
-    pub scale: Scale,
+    pub scale: WorkloadScale,
     /// The seed of all random numbers.
     pub seed: u64,
 }
@@ -96,10 +96,10 @@ impl Lab {
         // The fitted values of the host apply to its platform, for every port.
         let fit = fit.as_ref();
         let (here, own) = with_fitted_host(library, &from.system, &[], fit)?;
-        let present = Side { name: from.system.clone(), system: here, workload: now };
+        let present = WhatIfSide { name: from.system.clone(), system: here, workload: now };
         let (there, all) = with_fitted_host(library, &other, &set, fit)?;
         let is_other_host = present.system.target.platform != there.target.platform;
-        let mut other = Side { name: other, system: there, workload: then };
+        let mut other = WhatIfSide { name: other, system: there, workload: then };
         present.check_places()?;
         other.check_places()?;
         let ranges = fit.map(fitted_ranges).unwrap_or_default();
@@ -117,8 +117,9 @@ impl Lab {
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
-        let samples =
-            |side: &Side| self.samples(&Work { system: &side.system, workload: &side.workload });
+        let samples = |side: &WhatIfSide| {
+            self.samples(&LabRun { system: &side.system, workload: &side.workload })
+        };
         begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
@@ -134,11 +135,11 @@ fn driver_times(system: &System) -> Vec<UncertainValue> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
     });
-    let ranged = records.filter_map(|one| {
-        let time: Duration = one.text.parse().ok()?;
+    let ranged = records.filter_map(|record| {
+        let time: Duration = record.text.parse().ok()?;
         let at = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
         let ends = [at(1.0 / HOST_SPREAD), at(HOST_SPREAD)];
-        UncertainValue::within(&one.parameter, &one.text, ends.each_ref().map(String::as_str))
+        UncertainValue::within(&record.parameter, &record.text, ends.each_ref().map(String::as_str))
     });
     ranged.collect()
 }
@@ -153,7 +154,9 @@ fn with_fitted_host(
 ) -> Result<(System, Vec<(Calibration, Location)>), LabError> {
     let plain = assemble(library, name, set)?;
     let host = fit.filter(|fit| fit.platform == plain.target.platform).map(|fit| &fit.host);
-    let is_set = |one: &Calibration| set.iter().any(|(other, _)| other.parameter == one.parameter);
+    let is_set = |calibration: &Calibration| {
+        set.iter().any(|(other, _)| other.parameter == calibration.parameter)
+    };
     let free = host.into_iter().flatten().filter(|one| !is_set(one));
     let mut all: Vec<(Calibration, Location)> =
         free.map(|one| (one.clone(), Location::file("--fit"))).collect();
@@ -303,7 +306,7 @@ mod tests {
         }
     }
 
-    fn asked<'a>(set: &'a [String]) -> WhatIfQuestion<'a> {
+    fn question_with<'a>(set: &'a [String]) -> WhatIfQuestion<'a> {
         WhatIfQuestion {
             from: "a@b:c",
             model: None,
@@ -315,7 +318,7 @@ mod tests {
             fit: None,
             workload: None,
             intervals: false,
-            scale: Scale::default(),
+            scale: WorkloadScale::default(),
             seed: 1,
         }
     }
@@ -326,7 +329,7 @@ mod tests {
         let named = |args: &WhatIfQuestion<'_>| {
             other(args, "a@b:c").map(|(name, set)| (name, set.len())).map_err(|e| e.to_string())
         };
-        let plain = asked(&[]);
+        let plain = question_with(&[]);
         for (args, name) in [
             (WhatIfQuestion { drive: Some("x"), ..plain }, "x@b:c"),
             (WhatIfQuestion { port: Some("x"), ..plain }, "a@b:x"),
@@ -335,7 +338,7 @@ mod tests {
         ] {
             assert_eq!(named(&args), Ok((name.to_owned(), 0)));
         }
-        assert_eq!(named(&asked(&set)), Ok(("a@b:c".to_owned(), 1)));
+        assert_eq!(named(&question_with(&set)), Ok(("a@b:c".to_owned(), 1)));
         assert!(named(&plain).unwrap_err().contains("no other system"));
         let half = named(&WhatIfQuestion { platform: Some("x"), ..plain }).unwrap_err();
         assert!(half.contains("the port is missing"), "{half}");

@@ -10,9 +10,9 @@ mod ring;
 mod synchronous;
 
 pub use interface::{Engine, Transfer};
-pub use null::Null;
+pub use null::NullEngine;
 pub use ring::{Ring, RingOptions, open_uring};
-pub use synchronous::Synchronous;
+pub use synchronous::SynchronousEngine;
 
 /// The engine that submits requests to the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,21 +7,21 @@ use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
 /// Buffers, and the requests that are queued but never executed.
-pub struct Null {
+pub struct NullEngine {
     arena: Arena,
     pushed: VecDeque<(u32, i32)>,
     complete: usize,
 }
 
-impl Null {
-    /// Creates an engine that completes every request at once, over the buffers of `arena`.
+impl NullEngine {
+    /// Creates an engine that completes every request immediately, over the buffers of `arena`.
     pub fn new(arena: Arena) -> Self {
         let pushed = VecDeque::with_capacity(arena.slots() as usize);
         Self { arena, pushed, complete: 0 }
     }
 }
 
-impl Engine for Null {
+impl Engine for NullEngine {
     fn refusal(&self) -> Option<&str> {
         None
     }

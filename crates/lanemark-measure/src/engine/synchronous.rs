@@ -12,7 +12,7 @@ use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
 /// A file with one buffer.
-pub struct Synchronous<'a> {
+pub struct SynchronousEngine<'a> {
     file: BorrowedFd<'a>,
     arena: Arena,
     queued: Option<(u32, Transfer)>,
@@ -20,7 +20,7 @@ pub struct Synchronous<'a> {
     flags: i32,
 }
 
-impl<'a> Synchronous<'a> {
+impl<'a> SynchronousEngine<'a> {
     /// Creates the engine; with `polled` the kernel waits for the device by polling it (`RWF_HIPRI`).
     pub fn new(file: BorrowedFd<'a>, arena: Arena, polled: bool) -> Self {
         let flags = if polled { libc::RWF_HIPRI } else { 0 };
@@ -55,7 +55,7 @@ impl<'a> Synchronous<'a> {
     }
 }
 
-impl Engine for Synchronous<'_> {
+impl Engine for SynchronousEngine<'_> {
     fn refusal(&self) -> Option<&str> {
         None
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn data_goes_and_comes_back_and_errors_are_numbers() {
         let file = tempfile::tempfile().unwrap();
-        let mut engine = Synchronous::new(file.as_fd(), Arena::new(1, 4096).unwrap(), false);
+        let mut engine = SynchronousEngine::new(file.as_fd(), Arena::new(1, 4096).unwrap(), false);
         let mut ask = |operation, fill: Option<u8>| {
             if let Some(fill) = fill {
                 engine.buffer_mut(0).fill(fill);
@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(ask(Operation::Read, Some(0)), (4096, 9));
         assert_eq!(ask(Operation::Flush, None).0, 4096);
         let pipe = std::io::pipe().unwrap();
-        let mut engine = Synchronous::new(pipe.0.as_fd(), Arena::new(1, 4096).unwrap(), false);
+        let mut engine =
+            SynchronousEngine::new(pipe.0.as_fd(), Arena::new(1, 4096).unwrap(), false);
         engine.push(0, Transfer { operation: Operation::Read, offset: 0, skip: 0, length: 512 });
         engine.submit_and_wait(Some(0)).unwrap();
         assert_eq!(engine.next_completion(), Some((0, -libc::ESPIPE)));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::reads::Slice;
+use super::reads::ReadSlice;
 use super::target::ProtocolName;
 
 /// The first line of a host file that this program wrote.
@@ -18,7 +18,7 @@ const SHORTEST_NS: f64 = 50.0;
 
 /// A value in nanoseconds with the range that contains 80% of its repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct MeasuredValue {
     /// The median.
     pub value: f64,
     /// The low end.
@@ -33,7 +33,7 @@ pub struct Driver {
     /// The target's protocol.
     pub protocol: ProtocolName,
     /// Processor time of a request in addition to a read of zeros.
-    pub time: Spread,
+    pub time: MeasuredValue,
     /// Share of this time before the device begins.
     pub submit_share: f64,
 }
@@ -42,18 +42,18 @@ pub struct Driver {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostFigures {
     /// Processor time to submit a read of zeros.
-    pub submit: Spread,
+    pub submit: MeasuredValue,
     /// Processor time to complete a read of zeros.
-    pub complete: Spread,
+    pub complete: MeasuredValue,
     /// Time from an interrupt to the thread that it wakes.
-    pub wake: Spread,
+    pub wake: MeasuredValue,
     /// The cost of the target's driver, if there was a target.
     pub driver: Option<Driver>,
     /// Processor time of a request, by the number of concurrent threads.
     pub by_threads: Vec<(u32, f64)>,
 }
 
-impl Spread {
+impl MeasuredValue {
     /// Returns the median of `values`, and the tenth and ninetieth percentile, each at least a factor of `APART` away.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
@@ -76,14 +76,15 @@ impl Spread {
 
 impl Driver {
     /// Returns the driver's cost: the cost of reading a target minus the cost of reading /dev/zero.
-    pub(super) fn of(protocol: ProtocolName, zeros: &[Slice], target: &[Slice]) -> Self {
-        let of = |slices: &[Slice], time: fn(&Slice) -> f64| {
-            Spread::of(slices.iter().map(time).collect()).value
+    pub(super) fn of(protocol: ProtocolName, zeros: &[ReadSlice], target: &[ReadSlice]) -> Self {
+        let of = |slices: &[ReadSlice], time: fn(&ReadSlice) -> f64| {
+            MeasuredValue::of(slices.iter().map(time).collect()).value
         };
-        let base = of(zeros, Slice::request_ns);
-        let time = Spread::of(target.iter().map(|slice| slice.request_ns() - base).collect());
-        let before = (of(target, Slice::submit) - of(zeros, Slice::submit)).max(0.0);
-        let after = (of(target, Slice::complete) - of(zeros, Slice::complete)).max(0.0);
+        let base = of(zeros, ReadSlice::request_ns);
+        let time =
+            MeasuredValue::of(target.iter().map(|slice| slice.request_ns() - base).collect());
+        let before = (of(target, ReadSlice::submit) - of(zeros, ReadSlice::submit)).max(0.0);
+        let after = (of(target, ReadSlice::complete) - of(zeros, ReadSlice::complete)).max(0.0);
         let submit_share = if before + after > 0.0 { before / (before + after) } else { 0.5 };
         Self { protocol, time, submit_share }
     }
@@ -91,16 +92,17 @@ impl Driver {
 
 impl HostFigures {
     pub(super) fn of(
-        zeros: &[Slice],
+        zeros: &[ReadSlice],
         driver: Option<Driver>,
         by_threads: &[(u32, f64)],
         wakes: &[f64],
     ) -> Self {
-        let spread = |time: fn(&Slice) -> f64| Spread::of(zeros.iter().map(time).collect());
+        let spread =
+            |time: fn(&ReadSlice) -> f64| MeasuredValue::of(zeros.iter().map(time).collect());
         Self {
-            submit: spread(Slice::submit),
-            complete: spread(Slice::complete),
-            wake: Spread::of(wakes.to_vec()),
+            submit: spread(ReadSlice::submit),
+            complete: spread(ReadSlice::complete),
+            wake: MeasuredValue::of(wakes.to_vec()),
             driver,
             by_threads: by_threads.to_vec(),
         }
@@ -187,18 +189,19 @@ impl HostFigures {
 mod tests {
     use super::*;
 
-    fn slice(submit: f64, complete: f64) -> Slice {
-        Slice { requests: 1000, submit_ns: 1000.0 * submit, complete_ns: 1000.0 * complete }
+    fn slice(submit: f64, complete: f64) -> ReadSlice {
+        ReadSlice { requests: 1000, submit_ns: 1000.0 * submit, complete_ns: 1000.0 * complete }
     }
 
     #[test]
     fn a_range_is_the_percentiles_and_never_narrower_than_the_minimum() {
-        let wide = Spread::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
-        assert_eq!(wide, Spread { value: 2000.0, low: 1200.0, high: 2800.0 });
-        let narrow = Spread::of(vec![1000.0; 5]);
+        let wide =
+            MeasuredValue::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
+        assert_eq!(wide, MeasuredValue { value: 2000.0, low: 1200.0, high: 2800.0 });
+        let narrow = MeasuredValue::of(vec![1000.0; 5]);
         assert!((narrow.low - 1000.0 / APART).abs() < 1e-9);
         assert!((narrow.high - 1000.0 * APART).abs() < 1e-9);
-        assert_eq!(Spread::of(Vec::new()).value, SHORTEST_NS);
+        assert_eq!(MeasuredValue::of(Vec::new()).value, SHORTEST_NS);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 //! Three parts are measured, each of them several times, so that every value has a range:
 //!
 //! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
-//!   memory. It becomes the host's `request_submit` and `request_complete`.
+//!   memory. This cost becomes the host's `request_submit` and `request_complete`.
 //! - *Target*: random reads of a block device, or of a file on a file system, without the page cache. Their additional
-//!   processor time is the cost of the file system, the block layer and the driver. It becomes the `driver_time` of the
-//!   target's protocol. A block device is opened for reading only.
-//! - *Wake*: the time from a timer interrupt until the sleeping thread runs. It becomes `wake`.
+//!   processor time is the cost of the file system, the block layer and the driver. This cost becomes the `driver_time`
+//!   of the target's protocol. A block device is opened for reading only.
+//! - *Wake*: the time from a timer interrupt until the sleeping thread runs. This time becomes `wake`.
 //!
 //! Concurrent threads show the growth of the processor time. Processor time is read from each thread's clock
 //! (`CLOCK_THREAD_CPUTIME_ID`), so that the device's time is not included.
@@ -21,11 +21,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use figures::{Driver, HostFigures, MARK, Spread};
+pub use figures::{Driver, HostFigures, MARK, MeasuredValue};
 pub use target::ProtocolName;
 
 use crate::error::MeasureError;
-use reads::{Reads, Slice};
+use reads::{ReadSlice, Reads};
 use target::HostTarget;
 
 /// Number of slices of a part, from which the range of its values follows.
@@ -87,7 +87,7 @@ impl HostProbe<'_> {
         &self,
         target: &HostTarget,
         each: Duration,
-    ) -> Result<Option<Vec<Slice>>, MeasureError> {
+    ) -> Result<Option<Vec<ReadSlice>>, MeasureError> {
         let mut slices = Vec::new();
         for number in 0..SLICES {
             let reads = Reads { target, seed: u64::from(number), duration: each, stop: self.stop };
@@ -103,7 +103,7 @@ impl HostProbe<'_> {
         target: &HostTarget,
         threads: usize,
         duration: Duration,
-    ) -> Result<Option<Slice>, MeasureError> {
+    ) -> Result<Option<ReadSlice>, MeasureError> {
         let run = |seed: u64| Reads { target, seed, duration, stop: self.stop }.run();
         let all = std::thread::scope(|scope| {
             let running: Vec<_> =
@@ -113,7 +113,7 @@ impl HostProbe<'_> {
             };
             running.into_iter().map(join).collect::<Vec<_>>()
         });
-        let mut sum = Slice::default();
+        let mut sum = ReadSlice::default();
         for thread in all {
             let Some(slice) = thread? else { return Ok(None) };
             sum = sum.and(&slice);

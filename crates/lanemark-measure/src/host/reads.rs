@@ -32,13 +32,13 @@ pub(super) struct Reads<'a> {
 
 /// The processor time of a number of requests, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slice {
+pub(super) struct ReadSlice {
     pub requests: u64,
     pub submit_ns: f64,
     pub complete_ns: f64,
 }
 
-impl Slice {
+impl ReadSlice {
     /// Returns the time to submit a request.
     pub(super) fn submit(&self) -> f64 {
         self.submit_ns / self.requests.max(1) as f64
@@ -66,7 +66,7 @@ impl Slice {
 
 impl Reads<'_> {
     /// Reads for the duration. Returns `None` if the measurement was stopped.
-    pub(super) fn run(&self) -> Result<Option<Slice>, MeasureError> {
+    pub(super) fn run(&self) -> Result<Option<ReadSlice>, MeasureError> {
         let ring = |source| MeasureError::Ring { source };
         let mut uring = open_uring(DEPTH, RingOptions::default()).map_err(ring)?;
         let arena = Arena::new(DEPTH, BLOCK as usize).map_err(ring)?;
@@ -82,7 +82,7 @@ impl Reads<'_> {
         let reading = clock_time();
         let begun = Instant::now();
         let ramp = self.duration / RAMP;
-        let mut slice = Slice::default();
+        let mut slice = ReadSlice::default();
         let mut counts = false;
         let mut free: Vec<u32> = (0..DEPTH).collect();
         let mut kernel = KernelThreads::default();
@@ -95,7 +95,7 @@ impl Reads<'_> {
                 break;
             }
             if !counts && elapsed >= ramp {
-                (counts, slice) = (true, Slice::default());
+                (counts, slice) = (true, ReadSlice::default());
                 kernel = KernelThreads::of_this_thread();
             }
             let started = thread_ns();

@@ -33,7 +33,8 @@ pub enum ProtocolName {
     Sas,
     /// USB Attached SCSI.
     Uasp,
-    /// Another kind of device, such as a virtual disk or a RAM disk. Its driver is assumed to cost as much as NVMe's.
+    /// Another kind of device, such as a virtual disk or a RAM disk. Its driver is assumed to cost as much as the NVMe
+    /// driver.
     Other,
 }
 

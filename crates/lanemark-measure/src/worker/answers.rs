@@ -27,7 +27,8 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// Returns the time until which a slot rests: after the think time in a closed loop, at once in an open one.
+    /// Returns the time until which a slot rests: after the think time in a closed loop, and immediately in an open
+    /// loop.
     pub(super) fn rests_until(&self, now: u64) -> u64 {
         match (self.open, self.think_ns) {
             (false, 0) => 0,
@@ -97,9 +98,9 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         };
         let achieved = self.moved + self.quota.counted;
         match self.failures.take(errno, error, achieved, now) {
-            Verdict::GoesOn => self.resting.push_back((self.rests_until(now), slot)),
-            Verdict::RestsUntil(until_ns) => self.failures.rest(until_ns, slot),
-            Verdict::Ends => {
+            FailureAction::GoesOn => self.resting.push_back((self.rests_until(now), slot)),
+            FailureAction::RestsUntil(until_ns) => self.failures.rest(until_ns, slot),
+            FailureAction::Ends => {
                 self.resting.push_back((self.rests_until(now), slot));
                 self.shared.abort.store(true, Ordering::Relaxed);
                 self.turn_window(now);

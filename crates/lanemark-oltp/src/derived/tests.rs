@@ -65,7 +65,7 @@ fn the_sums_of_repeats_add_every_value() {
             [62, 14, 4, 16, 32].map(|one| one * repeat)
         );
     }
-    // A repeat without the work of its device lacks sums.
+    // A repeat without the work of its device has no sums.
     assert!(sums.add(&Sample::empty()).is_none());
 }
 
@@ -150,7 +150,7 @@ fn the_workload_of_a_run_without_samples_uses_the_time_of_its_device() {
             &format!("{WORKLOAD_MARK} from a run of 4 users: 1000 transactions in 10 s."),
             "# Requests include all requests of the device below the data.",
             "elsewhere    = { value = \"37150.0 us\", derived = \"40000 µs from one transaction of a user to the next, \
-             minus the processor time, 0 us of locks and 850 us of the drive's time for its requests\" }",
+             minus the processor time, 0 µs of locks and 850 µs of the drive's time for its requests\" }",
             "locks        = { value = 0.0000,",
             "processor    = { value = \"2000.0 us\",",
             "reads        = { value = 2.5000, derived = \"2500 reads of the device in the run\" }",
@@ -193,7 +193,7 @@ fn the_workload_of_a_run_with_samples_uses_the_waits_of_its_sessions() {
         &text,
         &[
             "elsewhere    = { value = \"9200.0 us\", derived = \"40000 µs from one transaction of a user to the next, \
-             minus the processor time, 4800 us of locks and 24000 us of waits for data and log, as sessions reported them\" }",
+             minus the processor time, 4800 µs of locks and 24000 µs of waits for data and log, as sessions reported them\" }",
             "locks        = { value = 0.1429,",
             // Without a count of log writes, each changing transaction has one.
             "writes       = { value = 1.0000,",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mysql::Opts;
 
 use super::{Mysql, parse, quoted};
-use crate::backend::{Backend, DatabaseContents, Footprint, held, without_password};
+use crate::backend::{Backend, DatabaseContents, Footprint, judged_contents, without_password};
 use crate::error::OltpError;
 use crate::schema::{ColumnType, INDEXES, Table};
 use crate::session::Connection;
@@ -44,7 +44,7 @@ impl Backend for MysqlDatabase {
             "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
         match self.open(false) {
             Err(OltpError::NotLoaded(_)) => Ok(DatabaseContents::Nothing),
-            outcome => held(outcome?.as_mut(), tables),
+            outcome => judged_contents(outcome?.as_mut(), tables),
         }
     }
 

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use super::Postgres;
 use super::message::{Message, int, text};
 use crate::error::OltpError;
-use crate::input::{CustomerKey, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, OrderStatus, Payment, StockLevel};
 use crate::session::Connection as _;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle, noted};
 
@@ -41,10 +41,10 @@ fn damaged(what: String) -> OltpError {
 }
 
 /// Splits lines into passes, so that no pass contains a row of stock twice.
-fn passes(lines: &[Line]) -> Vec<Vec<Line>> {
-    let mut passes: Vec<Vec<Line>> = Vec::new();
+fn passes(lines: &[OrderLine]) -> Vec<Vec<OrderLine>> {
+    let mut passes: Vec<Vec<OrderLine>> = Vec::new();
     for line in lines {
-        let wants = |other: &Line| {
+        let wants = |other: &OrderLine| {
             (other.supply_warehouse, other.item) == (line.supply_warehouse, line.item)
         };
         match passes.iter_mut().find(|pass| !pass.iter().any(wants)) {
@@ -65,7 +65,9 @@ pub(super) fn new_order(
 
 fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, OltpError> {
     let (w, d, c) = (input.warehouse, input.district, input.customer);
-    let of = |lines: &[Line], value: fn(&Line) -> i64| lines.iter().map(value).collect::<Vec<_>>();
+    let of = |lines: &[OrderLine], value: fn(&OrderLine) -> i64| {
+        lines.iter().map(value).collect::<Vec<_>>()
+    };
     let message = Message::begin()
         .call("warehouse_tax", &[&w])
         .call("take_order_number", &[&w, &d])
@@ -82,8 +84,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     }
     // The specification requires all possible work on an order with an invalid item before its rollback (clause
     // 2.4.2.3).
-    let known = |line: &&Line| prices.contains_key(&line.item);
-    let lines: Vec<Line> = input.lines.iter().filter(known).copied().collect();
+    let known = |line: &&OrderLine| prices.contains_key(&line.item);
+    let lines: Vec<OrderLine> = input.lines.iter().filter(known).copied().collect();
     let valid = lines.len() == input.lines.len();
     let local = i64::from(input.lines.iter().all(|line| line.supply_warehouse == w));
     let count = input.lines.len() as i64;
@@ -267,7 +269,8 @@ mod tests {
 
     #[test]
     fn no_pass_wants_a_row_twice_and_all_keep_their_order() {
-        let line = |supply_warehouse, item, quantity| Line { supply_warehouse, item, quantity };
+        let line =
+            |supply_warehouse, item, quantity| OrderLine { supply_warehouse, item, quantity };
         let lines = [line(1, 5, 1), line(1, 5, 2), line(1, 6, 3), line(2, 5, 4), line(1, 5, 9)];
         let found = passes(&lines);
         assert_eq!(found[0], [lines[0], lines[2], lines[3]]);

@@ -1,10 +1,11 @@
 //! PostgreSQL's own statistics: its cumulative counters and the waits of its sessions.
 //!
 //! Sources: its documentation, "The Cumulative Statistics System" and `monitoring.sgml` of versions 14 to 18. The
-//! observer keeps one transaction open from its first query to its last, so that it does not add transactions. It takes
-//! no snapshot between queries, so it does not delay cleanup. A backend adds its work to these statistics when it is
-//! idle and a second has passed since its last addition. From version 15 on, `pg_stat_force_next_flush` makes the
-//! backend add its work at once; users call this function when counting begins and ends.
+//! observer keeps one transaction open from its first query to its last, so that it does not add transactions. The
+//! observer takes no snapshot between queries, so it does not delay cleanup. A backend adds its work to these
+//! statistics when it is idle and a second has passed since its last addition. From version 15 on,
+//! `pg_stat_force_next_flush` makes the backend add its work immediately; users call this function when counting begins
+//! and ends.
 
 use crate::error::OltpError;
 use crate::observer::Observer;

@@ -6,7 +6,9 @@ use postgres::Config;
 
 use super::counters::PostgresObserver;
 use super::{Postgres, parse};
-use crate::backend::{Backend, DatabaseContents, Footprint, Templates, held, without_password};
+use crate::backend::{
+    Backend, DatabaseContents, Footprint, Templates, judged_contents, without_password,
+};
 use crate::error::OltpError;
 use crate::observer::Observer;
 use crate::schema::{ColumnType, INDEXES, Scale, Table};
@@ -49,7 +51,7 @@ impl Backend for PostgresDatabase {
     fn holding(&self) -> Result<DatabaseContents, OltpError> {
         let tables = "SELECT table_name::text FROM information_schema.tables \
             WHERE table_schema = 'lanemark_oltp'";
-        held(&mut self.connect()?, tables)
+        judged_contents(&mut self.connect()?, tables)
     }
 
     fn remove(&self) -> Result<(), OltpError> {

@@ -1,8 +1,8 @@
 //! A message of several prepared statements, with one answer for all.
 //!
-//! A message is one round trip to the server. It calls statements by `EXECUTE`, so the server parses only a name and
-//! values and makes no new plan (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server runs them in order
-//! and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
+//! A message is one round trip to the server. A message calls statements by `EXECUTE`, so the server parses only a name
+//! and values and makes no new plan (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server runs them in
+//! order and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -136,9 +136,9 @@ impl Message {
 }
 
 /// The rows of a message's statements, in their order.
-pub(super) struct Answers(pub(super) VecDeque<Vec<SimpleQueryRow>>);
+pub(super) struct StatementRows(pub(super) VecDeque<Vec<SimpleQueryRow>>);
 
-impl Answers {
+impl StatementRows {
     /// Returns the rows of the next statement.
     pub(super) fn rows(&mut self) -> Vec<SimpleQueryRow> {
         self.0.pop_front().unwrap_or_default()

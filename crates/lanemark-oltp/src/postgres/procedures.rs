@@ -74,7 +74,7 @@ impl Procedures {
         client: &mut Client,
         input: &NewOrder,
     ) -> Result<NewOrderOutcome, OltpError> {
-        let lines = |of: fn(&crate::input::Line) -> i64| {
+        let lines = |of: fn(&crate::input::OrderLine) -> i64| {
             input.lines.iter().map(|line| int(of(line))).collect::<Result<Vec<i32>, OltpError>>()
         };
         let supplies = lines(|line| line.supply_warehouse)?;

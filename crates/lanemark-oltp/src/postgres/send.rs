@@ -6,7 +6,7 @@ use postgres::SimpleQueryMessage;
 
 use super::Postgres;
 use super::errors::from_postgres;
-use super::message::{Answers, Message};
+use super::message::{Message, StatementRows};
 use crate::error::OltpError;
 
 /// The statements that a session prepares before its first message.
@@ -14,7 +14,7 @@ const PREPARED: &str = include_str!("batch.sql");
 
 impl Postgres {
     /// Sends a message; returns the rows of each statement except BEGIN.
-    pub(super) fn send(&mut self, message: &Message) -> Result<Answers, OltpError> {
+    pub(super) fn send(&mut self, message: &Message) -> Result<StatementRows, OltpError> {
         if !self.batched {
             self.client.batch_execute(PREPARED).map_err(from_postgres)?;
             self.batched = true;
@@ -38,6 +38,6 @@ impl Postgres {
         if message.begins {
             answers.pop_front();
         }
-        Ok(Answers(answers))
+        Ok(StatementRows(answers))
     }
 }

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::{Sqlite, companions, whose};
+use super::{Sqlite, companions, ownership};
 use crate::backend::{Backend, DatabaseContents, Footprint, Templates};
 use crate::error::OltpError;
 use crate::schema::{ColumnType, Scale, Table};
@@ -33,7 +33,7 @@ impl Backend for SqliteFile {
     }
 
     fn holding(&self) -> Result<DatabaseContents, OltpError> {
-        whose::holding(&self.0)
+        ownership::holding(&self.0)
     }
 
     fn remove(&self) -> Result<(), OltpError> {

@@ -60,9 +60,9 @@ const DAMAGE: &[(&str, Table, &str)] = &[
 pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
-    let condition = conditions
-        .iter()
-        .find(|one| one.source == ConditionSource::Table(table) && one.text == text);
+    let condition = conditions.iter().find(|condition| {
+        condition.source == ConditionSource::Table(table) && condition.text == text
+    });
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 

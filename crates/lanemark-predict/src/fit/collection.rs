@@ -2,7 +2,7 @@
 //! processor.
 //!
 //! A used drive collects while it writes at random, and its dies then limit writes that the processor of a fresh drive
-//! would limit. Both bound small writes in the same way. Request lengths distinguish them, since collection limits
+//! would limit. Both limit small writes to the same rate. Request lengths distinguish them, since collection limits
 //! bytes and the processor limits commands. Depths distinguish them too, since a buffer accepts a single write
 //! immediately. If neither was measured, a processor or program time above [`PLAUSIBLE`] times the template's is
 //! rejected.
@@ -10,10 +10,10 @@
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{Condition, DriveSpec};
 
-use super::engine::{Engine, enough};
-use super::measured::Trial;
+use super::engine::{TrialSimulator, enough};
 use super::parameter::{COLLECTION, Parameter, flash};
 use super::solve::{SearchResult, search};
+use super::trials::Trial;
 use crate::PredictError;
 
 /// The improvement of the fit that justifies another value, as a difference in the sum of squares: 95% of a chi-square
@@ -28,7 +28,7 @@ const PLAUSIBLE: f64 = 2.0;
 /// parameter at the end. If the writes do not decide, the engine gets the parameter, and the rejected times are fixed
 /// at the template's values.
 pub(super) fn explore(
-    engine: &mut Engine,
+    engine: &mut TrialSimulator,
     fresh: SearchResult,
     writing: &[usize],
     trials: &[usize],
@@ -102,7 +102,7 @@ fn is_identifiable(drive: &DriveSpec) -> bool {
 }
 
 /// Fills the buffer before random writes that are near the fastest rate, since the dies may be their limit.
-fn fill_buffers(engine: &mut Engine, trials: &[usize], random: f64) {
+fn fill_buffers(engine: &mut TrialSimulator, trials: &[usize], random: f64) {
     let buffer = enough(&engine.base.attachments[0].drive).get() as f64;
     for &trial in trials {
         let trial = &mut engine.trials[trial];
@@ -115,7 +115,7 @@ fn fill_buffers(engine: &mut Engine, trials: &[usize], random: f64) {
 }
 
 /// Returns the maximum rate of pure writes, sequential or random.
-fn fastest(engine: &Engine, trials: &[usize], in_order: bool) -> f64 {
+fn fastest(engine: &TrialSimulator, trials: &[usize], in_order: bool) -> f64 {
     let those = trials.iter().map(|&trial| &engine.trials[trial]);
     let those = those.filter(|trial| !trial.reads() && trial.test.is_in_order() == in_order);
     those.map(Trial::throughput).fold(0.0, f64::max)
@@ -123,7 +123,7 @@ fn fastest(engine: &Engine, trials: &[usize], in_order: bool) -> f64 {
 
 /// Returns the rate at which all dies program: with the program time in `logs` if the writes determine it, otherwise
 /// with the template's.
-fn rate_of_dies(drive: &DriveSpec, engine: &Engine, logs: &[f64], is_known: bool) -> f64 {
+fn rate_of_dies(drive: &DriveSpec, engine: &TrialSimulator, logs: &[f64], is_known: bool) -> f64 {
     let Some(flash) = flash(drive) else { return 0.0 };
     let program = match engine.index_of("drive.flash.program").filter(|_| is_known) {
         Some(index) => engine.parameters[index].value(logs[index]) / 1e6,

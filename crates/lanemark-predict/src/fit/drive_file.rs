@@ -38,8 +38,12 @@ pub fn drive_file(
     for parameter in &fitted.parameters {
         write(&mut document, fitted, parameter);
     }
-    let is_fitted =
-        |place: &str| fitted.parameters.iter().any(|one| one.parameter == place && is_written(one));
+    let is_fitted = |place: &str| {
+        fitted
+            .parameters
+            .iter()
+            .any(|parameter| parameter.parameter == place && is_written(parameter))
+    };
     // Separate times of the pages would hide the fitted time.
     if is_fitted("drive.flash.read") {
         divide_read(&mut document, &fitted.template);

@@ -12,8 +12,8 @@ use lanemark_schema::units::Bytes;
 use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 
-use super::measured::{Trial, figure};
 use super::parameter::{AffectedTests, PRIOR_SD, Parameter, flash};
+use super::trials::{Trial, figure};
 use crate::PredictError;
 
 /// The residual, in standard deviations, above which the loss is linear instead of quadratic (Huber).
@@ -22,7 +22,7 @@ const HUBER: f64 = 3.0;
 const STRIPES: u64 = 4;
 
 /// The model with its trials.
-pub(super) struct Engine {
+pub(super) struct TrialSimulator {
     /// The system with the template's values, or with the geometry under test.
     pub(super) base: SystemSpec,
     pub(super) trials: Vec<Trial>,
@@ -40,7 +40,7 @@ pub(super) struct Engine {
 /// The model's values for the figures of a trial, `None` if too few requests were counted.
 pub(super) type ModelFigures = Vec<Option<f64>>;
 
-impl Engine {
+impl TrialSimulator {
     pub(super) fn new(
         base: SystemSpec,
         trials: Vec<Trial>,
@@ -55,7 +55,7 @@ impl Engine {
             those.map(Trial::throughput).fold(1e7, f64::max) / 1e6
         };
         let prior = |parameter: &Parameter| {
-            // If the template lacks a limit, the limit's prior is a value at which it does not limit any test.
+            // If the template does not state a limit, the prior of the limit is a value that does not limit any test.
             let none = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
@@ -228,13 +228,13 @@ pub(super) mod tests {
     use super::*;
 
     /// Returns the engine of a drive of the library, without trials.
-    pub(in super::super) fn engine(drive: &str) -> Engine {
+    pub(in super::super) fn engine(drive: &str) -> TrialSimulator {
         let name = format!("{drive}@workstation-z170:m2");
         let system = lanemark_lab::assemble(&Library::built_in(), &name, &[]).unwrap();
         let base = system.spec.into_spec();
         let parameters = Parameter::of(&base.attachments[0].drive);
         let pool = Pool::new(NonZeroUsize::MIN);
-        Engine::new(base, Vec::new(), parameters, 1, pool, Cancel::default())
+        TrialSimulator::new(base, Vec::new(), parameters, 1, pool, Cancel::default())
     }
 
     #[test]

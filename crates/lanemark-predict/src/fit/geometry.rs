@@ -10,7 +10,7 @@ use std::fmt;
 use lanemark_schema::units::Bytes;
 use lanemark_sim::spec::{DriveSpec, SLOT};
 
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::parameter::{change, flash};
 use super::solve::{SearchResult, search};
 use crate::PredictError;
@@ -104,18 +104,21 @@ impl fmt::Display for Geometry {
 
 /// Searches from the engine's geometry and `found`. The engine has the best geometry at the end.
 pub(super) fn explore(
-    engine: &mut Engine,
-    found: SearchResult,
+    engine: &mut TrialSimulator,
+    search_result: SearchResult,
     free: &[usize],
     trials: &[usize],
 ) -> Result<GeometrySearch, PredictError> {
     let Some(template) = Geometry::of(&engine.base.attachments[0].drive) else {
         let best = Geometry { dies: 1, unit: 1 };
-        return Ok(GeometrySearch { best, tried: Vec::new(), found });
+        return Ok(GeometrySearch { best, tried: Vec::new(), found: search_result });
     };
     let original = engine.base.clone();
-    let mut explored =
-        GeometrySearch { best: template, tried: vec![(template, found.cost)], found };
+    let mut explored = GeometrySearch {
+        best: template,
+        tried: vec![(template, search_result.cost)],
+        found: search_result,
+    };
     let judged = |geometry: Geometry, cost: f64| cost + WORTH * geometry.distance(template);
     loop {
         let here = explored.best;
@@ -130,18 +133,18 @@ pub(super) fn explore(
             if !given || engine.base.check().is_err() {
                 continue;
             }
-            let found = search(engine, &explored.found.logs, free, trials, 1)?;
-            explored.tried.push((next, found.cost));
+            let search_result = search(engine, &explored.found.logs, free, trials, 1)?;
+            explored.tried.push((next, search_result.cost));
             let least =
                 better.as_ref().map_or(judged(here, explored.found.cost), |(geometry, best)| {
                     judged(*geometry, best.cost)
                 });
-            if judged(next, found.cost) < least {
-                better = Some((next, found));
+            if judged(next, search_result.cost) < least {
+                better = Some((next, search_result));
             }
         }
         match better {
-            Some((best, found)) => (explored.best, explored.found) = (best, found),
+            Some((best, search_result)) => (explored.best, explored.found) = (best, search_result),
             None => break,
         }
     }

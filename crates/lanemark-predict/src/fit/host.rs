@@ -10,7 +10,7 @@ use lanemark_schema::units::Duration;
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::platform;
 
-use super::measured::MeasuredHost;
+use super::trials::MeasuredHost;
 
 /// The minimum and maximum plausible ratio of a host's times to the platform's.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
@@ -91,7 +91,7 @@ mod tests {
         system
     }
 
-    fn seen(alone_ns: Option<f64>, deep_ns: Option<f64>) -> MeasuredHost {
+    fn measured_host(alone_ns: Option<f64>, deep_ns: Option<f64>) -> MeasuredHost {
         MeasuredHost { alone_ns, deep_ns, cores: Some(12) }
     }
 
@@ -101,7 +101,7 @@ mod tests {
         // The platform's read takes 2 + 1 + 1 = 4 µs of the processor.
         for (deep_us, scale) in [(8.0, 2), (4.0, 1), (2.0, 0)] {
             let mut scaled = system();
-            let set = measured(&mut scaled, seen(None, Some(1e3 * deep_us)), &[]);
+            let set = measured(&mut scaled, measured_host(None, Some(1e3 * deep_us)), &[]);
             let half = |us: u64| if scale == 0 { ns(us * 500) } else { ns(us * 1_000 * scale) };
             let (cpu, protocol) = (&scaled.cpu, &scaled.attachments[0].protocol);
             assert_eq!(
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn the_excess_of_a_single_request_is_the_wake() {
         let mut woken = system();
-        measured(&mut woken, seen(Some(7_500.0), Some(4_000.0)), &[]);
+        measured(&mut woken, measured_host(Some(7_500.0), Some(4_000.0)), &[]);
         assert_eq!(woken.cpu.wake, Duration::from_nanoseconds(3_500));
         // A single request may cost less than each of many.
         let mut quick = system();
-        measured(&mut quick, seen(Some(3_000.0), Some(4_000.0)), &[]);
+        measured(&mut quick, measured_host(Some(3_000.0), Some(4_000.0)), &[]);
         assert_eq!(quick.cpu.wake, Duration::ZERO);
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn settings_and_ratios_beyond_belief_leave_the_platform() {
         for us in [0.39, 40.1] {
             let mut kept = system();
-            let set = measured(&mut kept, seen(None, Some(1e3 * us)), &[]);
+            let set = measured(&mut kept, measured_host(None, Some(1e3 * us)), &[]);
             assert_eq!((kept.cpu.request_submit, set.len()), (Duration::from_microseconds(2), 1));
         }
         let calibration = Calibration {
@@ -139,7 +139,9 @@ mod tests {
             reason: None,
         };
         let mut kept = system();
-        assert!(measured(&mut kept, seen(None, Some(8_000.0)), &[&calibration]).is_empty());
+        assert!(
+            measured(&mut kept, measured_host(None, Some(8_000.0)), &[&calibration]).is_empty()
+        );
         assert_eq!(kept, system());
     }
 }

@@ -13,7 +13,7 @@
 use lanemark_schema::result::student_95;
 use nalgebra::{DMatrix, DVector};
 
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::parameter::{COLLECTION, PRIOR_SD};
 use super::solve::{SearchResult, jacobian, search, weaker_side};
 use crate::PredictError;
@@ -73,22 +73,22 @@ struct Covariance {
 
 /// Separates the identified values from the others, starting from `found`.
 pub(super) fn identify(
-    engine: &Engine,
-    found: SearchResult,
+    engine: &TrialSimulator,
+    search_result: SearchResult,
     trials: &[usize],
 ) -> Result<FittedValues, PredictError> {
     let count = engine.parameters.len();
     let mut held: Vec<Option<ValueDetermination>> = vec![None; count];
     for &index in &engine.held {
-        let at_template = found.logs[index] == engine.priors[index];
+        let at_template = search_result.logs[index] == engine.priors[index];
         held[index] =
             Some(ValueDetermination::Held { at_template, with: engine.index_of(COLLECTION.name) });
     }
-    let mut found = found;
+    let mut search_result = search_result;
     let mut round = 0;
     loop {
         let free: Vec<usize> = (0..count).filter(|&index| held[index].is_none()).collect();
-        let covariance = covariance(engine, &found.logs, &free, trials)?;
+        let covariance = covariance(engine, &search_result.logs, &free, trials)?;
         let open = covariance.open();
         if open.is_empty() || round == ROUNDS {
             let at = |index| free.iter().position(|&one| one == index);
@@ -105,7 +105,7 @@ pub(super) fn identify(
                 }
             };
             let standings: Vec<ValueDetermination> = (0..count).map(determination).collect();
-            let (logs, scatter) = (found.logs, covariance.scatter);
+            let (logs, scatter) = (search_result.logs, covariance.scatter);
             let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
             return Ok(FittedValues { logs, standings, reaches, scatter });
         }
@@ -113,12 +113,13 @@ pub(super) fn identify(
         let open: Vec<(usize, Option<usize>)> =
             open.into_iter().map(|(at, with)| (free[at], with.map(|with| free[with]))).collect();
         let indices: Vec<usize> = open.iter().map(|&(index, _)| index).collect();
-        let all = at_template(engine, &mut found, &free, &indices, trials)?;
+        let all = at_template(engine, &mut search_result, &free, &indices, trials)?;
         for (index, with) in open {
             // The template's values may contradict the measurements together although some of them do not by
             // themselves.
             let at_template = all
-                || indices.len() > 1 && at_template(engine, &mut found, &free, &[index], trials)?;
+                || indices.len() > 1
+                    && at_template(engine, &mut search_result, &free, &[index], trials)?;
             held[index] = Some(ValueDetermination::Held { at_template, with });
         }
     }
@@ -130,7 +131,7 @@ pub(super) fn identify(
 /// for it (to first order). Its distance is the farthest point up to which the fit is nearly as good. The distance is
 /// short on the side on which the measurements bound the value, and never exceeds the prior's.
 fn reaches(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     standings: &[ValueDetermination],
     trials: &[usize],
@@ -177,19 +178,19 @@ fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
 
 /// Sets the values `indices` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
 fn at_template(
-    engine: &Engine,
-    found: &mut SearchResult,
+    engine: &TrialSimulator,
+    search_result: &mut SearchResult,
     free: &[usize],
     indices: &[usize],
     trials: &[usize],
 ) -> Result<bool, PredictError> {
     let rest: Vec<usize> = free.iter().copied().filter(|index| !indices.contains(index)).collect();
-    let mut logs = found.logs.clone();
+    let mut logs = search_result.logs.clone();
     indices.iter().for_each(|&index| logs[index] = engine.priors[index]);
     let kept = search(engine, &logs, &rest, trials, 1)?;
-    let good = kept.cost <= found.cost + AS_GOOD;
+    let good = kept.cost <= search_result.cost + AS_GOOD;
     if good {
-        *found = kept;
+        *search_result = kept;
     }
     Ok(good)
 }
@@ -206,7 +207,7 @@ impl Covariance {
             .cholesky()
             .map_or_else(|| DMatrix::identity(free, free), |root| root.inverse());
         let freedom = residuals.len().saturating_sub(free).max(1);
-        let squares: f64 = residuals.iter().map(|one| one * one).sum();
+        let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
         let scatter = (squares / freedom as f64).sqrt();
         // A scatter that is estimated from few residuals is itself uncertain.
         let wider = if scatter > 1.0 { scatter * student_95(freedom) / SIDES_95 } else { 1.0 };
@@ -241,7 +242,7 @@ impl Covariance {
 }
 
 fn covariance(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],

@@ -1,10 +1,10 @@
 //! A drive's model from the results of a workload on it.
 //!
-//! The method is weighted least squares over the logarithms of a model's values. It minimises the sum of squares of the
-//! logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly of Applied
-//! Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values. Reads are
-//! fitted first, since writing does not affect them. The number of dies follows, then writes, then all together, and
-//! then the precision of each value.
+//! The method is weighted least squares over the logarithms of a model's values. The fit minimises the sum of squares
+//! of residuals: the logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly
+//! of Applied Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values.
+//! Reads are fitted first, since writing does not affect them. The number of dies follows, then writes, then all
+//! together, and then the precision of each value.
 //!
 //! Not modelled: the correlation between the figures of one run on a real drive (caused by heat or by other programs).
 //! In a fit to several runs, the spread includes it.
@@ -16,12 +16,12 @@ mod engine;
 mod geometry;
 mod host;
 mod identify;
-mod measured;
 mod occupancy;
 mod parameter;
 mod solve;
 mod start;
 mod summary;
+mod trials;
 
 use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
@@ -37,13 +37,13 @@ use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 pub use drive_file::{FITTED_MARK, drive_file};
 
 use crate::PredictError;
-use engine::Engine;
-use measured::Measurements;
+use engine::TrialSimulator;
 use parameter::{AffectedTests, Parameter};
+use trials::Measurements;
 
 /// The input of a fit.
 #[derive(Debug)]
-pub struct Job<'j> {
+pub struct FitInput<'j> {
     /// Results with their names.
     pub results: &'j [(String, RunResult)],
     /// The platform on which the drive was measured.
@@ -98,7 +98,7 @@ impl Fit {
 /// invalid.
 pub fn fit(
     library: &Library,
-    job: &Job<'_>,
+    job: &FitInput<'_>,
     on_stage: &mut dyn FnMut(&str),
 ) -> Result<Fit, PredictError> {
     let mut measurements = Measurements::read(job.results)?;
@@ -152,9 +152,15 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let mut engine =
-        Engine::new(base, trials, parameters, job.provenance.seed, job.pool, job.cancel.clone());
-    let visible = |engine: &Engine, shows: &[AffectedTests]| -> Vec<usize> {
+    let mut engine = TrialSimulator::new(
+        base,
+        trials,
+        parameters,
+        job.provenance.seed,
+        job.pool,
+        job.cancel.clone(),
+    );
+    let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
         let indices = 0..engine.parameters.len();
         indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
     };
@@ -184,7 +190,7 @@ pub fn fit(
     on_stage("the precision of each value");
     let known = identify::identify(&engine, found, &all)?;
 
-    let outcome = summary::Outcome { original: &original, engine: &engine, explored, known };
+    let outcome = summary::EndedFit { original: &original, engine: &engine, explored, known };
     let fitted = FittedDrive {
         schema_version: lanemark_schema::result::SCHEMA_VERSION,
         provenance: Provenance { inputs: library.used(), ..job.provenance.clone() },
@@ -214,7 +220,7 @@ fn least_read(system: &SystemSpec) -> Option<Duration> {
 }
 
 /// Returns the generic drive that fits a port.
-fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictError> {
+fn generic(library: &Library, job: &FitInput<'_>) -> Result<&'static str, PredictError> {
     let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
     for (setting, location) in job.settings {
         overrides.set(&setting.parameter, &setting.value, location.clone());

@@ -8,9 +8,9 @@
 
 use lanemark_schema::result::FigureKind;
 
-use super::engine::Engine;
-use super::measured::Trial;
+use super::engine::TrialSimulator;
 use super::solve::{SearchResult, search};
+use super::trials::Trial;
 use crate::PredictError;
 
 /// If a rate without occupancy exceeds the rate with it by more than this factor, the measurements show the occupancy.
@@ -29,11 +29,11 @@ const TIMES: [(&str, &str, bool); 2] = [
 
 /// Fixes each occupancy that `trials` do not show, and fits the other values again.
 pub(super) fn fix(
-    engine: &mut Engine,
-    found: SearchResult,
+    engine: &mut TrialSimulator,
+    search_result: SearchResult,
     trials: &[usize],
 ) -> Result<SearchResult, PredictError> {
-    let mut logs = found.logs.clone();
+    let mut logs = search_result.logs.clone();
     let mut is_changed = false;
     for (name, latency, reads) in TIMES {
         let (Some(index), Some(latency)) = (engine.index_of(name), engine.index_of(latency)) else {
@@ -48,7 +48,7 @@ pub(super) fn fix(
             trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
         if own_trials.is_empty()
             || engine.held.contains(&index)
-            || is_shown(engine, &found.logs, index, latency, &own_trials)?
+            || is_shown(engine, &search_result.logs, index, latency, &own_trials)?
         {
             continue;
         }
@@ -61,7 +61,7 @@ pub(super) fn fix(
         is_changed = true;
     }
     match is_changed {
-        false => Ok(found),
+        false => Ok(search_result),
         true => search(engine, &logs, &engine.free(), trials, 1),
     }
 }
@@ -73,7 +73,7 @@ fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
 
 /// Returns whether a rate of `trials` would be higher if the latency contained the occupancy.
 fn is_shown(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     index: usize,
     latency: usize,

@@ -2,8 +2,8 @@
 //!
 //! Each value is fitted as its logarithm, or as the logarithm of the value plus an offset if zero is a usual value.
 //! Steps are therefore relative, and no value falls below its bound. A normal prior of [`PRIOR_SD`] surrounds the
-//! template's value. It states only that such drives differ by up to a factor of about five, and determines values that
-//! the measurements leave open.
+//! template's value. It states only that such drives differ by up to a factor of about five, and determines the values
+//! that the measurements do not determine.
 //!
 //! Not free: `front_end.engines`, because a measurement shows only the ratio of the number of engines to their time;
 //! the buffer; and all values that have an effect only in the long run ([`UNSEEN`]).
@@ -222,7 +222,7 @@ impl Parameter {
         ALL.into_iter().filter(|parameter| !is_hidden(parameter.name)).collect()
     }
 
-    /// Returns the value of `drive`, or `None` if the drive lacks such a limit.
+    /// Returns the value of `drive`, or `None` if the drive has no such limit.
     pub(super) fn get(&self, drive: &DriveSpec) -> Option<f64> {
         (self.get)(drive)
     }

@@ -11,7 +11,7 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::parameter::PRIOR_SD;
 use crate::PredictError;
 
@@ -21,7 +21,7 @@ const STEP_BOTH: f64 = 0.1;
 
 /// A search over some of the parameters, compared with some of the trials.
 struct Search<'e> {
-    engine: &'e Engine,
+    engine: &'e TrialSimulator,
     /// Logarithms of all parameters; parameters that are not free stay the same.
     logs: Vec<f64>,
     free: Vec<usize>,
@@ -39,10 +39,10 @@ pub(super) struct SearchResult {
     pub(super) cost: f64,
 }
 
-/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. It takes up to `patience` steps
-/// for each parameter, plus `patience` more.
+/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. The search takes up to
+/// `patience` steps for each parameter, plus `patience` more.
 pub(super) fn search(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -79,7 +79,7 @@ pub(super) fn search(
 /// Returns the derivatives of the residuals of `trials` with respect to the logarithms of the parameters `free`, a
 /// column each.
 pub(super) fn jacobian(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -92,7 +92,7 @@ pub(super) fn jacobian(
 /// effect on one side only, and the other side shows all that is known about it. Also returns for each parameter the
 /// ratio of the stronger to the weaker effect.
 pub(super) fn weaker_side(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -112,7 +112,7 @@ pub(super) fn weaker_side(
 
 /// Returns the slopes for each of `steps`.
 fn slopes(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -160,7 +160,7 @@ impl Search<'_> {
         logs
     }
 
-    fn kept<T>(&self, outcome: Result<T, PredictError>) -> Option<T> {
+    fn keep_error<T>(&self, outcome: Result<T, PredictError>) -> Option<T> {
         outcome.map_err(|error| *self.error.borrow_mut() = Some(error)).ok()
     }
 }
@@ -179,14 +179,14 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let mut residuals = self.kept(self.engine.residuals_at(&self.all(), &self.trials))?;
+        let mut residuals = self.keep_error(self.engine.residuals_at(&self.all(), &self.trials))?;
         residuals.extend(self.unknowns.iter());
         Some(DVector::from_vec(residuals))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let logs = self.all();
-        let figures = self.kept(jacobian(self.engine, &logs, &self.free, &self.trials))?;
+        let figures = self.keep_error(jacobian(self.engine, &logs, &self.free, &self.trials))?;
         let (rows, columns) = figures.shape();
         let mut matrix = DMatrix::zeros(rows + columns, columns);
         matrix.view_mut((0, 0), (rows, columns)).copy_from(&(figures * PRIOR_SD));

@@ -7,10 +7,10 @@
 
 use lanemark_schema::result::FigureKind;
 
-use super::engine::Engine;
-use super::measured::Trial;
+use super::engine::TrialSimulator;
 use super::parameter::{Parameter, Unit, flash};
 use super::solve::{SearchResult, search};
+use super::trials::Trial;
 use crate::PredictError;
 
 /// The number of guesses that are followed.
@@ -18,7 +18,7 @@ const FOLLOWED: usize = 6;
 
 /// Fits the reads, starting from the best guesses.
 pub(super) fn reads(
-    engine: &Engine,
+    engine: &TrialSimulator,
     free: &[usize],
     trials: &[usize],
 ) -> Result<SearchResult, PredictError> {
@@ -41,7 +41,7 @@ pub(super) fn reads(
 
 /// Fits the writes, starting from the best guesses, with all other values as in `logs`.
 pub(super) fn writes(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
@@ -72,7 +72,7 @@ pub(super) fn writes(
 
 /// Returns the maximum of a figure over the `wanted` trials.
 fn fastest(
-    engine: &Engine,
+    engine: &TrialSimulator,
     trials: &[usize],
     wanted: impl Fn(&Trial) -> bool,
     figure: fn(&Trial) -> f64,
@@ -82,12 +82,12 @@ fn fastest(
 }
 
 /// Returns a guess for each subset of `bounds`: its parameters are at their bounds, and the others are as in `logs`.
-fn combined(engine: &Engine, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f64>> {
+fn combined(engine: &TrialSimulator, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f64>> {
     let subsets = 0..1_u32 << bounds.len();
-    let guess = subsets.map(|taken| {
+    let guess = subsets.map(|subset| {
         let mut logs = logs.to_vec();
         for (bit, (name, value)) in bounds.iter().enumerate() {
-            put(engine, &mut logs, name, *value, taken >> bit & 1 == 1);
+            put(engine, &mut logs, name, *value, subset >> bit & 1 == 1);
         }
         logs
     });
@@ -96,7 +96,7 @@ fn combined(engine: &Engine, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f6
 
 /// Sets a parameter to its bound if `taken` is set. Otherwise moves the parameter away from the bound only if its prior
 /// contradicts the bound.
-fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
+fn put(engine: &TrialSimulator, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     let Some(index) = engine.index_of(name) else { return };
     if !bound.is_finite() || bound <= 0.0 {
         return;
@@ -112,7 +112,7 @@ fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
 
 /// Changes a time so that the latency of one request at a time equals the measurement.
 fn latency(
-    engine: &Engine,
+    engine: &TrialSimulator,
     logs: &mut [f64],
     trials: &[usize],
     name: &str,
@@ -149,7 +149,7 @@ fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 
 /// Searches from the guesses with the smallest cost.
 fn best(
-    engine: &Engine,
+    engine: &TrialSimulator,
     guesses: Vec<Vec<f64>>,
     free: &[usize],
     trials: &[usize],

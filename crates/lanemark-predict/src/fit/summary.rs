@@ -7,7 +7,7 @@ use lanemark_schema::result::{
 use lanemark_sim::spec::SystemSpec;
 
 use super::disk;
-use super::engine::Engine;
+use super::engine::TrialSimulator;
 use super::geometry::{Geometry, GeometrySearch};
 use super::identify::{FittedValues, SIDES_95, ValueDetermination};
 use super::parameter::{UNSEEN, flash};
@@ -19,15 +19,15 @@ const MISS: f64 = 0.10;
 const SCATTER: f64 = 1.5;
 
 /// A fit that has ended.
-pub(super) struct Outcome<'o> {
+pub(super) struct EndedFit<'o> {
     /// The system with the template.
     pub(super) original: &'o SystemSpec,
-    pub(super) engine: &'o Engine,
+    pub(super) engine: &'o TrialSimulator,
     pub(super) explored: GeometrySearch,
     pub(super) known: FittedValues,
 }
 
-impl Outcome<'_> {
+impl EndedFit<'_> {
     /// Returns each free value with its precision.
     pub(super) fn parameters(&self) -> Vec<FittedParameter> {
         let indices = 0..self.engine.parameters.len();

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use lanemark_lab::Pool;
-use lanemark_predict::{Fit, Job, PredictError, fit};
+use lanemark_predict::{Fit, FitInput, PredictError, fit};
 use lanemark_schema::result::{
     Calibration, DirectionResult, LatencyHistogram, Provenance, RunResult, Sample, TestResult,
 };
@@ -152,7 +152,7 @@ pub(crate) fn outcome(
     let named = |(index, run): (usize, &RunResult)| (format!("{}.json", index + 1), run.clone());
     let results: Vec<(String, RunResult)> = runs.iter().enumerate().map(named).collect();
     let settings = calibrations(settings);
-    let job = Job {
+    let job = FitInput {
         results: &results,
         platform,
         port,

@@ -30,18 +30,18 @@ fn a_budget_is_the_mean_of_its_repeats() {
         PathUse::new(vec![hop(0, "a", 0.4, 700, 20.0, 50.0), hop(2, "a", 0.1, 900, 8.0, 4.0)], 1),
     ];
     let budget = Budget::of_paths(paths.iter()).unwrap();
-    let told: Vec<(String, f64, Option<f64>, f64, f64)> = budget
+    let shares: Vec<(String, f64, Option<f64>, f64, f64)> = budget
         .hops
         .iter()
         .map(|hop| {
             (hop.label(), hop.utilisation, hop.ceiling_megabytes, hop.wait_ns, hop.service_ns)
         })
         .collect();
-    let [first, second, third] = &told[..] else { panic!("{told:?}") };
+    let [first, second, third] = &shares[..] else { panic!("{shares:?}") };
     assert_eq!((first.0.as_str(), first.2), ("a", Some(600.0)));
     assert!((first.1 - 0.3).abs() < 1e-12);
     assert_eq!((first.3, first.4), (15.0, 40.0));
-    // A hop that one of two repeats lacks counts as unused there.
+    // A hop that is missing in one of two repeats counts as unused in that repeat.
     assert_eq!(*second, ("b".to_owned(), 0.3, None, 2.5, 3.5));
     assert_eq!(*third, ("a (2)".to_owned(), 0.05, Some(900.0), 4.0, 2.0));
     assert_eq!((budget.wait_ns(), budget.service_ns(), budget.total_ns()), (21.5, 45.5, 67.0));

@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{Metric, RunResult, Target, TestResult};
 
-use super::{Pair, TestPair, Verdict, figure, shared};
+use super::{FigurePair, TestPair, Verdict, figure, shared};
 use crate::number::ratio;
 
 /// Returns a text such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…)
@@ -21,10 +21,10 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     }
     let transactions = shared.iter().all(|(a, b)| a.has_transactions() && b.has_transactions());
     let metric = if transactions { Metric::Transactions } else { Metric::Throughput };
-    let pairs: Vec<(&str, Pair)> = shared
+    let pairs: Vec<(&str, FigurePair)> = shared
         .iter()
         .map(|(a, b)| {
-            let pair = Pair { a: figure(metric, a), b: figure(metric, b) };
+            let pair = FigurePair { a: figure(metric, a), b: figure(metric, b) };
             (a.test.name.as_str(), pair)
         })
         .collect();
@@ -33,8 +33,8 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
         (1, 1) => "the one common test".to_owned(),
         (count, all) => format!("{count} of {all} tests"),
     };
-    // A single repeat lacks a spread. A ratio then counts as a difference if its shown digits differ from 1.
-    let direction = |pair: &Pair| match (pair.verdict(), pair.ratio()) {
+    // A single repeat has no spread. A ratio then counts as a difference if its shown digits differ from 1.
+    let direction = |pair: &FigurePair| match (pair.verdict(), pair.ratio()) {
         (Verdict::Higher, _) => 1,
         (Verdict::Lower, _) => -1,
         (Verdict::NoSpread, Some(value)) => match ratio(value).as_str() {

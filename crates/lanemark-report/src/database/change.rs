@@ -1,11 +1,11 @@
 //! Two runs compared: the change of each figure, whether the repeats show a change, and how many servers the faster run
 //! saves.
 //!
-//! The first rows follow the chart in the paper that compares two kinds of drive in this way (tpm, latency of reads, of
-//! writes and of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
+//! The first rows follow the chart of the paper that compares two kinds of drives (tpm, latency of reads, of writes and
+//! of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
 //!
 //! A change is shown if the 95% intervals of both means do not overlap. The intervals are Student's; with two or three
-//! repeats they are wide, because few repeats give little evidence. A single repeat lacks a spread, so it shows no
+//! repeats they are wide, because few repeats give little evidence. A single repeat has no spread, so it shows no
 //! change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
 //! with the worse figure had more processor time taken by other programs.
 
@@ -16,7 +16,7 @@ use lanemark_schema::workload::{DatabaseUsers, TransactionKind};
 use super::figures::FIGURES;
 use super::text::parts;
 
-/// The minimum share of the machine's processors at which other programs are reported. It is also the minimum
+/// The minimum share of the machine's processors at which other programs are reported. The same value is the minimum
 /// difference in that share between two runs that explains a worse figure.
 const OTHERS: f64 = 0.05;
 
@@ -81,7 +81,7 @@ fn samples(run: &RunResult) -> &[Sample] {
     run.tests.first().map_or(&[], |test| &test.samples)
 }
 
-/// Returns the mean of a figure over the repeats; `None` if a repeat lacks it.
+/// Returns the mean of a figure over the repeats; `None` if a repeat does not have the figure.
 fn statistic(run: &RunResult, figure: &dyn Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
     let known = samples(run).iter().all(|sample| figure(sample).is_some());
     run.tests.first().filter(|_| known)?.over_samples(figure)
@@ -167,7 +167,7 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
 /// in tpm, because then no saving follows.
 ///
 /// # Errors
-/// Returns an error if a run lacks repeats.
+/// Returns an error if a run has no repeats.
 pub fn nodes_saved(
     from: &RunResult,
     to: &RunResult,

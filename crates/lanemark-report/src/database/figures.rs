@@ -6,8 +6,8 @@
 use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
 use lanemark_schema::workload::Operation;
 
-use crate::number::{ABSENT, known, or_absent, significant, spread};
-use crate::table::{Cell, Column, Ink, Table};
+use crate::number::{ABSENT, known_value, or_absent, significant, spread};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 /// A figure of a sample with database transactions.
 pub(crate) struct Figure {
@@ -210,12 +210,13 @@ pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
             .iter()
             .flat_map(|(_, test)| {
                 let found = test.over_samples(figure.of).unwrap_or_default();
-                let value = or_absent(known(&found), significant);
-                [Cell::plain(value), Cell::inked(spread(&found), Ink::Faint)]
+                let value = or_absent(known_value(&found), significant);
+                [Cell::plain(value), Cell::inked(spread(&found), CellEmphasis::Faint)]
             })
             .collect();
         if cells.iter().any(|cell| cell.text != ABSENT) {
-            let mut row = vec![Cell::plain(figure.name), Cell::inked(figure.unit, Ink::Faint)];
+            let mut row =
+                vec![Cell::plain(figure.name), Cell::inked(figure.unit, CellEmphasis::Faint)];
             row.extend(cells);
             table.push(row);
         }

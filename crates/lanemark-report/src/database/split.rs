@@ -45,7 +45,7 @@ impl TimeSplit {
             let each = |all: &TransactionsUse| {
                 all.each(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
             };
-            test.of_transactions(each).map(|found| found.value)
+            test.of_transactions(each).map(|statistic| statistic.value)
         };
         let measured = sessions(|used| used.running_s).zip(sessions(|used| used.ready_s));
         let samples = test.of_transactions(|all| Some(all.waits.as_ref()?.total() as f64));
@@ -65,7 +65,7 @@ impl TimeSplit {
         for (index, class) in WaitClass::ALL.into_iter().enumerate() {
             let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
             // The share is over all samples together; repeats have nearly equal numbers of samples.
-            let share = test.of_transactions(share).map(|found| found.value);
+            let share = test.of_transactions(share).map(|statistic| statistic.value);
             let Some(share) = share.filter(|share| *share > 0.0) else { continue };
             let error = (share * (1.0 - share) / all.max(1.0)).sqrt();
             let note = format!("± {:.1} points", 100.0 * error);

@@ -71,7 +71,7 @@ fn answer(database: &DatabaseTarget, test: &TestResult) -> String {
     };
     let mean = test.of_transactions(TransactionsUse::response_ms);
     let mean = mean.map_or(String::new(), |mean| format!(": {} ms each", significant(mean.value)));
-    let share = test.over_samples(Sample::device_share).map(|found| found.value);
+    let share = test.over_samples(Sample::device_share).map(|statistic| statistic.value);
     let share = share.filter(|_| !mean.is_empty()).map_or(String::new(), |share| {
         format!(", {} of it in the device", percent_whole(share.min(1.0)))
     });
@@ -127,7 +127,7 @@ fn figures(test: &TestResult) -> String {
         }
     };
     let of = |figure: fn(&TransactionsUse) -> Option<f64>| test.of_transactions(figure);
-    let share = test.over_samples(Sample::device_share).map(|found| found.value);
+    let share = test.over_samples(Sample::device_share).map(|statistic| statistic.value);
     let share = share.map_or("device time unknown".to_owned(), |share| {
         format!("device time is {:.0}% of the response time", 100.0 * share)
     });

@@ -37,19 +37,19 @@ fn texts(table: &Table) -> Vec<Vec<String>> {
 
 #[test]
 fn the_power_of_drives_is_told_with_its_efficiency_and_the_platform() {
-    let told = |samples| sentence(&test("a", samples));
+    let text_of = |samples| sentence(&test("a", samples));
     // 409,600 bytes and 100 requests for 0.4 J.
     let efficiency = "4.00 W: 977 J for 10^9 bytes, 250 requests a second per watt.";
     let alone = vec![repeat(3.0, 1, None, None), repeat(5.0, 1, None, None)];
-    let text = told(alone).unwrap();
+    let text = text_of(alone).unwrap();
     assert!(text.starts_with("The drive uses 4.00 W: ") && text.ends_with("per watt."), "{text}");
-    let text = told(vec![repeat(4.0, 3, None, Some(8.2))]).unwrap();
+    let text = text_of(vec![repeat(4.0, 3, None, Some(8.2))]).unwrap();
     let platform = "The platform uses another 8.20 W, and its battery lasts 6.50 hours.";
     assert_eq!(text, format!("The 3 drives use {efficiency} {platform}"));
-    assert_eq!(told(vec![reads(10, 4, &[50])]), None);
+    assert_eq!(text_of(vec![reads(10, 4, &[50])]), None);
     let mut unmetered = repeat(4.0, 1, None, None);
     unmetered.energy.as_mut().unwrap().elapsed = Duration::ZERO;
-    assert_eq!(told(vec![unmetered]), None);
+    assert_eq!(text_of(vec![unmetered]), None);
 }
 
 #[test]
@@ -58,7 +58,9 @@ fn parts_and_states_are_means_over_the_repeats() {
     let wanted =
         [["controller", "3.00", "75.0%"], ["flash", "1.00", "25.0%"], ["all", "4.00", "100.0%"]];
     assert_eq!(texts(&parts(&result)), wanted);
-    assert!(parts(&result).rows[2].ruled && parts(&result).rows[2].cells[0].ink == Ink::Strong);
+    assert!(
+        parts(&result).rows[2].ruled && parts(&result).rows[2].cells[0].ink == CellEmphasis::Strong
+    );
     let wanted = [["working", "60.0%", ABSENT_COUNT], ["slumber", "40.0%", "3.5"]];
     assert_eq!(texts(&states(&result)), wanted);
     assert_eq!([3.0, 3.5].map(count), ["3", "3.5"]);

@@ -59,7 +59,7 @@ fn predicted(errors: &[f64]) -> StudyOutcome {
 
 #[test]
 fn the_median_is_the_middle_and_the_worst_has_its_sign() {
-    let told = |errors: &[f64]| {
+    let text_of = |errors: &[f64]| {
         let outcome = predicted(errors);
         ErrorSummary::of(&outcome, Role::Predicted).sentence(&outcome)
     };
@@ -91,7 +91,7 @@ fn the_median_is_the_middle_and_the_worst_has_its_sign() {
             ),
         ),
     ] {
-        assert_eq!(told(simulated), wanted);
+        assert_eq!(text_of(simulated), wanted);
     }
 }
 
@@ -122,7 +122,7 @@ fn bounds_and_near_repeats_are_counted_apart() {
 
 #[test]
 fn figures_within_their_intervals_are_counted() {
-    let told = |low_ratio: f64, high_ratio: f64| {
+    let text_of = |low_ratio: f64, high_ratio: f64| {
         let interval = PredictionInterval { low_ratio, high_ratio, widest: None };
         let exact = [("a", 110.0), ("b", 160.0)];
         let exact = exact.map(|(test, found)| check(test, Role::Predicted, Bound::Exactly, found));
@@ -132,9 +132,9 @@ fn figures_within_their_intervals_are_counted() {
     let width = |inside: u32, width: &str| {
         format!(", {inside} of 2 in their 80% intervals (median width, high over low: {width});")
     };
-    let text = told(0.8, 1.2);
+    let text = text_of(0.8, 1.2);
     assert!(text.contains(&width(1, "1.50")), "{text}");
-    let text = told(0.5, 1.5);
+    let text = text_of(0.5, 1.5);
     assert!(text.contains(&width(2, "3.00")), "{text}");
 }
 

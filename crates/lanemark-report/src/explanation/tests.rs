@@ -76,7 +76,7 @@ fn every_piece_of_evidence_is_a_text_with_its_figures() {
 
 #[test]
 fn a_verdict_has_its_reason() {
-    let told = |verdict, evidence| {
+    let text_of = |verdict, evidence| {
         super::verdict(&Explanation { verdict, evidence, ..explained(None, None) })
     };
     for (verdict, wanted) in [
@@ -94,14 +94,14 @@ fn a_verdict_has_its_reason() {
         (Verdict::HeldBack, "held back; a limit of a control group was reached."),
         (Verdict::Undecided, "undecided; no observed part was at its limit."),
     ] {
-        assert_eq!(told(verdict, Vec::new()), format!("Verdict: {wanted}"));
+        assert_eq!(text_of(verdict, Vec::new()), format!("Verdict: {wanted}"));
     }
     let (crowded, unprobed) = (EvidenceItem::Crowded, EvidenceItem::NoQueueProbe);
-    let text = told(Verdict::Undecided, vec![unprobed.clone(), crowded.clone()]);
+    let text = text_of(Verdict::Undecided, vec![unprobed.clone(), crowded.clone()]);
     assert!(text.ends_with("other programs on the processors could explain the result."), "{text}");
-    let text = told(Verdict::Undecided, vec![unprobed]);
+    let text = text_of(Verdict::Undecided, vec![unprobed]);
     assert!(text.ends_with("--explain tries a deeper queue, which may find the limit."), "{text}");
-    assert!(told(Verdict::CpuBound, vec![crowded]).ends_with("no time left."));
+    assert!(text_of(Verdict::CpuBound, vec![crowded]).ends_with("no time left."));
 }
 
 #[test]

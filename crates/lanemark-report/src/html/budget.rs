@@ -41,7 +41,7 @@ pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!panels.is_empty()).then(|| {
         let visible = distinct(&panels);
         let folded = panels.len() - visible.len();
-        let picture = drawn(&visible);
+        let picture = draw_panels(&visible);
         html! {
             p class="soft" {
                 "Mean latency of a request, along the hops of its path. Pale colours show the wait \
@@ -92,10 +92,10 @@ fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
 
 /// Draws the budgets of all tests.
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
-    drawn(&panels(runs))
+    draw_panels(&panels(runs))
 }
 
-fn drawn(panels: &[Panel<'_>]) -> Picture {
+fn draw_panels(panels: &[Panel<'_>]) -> Picture {
     // Hops with the same colour, such as the first link of each system, share a legend entry.
     let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
@@ -402,7 +402,7 @@ mod tests {
     fn a_hop_has_the_same_colour_on_every_page() {
         let swatches = |budgets: &[Budget]| -> Vec<String> {
             let bars = budgets.iter().map(|budget| ("a", budget.clone())).collect();
-            let picture = drawn(&[Panel { test: "t", bars }]);
+            let picture = draw_panels(&[Panel { test: "t", bars }]);
             let swatch = |entry: &Entry| entry.swatch.as_ref().map(|one| one.0.clone());
             picture.entries.iter().filter_map(swatch).collect()
         };

@@ -16,7 +16,7 @@ use super::lines::Chart;
 use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, image, listed, named, num, part_title, split};
 use crate::figure_table::{metrics, printed, rows, tests};
-use crate::number::{ERROR_LARGE, grouped, known, percent_signed, significant};
+use crate::number::{ERROR_LARGE, grouped, known_value, percent_signed, significant};
 use crate::palette;
 
 mod pointed;
@@ -279,7 +279,7 @@ impl ChartKind {
 
 impl Bar {
     fn of(kind: ChartKind, statistic: &Statistic) -> Option<Self> {
-        let value = known(statistic)?;
+        let value = known_value(statistic)?;
         let range = (statistic.min, statistic.max);
         Some(Self {
             kind,

@@ -9,7 +9,7 @@ use super::grid::typeset;
 use super::lines::{Chart, Line, Mark, Scale, entries};
 use super::picture::Picture;
 use crate::figure_table::{heading, rows};
-use crate::number::{grouped, known, significant};
+use crate::number::{grouped, known_value, significant};
 
 /// Percentile at which the whiskers of latency over load end.
 const TAIL: f64 = 99.0;
@@ -70,13 +70,13 @@ pub(super) fn study_charts(
                 let simulated = found(test)?.simulated?;
                 let interval =
                     system.run.test(&test.name).and_then(|result| metric.interval(result));
-                Some((known(&simulated)?, interval))
+                Some((known_value(&simulated)?, interval))
             }));
         }
         for (index, (label, run)) in measured.iter().enumerate() {
             let style = outcome.systems.len() + index;
             lines.extend(family.line(label.clone(), style, |test| {
-                Some((known(&metric.of(run.test(&test.name)?))?, None))
+                Some((known_value(&metric.of(run.test(&test.name)?))?, None))
             }));
         }
         family.chart(heading(metric), lines)
@@ -104,7 +104,7 @@ pub(super) fn runs_charts(
         let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
             family.line(label.clone(), style, |test| {
                 let result = run.test(&test.name)?;
-                Some((known(&metric.of(result))?, metric.interval(result)))
+                Some((known_value(&metric.of(result))?, metric.interval(result)))
             })
         });
         family.chart(heading(metric), lines.collect())
@@ -179,7 +179,8 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
         };
         for result in &results {
             let latency = result.latency();
-            let (Some(iops), Some(median)) = (known(&result.iops), latency.percentile_ns(50.0))
+            let (Some(iops), Some(median)) =
+                (known_value(&result.iops), latency.percentile_ns(50.0))
             else {
                 continue;
             };

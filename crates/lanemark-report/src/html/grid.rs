@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 
 use crate::number::grouped;
-use crate::table::{Cell, Column, ColumnKind, Ink, Row, Table, point};
+use crate::table::{Cell, CellEmphasis, Column, ColumnKind, Row, Table, point};
 
 /// A space as wide as a digit.
 const FIGURE_SPACE: char = '\u{2007}';
@@ -36,7 +36,8 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     }
 }
 
-/// Replaces plain signs with typographic ones that terminals may lack; for the crate's own text, not for names.
+/// Replaces plain signs with typographic signs that a terminal may not display. Only this crate's text is changed, not
+/// names.
 pub(crate) fn typeset(text: &str) -> String {
     text.replace("10^6", "10⁶")
 }
@@ -92,15 +93,15 @@ fn text_class(table: &Table, column: usize) -> Option<String> {
 
 /// Writes the text of a cell, strong if it is important.
 fn inked(cell: &Cell, text: &str) -> Markup {
-    html! { @if cell.ink == Ink::Strong { b { (text) } } @else { (text) } }
+    html! { @if cell.ink == CellEmphasis::Strong { b { (text) } } @else { (text) } }
 }
 
 /// Returns the class of a cell. Most cells are numbers and have no class.
 fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
-        Ink::Plain | Ink::Strong => None,
-        Ink::Faint => Some("faint"),
-        Ink::Warning => Some("warning"),
+        CellEmphasis::Plain | CellEmphasis::Strong => None,
+        CellEmphasis::Faint => Some("faint"),
+        CellEmphasis::Warning => Some("warning"),
     };
     let classes: Vec<&str> = text.then_some("text").into_iter().chain(ink).collect();
     (!classes.is_empty()).then(|| classes.join(" "))

@@ -21,7 +21,7 @@ const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
 
 /// The heat map of a series.
-pub(super) struct Heat {
+pub(super) struct HeatMap {
     series: Series,
     /// First and last row.
     rows: (u8, u8),
@@ -29,7 +29,7 @@ pub(super) struct Heat {
     row: f64,
 }
 
-impl Heat {
+impl HeatMap {
     /// Returns the heat map of a series in up to `columns` columns, with rows of height `row`; `None` if its latencies
     /// were not counted.
     pub(super) fn of(series: &Series, columns: usize, row: f64) -> Option<Self> {

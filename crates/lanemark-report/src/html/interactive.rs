@@ -53,14 +53,14 @@ impl ChartLibrary {
 }
 
 /// The parts of a page other than its sections.
-pub(super) struct Live {
+pub(super) struct InteractiveParts {
     policy: String,
     /// Compressed data, in base64.
     data: String,
     script: String,
 }
 
-impl Live {
+impl InteractiveParts {
     /// Packs the charts of a study and runs together with the library that draws them.
     pub(super) fn new(
         study: Option<&StudyOutcome>,

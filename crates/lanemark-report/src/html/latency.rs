@@ -54,7 +54,7 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 /// The panels of a test, with whether they show a difference.
-type OfTest = (Vec<Chart>, Difference);
+type TestPanels = (Vec<Chart>, Difference);
 
 /// The difference that the panels of a test show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, Chart, Chart) 
 }
 
 /// Separates the tests whose panels show a difference from the others.
-fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
+fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<TestPanels>, Vec<TestPanels>) {
     let mut kept: Vec<(String, Chart)> = Vec::new();
     let (mut visible, mut folded) = (Vec::new(), Vec::new());
     for (name, ladder, cumulative) in tests {
@@ -100,7 +100,7 @@ fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
 
 /// States why panels are folded: `12 tests in which all requests of a system take the same time, 1 test with the
 /// distributions of an earlier test`.
-fn summary(folded: &[OfTest]) -> String {
+fn summary(folded: &[TestPanels]) -> String {
     let count = |is: fn(&Difference) -> bool| {
         folded.iter().filter(|(_, difference)| is(difference)).count()
     };
@@ -291,7 +291,7 @@ mod tests {
             test("one system", &[curved]),
         ];
         let (visible, hidden) = folded(tests);
-        let titles = |all: &[OfTest]| -> Vec<String> {
+        let titles = |all: &[TestPanels]| -> Vec<String> {
             all.iter().map(|(charts, _)| charts[0].title.clone()).collect()
         };
         assert_eq!(titles(&visible), ["first", "other", "one system"]);

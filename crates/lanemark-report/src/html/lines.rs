@@ -206,7 +206,7 @@ impl Chart {
                 marks: self
                     .marks
                     .iter()
-                    .filter(|one| part_styles.contains(&one.style))
+                    .filter(|mark| part_styles.contains(&mark.style))
                     .cloned()
                     .collect(),
             }

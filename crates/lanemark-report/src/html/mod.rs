@@ -1,9 +1,9 @@
-//! The HTML report: one self-contained file without fonts, images or outside links. It contains scripts only if the
-//! caller requests interactive charts (`interactive.rs`).
+//! The HTML report: one self-contained file without fonts, images or outside links. The file contains scripts only if
+//! the caller requests interactive charts (`interactive.rs`).
 //!
-//! The page begins with the answer and continues with its evidence. It follows the reader's light or dark preference,
-//! the width of a phone, and paper. maud escapes all names from results; only this crate's own style sheet is written
-//! into the page unescaped.
+//! The page begins with the answer and continues with its evidence. The page follows the reader's light or dark
+//! preference, the width of a phone, and paper. maud escapes all names from results; only this crate's own style sheet
+//! is written into the page unescaped.
 
 pub(crate) mod axis;
 mod budget;
@@ -37,10 +37,11 @@ pub(crate) use grid::typeset;
 pub use interactive::ChartLibrary;
 pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
-use self::interactive::Live;
+use self::interactive::InteractiveParts;
 use crate::study_table::study_answer;
 use crate::{
-    beside, durable, energy, faults, figure_table, run_table, summary, target, transactions, trial,
+    concurrent, durable, energy, faults, figure_table, run_table, summary, target, transactions,
+    trial,
 };
 
 /// All rules of a page.
@@ -64,10 +65,14 @@ pub fn interactive_html(
     runs: &[&RunResult],
     library: &ChartLibrary,
 ) -> String {
-    whole(study, runs, Some(&Live::new(study, runs, library)))
+    whole(study, runs, Some(&InteractiveParts::new(study, runs, library)))
 }
 
-fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>) -> String {
+fn whole(
+    study: Option<&StudyOutcome>,
+    runs: &[&RunResult],
+    live: Option<&InteractiveParts>,
+) -> String {
     let runs = labelled(runs, study.is_some());
     let title = match (study, runs.first()) {
         (Some(study), _) => study.title.as_str(),
@@ -94,7 +99,7 @@ const HINT: &str = "Charts show values at the pointer and, once selected, with a
     selects a chart: then the wheel zooms it, dragging moves it, and a double click shows all of \
     it again.";
 
-fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
+fn page_with(title: &str, content: &Markup, live: Option<&InteractiveParts>) -> String {
     let page = markup! {
         (DOCTYPE)
         html lang="en" {
@@ -136,7 +141,7 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
                 @let summary = trial::trial_answer(&bare).or_else(|| summary::summary(&named));
                 @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
-                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
+                @let sentences = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(concurrent::sentences(run)));
                 @let sentences: Vec<String> = sentences.collect();
                 @if runs.len() > TOLD {
                     details {

@@ -127,7 +127,7 @@ pub fn plot(
         },
     };
     let picture = Picture { entries: picture.entries, figures };
-    (!picture.figures.is_empty()).then(|| drawn(&picture, &heading, style))
+    (!picture.figures.is_empty()).then(|| render(&picture, &heading, style))
 }
 
 /// Joins two pictures; names of marks that both have appear once.
@@ -139,7 +139,7 @@ fn both(mut first: Picture, other: Picture) -> Picture {
     first
 }
 
-fn drawn(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
+fn render(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
     let figures = &picture.figures[..picture.figures.len().min(PANELS_MAX)];
     let columns = style.columns.clamp(1, figures.len().max(1));
     let widest = figures.iter().map(|drawing| drawing.image.width).fold(0.0, f64::max);

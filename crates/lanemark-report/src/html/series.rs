@@ -1,9 +1,9 @@
 //! Tests over time: requests or data a second, with write amplification below them on the same time axis.
 //!
 //! Latency follows below as a heat map. The panels of rates begin at zero. Time is linear: the width of a period is
-//! proportional to its duration. Shaded areas come from the data: the time in which the drive moved no data, and the
-//! time after which the figures are steady by SNIA's rule, or the rounds whose figures a test that runs in rounds
-//! reports.
+//! proportional to its duration. Shaded areas come from the data. They show the time in which the drive moved no data,
+//! and the time after which the figures are steady by SNIA's rule. For a test that runs in rounds, they show the rounds
+//! whose figures it reports.
 
 use lanemark_schema::result::{DriveUse, Phases, RunResult, Sample, Series};
 use lanemark_schema::units::{Bytes, Duration};
@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
-use super::heat::{self, Heat};
+use super::heat::{self, HeatMap};
 use super::lines::{self, Chart, Scale};
 use super::picture::{self, Drawing, Picture};
 use super::svg::{Image, block, image, num, text_width};
@@ -59,7 +59,7 @@ struct Size {
 }
 
 impl Size {
-    /// More steps than a page has pixels would add nothing.
+    /// More steps than a page has pixels would not be visible.
     const WHOLE: Self = Self {
         width: 900.0,
         rate: 210.0,
@@ -280,7 +280,7 @@ fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>) {
         top += HEADING + plot.height;
     }
     let rest = placed.first().map_or(top, |(plot, at)| at + plot.height);
-    let heat = Heat::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
+    let heat = HeatMap::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }

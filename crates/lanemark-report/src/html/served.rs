@@ -17,7 +17,7 @@ const LINES: [(usize, &str); 4] = [
     (3, "writes, delivered"),
 ];
 
-type Direction = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
+type DirectionOf = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
 
 /// Returns the section's content, or `None` if no run served and delivered requests.
 pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
@@ -39,7 +39,8 @@ pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
 }
 
 fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
-    let served = run.tests.iter().flat_map(|test| test.samples.iter().map(move |one| (test, one)));
+    let served =
+        run.tests.iter().flat_map(|test| test.samples.iter().map(move |sample| (test, sample)));
     let chart = |(test, sample): (&lanemark_schema::result::TestResult, &Sample)| {
         let live = sample.live.as_ref()?;
         let lines = lines(sample, live);
@@ -51,9 +52,9 @@ fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
 
 /// Returns the lines of each direction for which modelled and delivered latencies are known.
 fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
-    let of_reads: [Direction; 2] =
+    let of_reads: [DirectionOf; 2] =
         [|sample| sample.reads.as_ref(), |sample| sample.live.as_ref()?.reads.as_ref()];
-    let of_writes: [Direction; 2] =
+    let of_writes: [DirectionOf; 2] =
         [|sample| sample.writes.as_ref(), |sample| sample.live.as_ref()?.writes.as_ref()];
     let mut lines = Vec::new();
     for (first, of) in [(0, of_reads), (2, of_writes)] {

@@ -10,7 +10,7 @@ use super::svg::{Image, block, image, listed, named, num};
 use crate::database::TimeSplit;
 use crate::number::{percent, significant};
 use crate::palette;
-use crate::table::{Cell, Column, Ink, Table};
+use crate::table::{Cell, CellEmphasis, Column, Table};
 
 const WIDTH: f64 = 900.0;
 const LINE: f64 = 16.0;
@@ -122,7 +122,7 @@ fn table(splits: &[(String, TimeSplit)]) -> Table {
                 Cell::plain(part.name),
                 Cell::plain(significant(part.ms)),
                 Cell::plain(percent(part.share)),
-                Cell::inked(part.note.clone(), Ink::Faint),
+                Cell::inked(part.note.clone(), CellEmphasis::Faint),
             ]);
         }
     }

@@ -23,14 +23,14 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
     let on_path = inspection.target.is_some();
     let mut root = Node::new("", "CPU".to_owned(), on_path);
     for device in &inspection.devices {
-        for path in &device.ways {
+        for path in &device.paths {
             root.add(device, path, on_path);
         }
     }
     let marked: BTreeSet<&str> = inspection
         .findings
         .iter()
-        .filter(|found| !found.finding.is_note())
+        .filter(|finding| !finding.finding.is_note())
         .flat_map(boxes_named)
         .collect();
     let heading = match &inspection.target {
@@ -91,18 +91,18 @@ impl Node {
 }
 
 /// Returns the names of the boxes whose link a finding concerns. A drive's box has the name of its block device.
-fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
-    match &found.finding {
+fn boxes_named(inspected_finding: &InspectedFinding) -> Vec<&str> {
+    match &inspected_finding.finding {
         Finding::PcieBelowCapability { hop, .. }
         | Finding::LinkBelowDevice { hop, .. }
         | Finding::SlotBelowDevice { hop, .. }
         | Finding::UsbSlow { hop, .. } => vec![hop.as_str()],
-        Finding::SasBelowCapability { hop, .. } => match found.devices.as_slice() {
+        Finding::SasBelowCapability { hop, .. } => match inspected_finding.devices.as_slice() {
             [device] => vec![hop.as_str(), device.as_str()],
             _ => vec![hop.as_str()],
         },
         Finding::SataPortSlow { .. } | Finding::SataBelowCapability { .. } => {
-            found.devices.iter().map(String::as_str).collect()
+            inspected_finding.devices.iter().map(String::as_str).collect()
         }
         _ => Vec::new(),
     }

@@ -17,7 +17,7 @@ use super::{is_whole, named};
 /// A missing piece of information, with the program that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
-    /// No link of the device reports anything.
+    /// No link of the device reports its rate.
     AllLinks {
         /// Whether there is a function on PCI whose links lspci can show.
         on_pci: bool,
@@ -52,12 +52,12 @@ pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
 
 /// Returns the gaps of one device.
 pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
-    let hops = || device.ways.iter().flat_map(|path| &path.hops);
+    let hops = || device.paths.iter().flat_map(|path| &path.hops);
     if !hops().filter_map(|hop| hop.link.as_ref()).any(has_rate) {
         let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
         return vec![Gap::AllLinks { on_pci }];
     }
-    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_path).collect();
+    let mut gaps: Vec<Gap> = device.paths.iter().flat_map(of_path).collect();
     gaps.sort();
     gaps.dedup();
     gaps
@@ -128,8 +128,9 @@ fn of_pcie(hop: &InspectedHop, link: &PcieLink) -> Vec<Gap> {
 
 /// Returns whether a finding already states the gap.
 fn is_found(gap: &Gap, device: &InspectedDevice, inspection: &Inspection) -> bool {
-    let findings = inspection.findings.iter().filter(|found| found.devices.contains(&device.name));
-    findings.map(|found| &found.finding).any(|finding| match (gap, finding) {
+    let findings =
+        inspection.findings.iter().filter(|finding| finding.devices.contains(&device.name));
+    findings.map(|finding| &finding.finding).any(|finding| match (gap, finding) {
         (Gap::Port(name, _), Finding::LinkBelowDevice { hop, .. }) => name == hop,
         (Gap::Behind(name), Finding::DrivesHidden { adapter }) => adapter.contains(name.as_str()),
         (Gap::Ends(_), Finding::UsbSlow { .. }) => true,

@@ -13,13 +13,14 @@ mod words;
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, Unread, UnreadReason,
+    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, UnreadFile,
+    UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
-use crate::table::Ink;
-use crate::terminal::{Sheet, plain, shorten};
+use crate::table::CellEmphasis;
+use crate::terminal::{TerminalText, plain, shorten};
 
 pub use diagram::inspection_svg;
 
@@ -30,7 +31,7 @@ const UNREAD_MAX: usize = 3;
 
 /// Writes the devices of `inspection` with their paths, its findings with advice, and the files that were not read.
 pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(inspection));
     let all: BTreeMap<&str, &InspectedDevice> =
         inspection.devices.iter().map(|device| (device.name.as_str(), device)).collect();
@@ -39,9 +40,9 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
         let room = sheet.width().saturating_sub(name.width() + 2);
         let description = shorten(&plain(&words::device(device)), room);
         sheet.line(&[
-            (name, Ink::Strong),
-            ("  ".to_owned(), Ink::Plain),
-            (description, Ink::Plain),
+            (name, CellEmphasis::Strong),
+            ("  ".to_owned(), CellEmphasis::Plain),
+            (description, CellEmphasis::Plain),
         ]);
         tree::draw(&mut sheet, device, &all);
         sheet.blank();
@@ -83,7 +84,7 @@ fn answer(inspection: &Inspection) -> String {
         several => format!("{} drives ({})", several.len(), named(several)),
     };
     let limits: Vec<&InspectedFinding> =
-        inspection.findings.iter().filter(|found| !found.finding.is_note()).collect();
+        inspection.findings.iter().filter(|finding| !finding.finding.is_note()).collect();
     match limits.as_slice() {
         [] if drives.iter().any(|drive| !gaps::of(drive).is_empty()) => {
             format!("{subject}; no limit found, but not all links are known.")
@@ -98,7 +99,7 @@ fn answer(inspection: &Inspection) -> String {
 
 /// `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
 fn slowest(drive: &InspectedDevice) -> String {
-    let links = drive.ways.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
+    let links = drive.paths.iter().flat_map(|path| &path.hops).filter_map(|hop| hop.link.as_ref());
     let rate = |link: &InspectedLink| link.usable().or(link.range().map(|(least, _)| least));
     let known = links.filter_map(|link| Some((link, rate(link)?)));
     known.min_by_key(|(_, rate)| rate.0).map_or(String::new(), |(link, rate)| {
@@ -106,13 +107,16 @@ fn slowest(drive: &InspectedDevice) -> String {
     })
 }
 
-fn findings(sheet: &mut Sheet, inspection: &Inspection) {
+fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
     for found in &inspection.findings {
-        let (mark, ink) =
-            if found.finding.is_note() { ("· ", Ink::Plain) } else { ("! ", Ink::Warning) };
+        let (mark, ink) = if found.finding.is_note() {
+            ("· ", CellEmphasis::Plain)
+        } else {
+            ("! ", CellEmphasis::Warning)
+        };
         let text = finding(found);
         sheet.item(mark, &text, ink);
-        sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), Ink::Faint);
+        sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), CellEmphasis::Faint);
     }
     if inspection.findings.is_empty() {
         nothing_found(sheet, &inspection.devices);
@@ -124,7 +128,7 @@ fn findings(sheet: &mut Sheet, inspection: &Inspection) {
 }
 
 /// States which devices have no limit: the devices for which both ends of every link are known.
-fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
+fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let whole = || devices.iter().filter(|device| is_whole(device));
     let known: Vec<&InspectedDevice> =
         whole().filter(|device| gaps::of(device).is_empty()).collect();
@@ -162,13 +166,13 @@ fn few(names: &[&str]) -> String {
 }
 
 /// Formats a finding as `sda, sdb: text of the finding`.
-fn finding(found: &InspectedFinding) -> String {
-    let names: Vec<&str> = found.devices.iter().map(String::as_str).collect();
-    format!("{}: {}.", few(&names), found.finding)
+fn finding(inspected_finding: &InspectedFinding) -> String {
+    let names: Vec<&str> = inspected_finding.devices.iter().map(String::as_str).collect();
+    format!("{}: {}.", few(&names), inspected_finding.finding)
 }
 
 /// Writes the files that were not read, by reason.
-fn unread(unread: &[Unread]) -> String {
+fn unread(unread: &[UnreadFile]) -> String {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for entry in unread {
         reasons.entry(reason(&entry.reason)).or_default().push(&entry.path);

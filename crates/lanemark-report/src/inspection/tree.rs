@@ -9,8 +9,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::steps::{Step, steps};
 use super::words;
-use crate::table::Ink;
-use crate::terminal::{Sheet, plain, shorten, wrap};
+use crate::table::CellEmphasis;
+use crate::terminal::{TerminalText, plain, shorten, wrap};
 
 /// Maximum depth of nested devices.
 const DEPTH_MAX: usize = 12;
@@ -23,25 +23,25 @@ const PARTITIONS_MAX: usize = 16;
 
 /// Draws the paths to `device`, or its components, and its partitions.
 pub(super) fn draw<'a>(
-    sheet: &mut Sheet,
+    sheet: &mut TerminalText,
     device: &'a InspectedDevice,
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
 ) {
-    for (index, path) in device.ways.iter().enumerate() {
-        draw_path(sheet, device, path, index + 1 == device.ways.len());
+    for (index, path) in device.paths.iter().enumerate() {
+        draw_path(sheet, device, path, index + 1 == device.paths.len());
     }
-    if device.ways.is_empty() {
+    if device.paths.is_empty() {
         let limits = words::queue(&device.queue);
         if !limits.is_empty() {
-            sheet.item("", &limits, Ink::Faint);
+            sheet.item("", &limits, CellEmphasis::Faint);
         }
-        let mut below = Below { all, followed: BTreeSet::new(), lines: BELOW_MAX };
+        let mut below = ComponentTree { all, followed: BTreeSet::new(), lines: BELOW_MAX };
         below.draw(sheet, device, "", 0);
         draw_partitions(sheet, device, 0);
     }
 }
 
-fn draw_path(sheet: &mut Sheet, device: &InspectedDevice, path: &InspectedPath, last: bool) {
+fn draw_path(sheet: &mut TerminalText, device: &InspectedDevice, path: &InspectedPath, last: bool) {
     let node = path.hops.iter().find_map(|hop| hop.numa_node);
     let start = words::joined(&[
         "CPU".to_owned(),
@@ -49,7 +49,7 @@ fn draw_path(sheet: &mut Sheet, device: &InspectedDevice, path: &InspectedPath, 
         path.name.clone().unwrap_or_default(),
         path.state.clone().unwrap_or_default(),
     ]);
-    sheet.item("", &start, Ink::Plain);
+    sheet.item("", &start, CellEmphasis::Plain);
     // With several paths the device's limits appear once, at its last path.
     let limits = if last { words::queue(&device.queue) } else { String::new() };
     let lines = steps(device, path, limits);
@@ -62,7 +62,7 @@ fn draw_path(sheet: &mut Sheet, device: &InspectedDevice, path: &InspectedPath, 
     }
 }
 
-fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
+fn draw_line(sheet: &mut TerminalText, line: &Step<'_>, depth: usize, strong: bool) {
     let branch = match line.link {
         Some(link) => format!("└═ {} ═ ", plain(&words::link_with_rate(link))),
         None => "└─ ".to_owned(),
@@ -73,15 +73,22 @@ fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
     let name = plain(&line.name);
     let name = shorten(&name, width.saturating_sub(indent + branch.width()).max(8));
     let used = indent + branch.width() + name.width() + 1;
-    let name_ink = if strong { Ink::Strong } else { Ink::Plain };
-    let head = vec![(" ".repeat(indent), Ink::Faint), (branch, Ink::Faint), (name, name_ink)];
+    let name_ink = if strong { CellEmphasis::Strong } else { CellEmphasis::Plain };
+    let head = vec![
+        (" ".repeat(indent), CellEmphasis::Faint),
+        (branch, CellEmphasis::Faint),
+        (name, name_ink),
+    ];
     let words = plain(&line.words);
     let gap = if strong { "  " } else { " " };
     if used + gap.len() + ROOM_MIN.min(words.width()) > width {
         sheet.line(&head);
         let room = width.saturating_sub(indent + 3).max(ROOM_MIN);
         for text in wrap(&words, room).iter().filter(|text| !text.is_empty()) {
-            sheet.line(&[(" ".repeat(indent + 3), Ink::Faint), (text.clone(), Ink::Faint)]);
+            sheet.line(&[
+                (" ".repeat(indent + 3), CellEmphasis::Faint),
+                (text.clone(), CellEmphasis::Faint),
+            ]);
         }
         return;
     }
@@ -89,16 +96,16 @@ fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
     let mut pieces = head;
     for (index, text) in wrap(&words, room).into_iter().enumerate() {
         if index > 0 {
-            pieces = vec![(" ".repeat(used + gap.len() - 1), Ink::Faint)];
+            pieces = vec![(" ".repeat(used + gap.len() - 1), CellEmphasis::Faint)];
         } else {
-            pieces.push((gap.to_owned(), Ink::Faint));
+            pieces.push((gap.to_owned(), CellEmphasis::Faint));
         }
-        pieces.push((text, Ink::Faint));
+        pieces.push((text, CellEmphasis::Faint));
         sheet.line(&pieces);
     }
 }
 
-fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
+fn draw_partitions(sheet: &mut TerminalText, device: &InspectedDevice, depth: usize) {
     let count = device.partitions.len();
     let listed = &device.partitions[..count.min(PARTITIONS_MAX)];
     let indent = " ".repeat((3 * depth).min(sheet.width() / 2));
@@ -108,19 +115,19 @@ fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
         let branch = if last { "└─ " } else { "├─ " };
         let room = sheet.width().saturating_sub(indent.width() + 16);
         sheet.line(&[
-            (format!("{indent}{branch}"), Ink::Faint),
-            (shorten(&plain(&partition.name), room), Ink::Plain),
-            (size.unwrap_or_default(), Ink::Faint),
+            (format!("{indent}{branch}"), CellEmphasis::Faint),
+            (shorten(&plain(&partition.name), room), CellEmphasis::Plain),
+            (size.unwrap_or_default(), CellEmphasis::Faint),
         ]);
     }
     if count > listed.len() {
         let rest = format!("{indent}└─ and {} more", count - listed.len());
-        sheet.line(&[(rest, Ink::Faint)]);
+        sheet.line(&[(rest, CellEmphasis::Faint)]);
     }
 }
 
 /// The components of a device, as they are drawn.
-struct Below<'a> {
+struct ComponentTree<'a> {
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
     /// Devices that were already followed, because a device that contains itself would cause an endless loop.
     followed: BTreeSet<&'a str>,
@@ -128,9 +135,15 @@ struct Below<'a> {
     lines: usize,
 }
 
-impl<'a> Below<'a> {
+impl<'a> ComponentTree<'a> {
     /// Draws the components of `device` recursively, each line after `prefix`.
-    fn draw(&mut self, sheet: &mut Sheet, device: &'a InspectedDevice, prefix: &str, depth: usize) {
+    fn draw(
+        &mut self,
+        sheet: &mut TerminalText,
+        device: &'a InspectedDevice,
+        prefix: &str,
+        depth: usize,
+    ) {
         self.followed.insert(&device.name);
         let room = sheet.width();
         for (index, name) in device.below.iter().enumerate() {
@@ -139,7 +152,7 @@ impl<'a> Below<'a> {
             }
             self.lines -= 1;
             if self.lines == 0 {
-                return sheet.line(&[(format!("{prefix}└─ and more"), Ink::Faint)]);
+                return sheet.line(&[(format!("{prefix}└─ and more"), CellEmphasis::Faint)]);
             }
             let last = index + 1 == device.below.len();
             let branch = format!("{prefix}{}", if last { "└─ " } else { "├─ " });
@@ -149,9 +162,9 @@ impl<'a> Below<'a> {
             let left = room.saturating_sub(branch.width() + name.width());
             let words = words.filter(|_| left > 3).map(|words| shorten(&words, left));
             sheet.line(&[
-                (branch, Ink::Faint),
-                (name, Ink::Plain),
-                (words.unwrap_or_default(), Ink::Faint),
+                (branch, CellEmphasis::Faint),
+                (name, CellEmphasis::Plain),
+                (words.unwrap_or_default(), CellEmphasis::Faint),
             ]);
             let follow = |below: &&&InspectedDevice| !self.followed.contains(below.name.as_str());
             if let Some(below) = below.filter(follow)

@@ -6,11 +6,11 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond};
 
-use crate::number::significant;
+use crate::number::{rate_text, significant};
 
 /// Formats a rate, `1000 MB/s`.
 pub(super) fn rate(rate: BytesPerSecond) -> String {
-    format!("{} MB/s", significant(rate.as_megabytes()))
+    rate_text(rate.0 as f64)
 }
 
 /// Formats a capacity in the units of the drive market.

@@ -35,14 +35,14 @@ fn a_time_has_the_unit_of_its_length() {
         2_000,
         1_999,
     ];
-    let told = microseconds.map(|us| time_text(Duration::from_microseconds(us)));
+    let text_of = microseconds.map(|us| time_text(Duration::from_microseconds(us)));
     assert_eq!(
-        told,
+        text_of,
         ["2.00 h", "120 min", "2.00 min", "119 s", "2.00 s", "1,999 ms", "2.00 ms", "1,999 µs"]
     );
 }
 
-fn steady(outcome: Outcome, tracked: Tracked, slope: f64, with_window: bool) -> SteadyState {
+fn steady(outcome: Outcome, tracked: TrackedFigure, slope: f64, with_window: bool) -> SteadyState {
     let round = Round {
         iops: 1_000.0,
         throughput_bytes_per_second: 4e6,
@@ -60,7 +60,7 @@ fn steady(outcome: Outcome, tracked: Tracked, slope: f64, with_window: bool) -> 
 
 #[test]
 fn rounds_are_told_with_their_window() {
-    let told = |outcome, tracked, slope, with_window| {
+    let text_of = |outcome, tracked, slope, with_window| {
         let steady = Some(steady(outcome, tracked, slope, with_window));
         sentences(&Sample { steady, ..Sample::empty() }).join(" ")
     };
@@ -69,25 +69,25 @@ fn rounds_are_told_with_their_window() {
     let length = seconds(60);
     let end = "span 3.4% of their mean, and their best-fit line";
     assert_eq!(
-        told(reached, Tracked::Iops, -5.0, true),
+        text_of(reached, TrackedFigure::Iops, -5.0, true),
         format!(
             "Steady after round 7 of {length} each by SNIA's rule: in rounds 3 to 7 the requests a second {end} \
              falls by 1.2%. These rounds determine the figures."
         )
     );
     assert_eq!(
-        told(not, Tracked::Throughput, 5.0, true),
+        text_of(not, TrackedFigure::Throughput, 5.0, true),
         format!(
             "Not steady after 7 rounds of {length} by SNIA's rule, which allows 20% and 10%: in rounds 3 to 7 the \
              bytes a second {end} rises by 1.2%. These rounds determine the figures."
         )
     );
-    let text = told(reached, Tracked::Latency, 0.0, true);
+    let text = text_of(reached, TrackedFigure::Latency, 0.0, true);
     assert!(text.contains(&format!("the mean latencies {end} rises by")), "{text}");
-    let text = told(reached, Tracked::Iops, 0.0, false);
+    let text = text_of(reached, TrackedFigure::Iops, 0.0, false);
     assert!(text.contains("by SNIA's rule. These"), "{text}");
     let brief_of = |outcome| {
-        let steady = Some(steady(outcome, Tracked::Iops, 0.0, true));
+        let steady = Some(steady(outcome, TrackedFigure::Iops, 0.0, true));
         brief(&Sample { steady, ..Sample::empty() })
     };
     assert_eq!(brief_of(reached).as_deref(), Some("Steady after round 7"));

@@ -7,11 +7,11 @@
 use lanemark_schema::result::{PathView, TopologyNode};
 use maud::{Markup, PreEscaped, html};
 
-use super::layout::{LINE, Layout, MARGIN, Placed, printable};
+use super::layout::{LINE, Layout, MARGIN, PlacedNode, printable};
 use super::scale::{SAMPLES, Scale, THIN, WIDE};
 use super::{bottleneck, is_bottleneck, link_carries, link_name, sentence};
 use crate::html::svg::{fitted, num, text_width};
-use crate::number::significant;
+use crate::number::{rate_text, significant};
 use crate::terminal::wrap;
 
 const STYLE: &str = include_str!("diagram.css");
@@ -107,7 +107,7 @@ impl Drawing<'_> {
 }
 
 /// Draws a box, its label, and the link that leads to it with its name above and its rate below.
-fn draw(placed: &Placed<'_>, narrow: bool) -> Markup {
+fn draw(placed: &PlacedNode<'_>, narrow: bool) -> Markup {
     let class = match (placed.node.on_path, narrow) {
         (true, true) => "on narrow",
         (true, false) => "on",
@@ -149,7 +149,7 @@ fn legend(scale: Scale, y: f64) -> Markup {
     const HEAD: &str = "Line width, one way:";
     let mut x = MARGIN + text_width(HEAD) + 10.0;
     let samples = SAMPLES.map(|width| {
-        let label = format!("{} MB/s", significant(scale.megabytes(width)));
+        let label = rate_text(scale.megabytes(width) * 1e6);
         let from = x;
         x += SAMPLE + 6.0 + text_width(&label) + 14.0;
         (width, from, label)

@@ -34,13 +34,13 @@ const GAP: f64 = 10.0;
 
 /// The boxes of a tree, and the total size.
 pub(super) struct Layout<'a> {
-    pub(super) boxes: Vec<Placed<'a>>,
+    pub(super) boxes: Vec<PlacedNode<'a>>,
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
 /// A node's box and the link that leads to it.
-pub(super) struct Placed<'a> {
+pub(super) struct PlacedNode<'a> {
     pub(super) node: &'a TopologyNode,
     /// The label in up to two lines.
     pub(super) lines: Vec<String>,
@@ -78,10 +78,10 @@ struct Span {
 }
 
 /// The boxes positioned so far.
-struct Placing<'a> {
+struct PlacedNodes<'a> {
     columns: Columns,
     scale: Option<Scale>,
-    boxes: Vec<Placed<'a>>,
+    boxes: Vec<PlacedNode<'a>>,
     /// The top of the next row.
     cursor: f64,
 }
@@ -92,7 +92,7 @@ impl<'a> Layout<'a> {
         let mut columns = Columns { widths: Vec::new(), gaps: Vec::new() };
         columns.measure(root, 0);
         let width = columns.widths.iter().chain(&columns.gaps).sum::<f64>() + 2.0 * MARGIN;
-        let mut placing = Placing { columns, scale, boxes: Vec::new(), cursor: top };
+        let mut placing = PlacedNodes { columns, scale, boxes: Vec::new(), cursor: top };
         placing.place(root, 0, 0.0);
         Self { boxes: placing.boxes, width, height: placing.cursor - GAP }
     }
@@ -124,7 +124,7 @@ impl Columns {
     }
 }
 
-impl<'a> Placing<'a> {
+impl<'a> PlacedNodes<'a> {
     /// Positions `node` and its descendants from the cursor on. A line of width `through`, which reaches the row of the
     /// anchor from the left, needs room there too.
     fn place(&mut self, node: &'a TopologyNode, level: usize, through: f64) -> Span {
@@ -140,7 +140,7 @@ impl<'a> Placing<'a> {
             let (name, rate) = labels(node);
             Line { from: left - self.columns.gaps[level], to: left, width, name, rate }
         });
-        self.boxes.push(Placed {
+        self.boxes.push(PlacedNode {
             node,
             lines: lines(node),
             x: left,

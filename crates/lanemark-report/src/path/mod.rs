@@ -16,9 +16,11 @@ use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
-use crate::number::{ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, significant};
-use crate::table::{Cell, Column, Ink, Table, point};
-use crate::terminal::{Sheet, plain, wrap};
+use crate::number::{
+    ABSENT, LatencyUnit, fixed, grouped, or_absent, percent_whole, rate_text, significant,
+};
+use crate::table::{Cell, CellEmphasis, Column, Table, point};
+use crate::terminal::{TerminalText, plain, wrap};
 use crate::test_detail::path_limit;
 
 pub(crate) use diagram::Drawing;
@@ -31,10 +33,10 @@ const NAME_FAIR: usize = 26;
 /// Minimum number of columns in which formulas are wrapped.
 const LAW_MIN: usize = 16;
 
-/// Writes a system's path: the platform as a tree with the path marked, the hops with their ceilings for the test in
-/// MB/s (10^6 bytes a second) and their one-way latencies, and a sentence about the bottleneck.
+/// Writes a system's path: the platform as a tree with the path marked, the hops, and a sentence about the bottleneck.
+/// Each hop has its ceiling for the test in MB/s (10^6 bytes a second) and its one-way latency.
 pub fn path_table(view: &PathView, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&answer(view));
     sheet.heading(&format!("{} under {}", view.system, view.test));
     sheet.blank();
@@ -47,7 +49,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
         sheet.blank();
     }
     let mark = if narrow.is_empty() { String::new() } else { format!("{MARK} ") };
-    sheet.item(&mark, &sentence(view), Ink::Plain);
+    sheet.item(&mark, &sentence(view), CellEmphasis::Plain);
     if let Some(limit) = &view.limit {
         sheet.blank();
         let random = view.random_block_bytes.is_some();
@@ -118,7 +120,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
     };
     let carried = match random {
         true => format!("{} IOPS", grouped(&fixed(loss.iops, 0))),
-        false => format!("{} MB/s", significant(loss.bytes_per_second / 1e6)),
+        false => rate_text(loss.bytes_per_second),
     };
     let faster = match &loss.own {
         Some(supported) => format!("over {supported}, which the drive supports,"),
@@ -176,7 +178,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
 
 /// Formats a rate with its unit, `600 MB/s`.
 fn rate(rate: BytesPerSecond) -> String {
-    format!("{} MB/s", significant(rate.as_megabytes()))
+    rate_text(rate.0 as f64)
 }
 
 /// Returns the throughput of the link to `node` with its unit, if it is known: `600 MB/s`, or `6460 to 7790 MB/s`.
@@ -233,7 +235,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
         hops.iter().map(|hop| or_absent(known_ns(hop), |ns| significant(unit.of(ns)))).collect();
     let mut columns = vec![
         Column::name("hop"),
-        Column::text("law"),
+        Column::text("formula"),
         Column::number("ceiling", "MB/s"),
         Column::text(""),
         Column::number("latency\none way", unit.name()),
@@ -244,18 +246,18 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
     let name_width = names.iter().map(|name| plain(name).width()).max().unwrap_or(0);
     let others = name_width.min(NAME_FAIR) + number_width(&ceilings) + number_width(&latencies);
     let gaps = 2 * columns.len();
-    let law_width = width.saturating_sub(others + gaps + MARK.width()).max(LAW_MIN);
+    let formula_width = width.saturating_sub(others + gaps + MARK.width()).max(LAW_MIN);
 
     let mut table = Table::new(columns);
     for (index, hop) in hops.iter().enumerate() {
         let narrow = least.contains(&hop.id);
-        let ink = if narrow { Ink::Strong } else { Ink::Plain };
+        let ink = if narrow { CellEmphasis::Strong } else { CellEmphasis::Plain };
         let law = if hop.law.trim().is_empty() { ABSENT } else { &hop.law };
-        for (line, law) in wrap(&with_micro(&plain(law)), law_width).into_iter().enumerate() {
+        for (line, law) in wrap(&with_micro(&plain(law)), formula_width).into_iter().enumerate() {
             let first = |text: &str| Cell::inked(if line == 0 { text } else { "" }, ink);
             let mut cells = vec![
                 first(&names[index]),
-                Cell::inked(law, Ink::Faint),
+                Cell::inked(law, CellEmphasis::Faint),
                 first(&ceilings[index]),
                 first(if narrow { MARK } else { "" }),
                 Cell::plain(if line == 0 { latencies[index].as_str() } else { "" }),

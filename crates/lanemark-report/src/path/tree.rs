@@ -7,8 +7,8 @@ use lanemark_schema::result::{HopId, TopologyNode};
 use unicode_width::UnicodeWidthStr;
 
 use super::{MARK, is_bottleneck, link_carries, link_name};
-use crate::table::Ink;
-use crate::terminal::{Sheet, plain, shorten};
+use crate::table::CellEmphasis;
+use crate::terminal::{TerminalText, plain, shorten};
 
 /// Minimum width of a name.
 const NAME_MIN: usize = 3;
@@ -21,7 +21,7 @@ const MARKED: usize = 3;
 const LINKED: usize = 3;
 
 /// Draws the tree from its root; links that belong to the hops `narrow` are marked as in the table.
-pub(crate) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
+pub(crate) fn draw(sheet: &mut TerminalText, root: &TopologyNode, narrow: &[HopId]) {
     let room = sheet.width() - MARKED;
     let label = shorten(&plain(&root.label), room);
     sheet.line(&[node_piece(root.on_path, &label)]);
@@ -29,7 +29,7 @@ pub(crate) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
 }
 
 /// Draws the descendants of `parent`, each line after `prefix`.
-fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow: &[HopId]) {
+fn draw_children(sheet: &mut TerminalText, parent: &TopologyNode, prefix: &str, narrow: &[HopId]) {
     let children = &parent.children;
     let path_end = children.iter().rposition(|child| child.on_path);
     let aligned = children.iter().map(|child| link_text(child).width()).max().unwrap_or(0);
@@ -58,8 +58,14 @@ fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow:
 
 /// Draws one line: the branch, the link on it, extended to `aligned` columns if there is room, the node, and a mark if
 /// the link is the bottleneck.
-fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize, narrow: bool) {
-    let ink = if node.on_path { Ink::Plain } else { Ink::Faint };
+fn draw_branch(
+    sheet: &mut TerminalText,
+    node: &TopologyNode,
+    branch: &str,
+    aligned: usize,
+    narrow: bool,
+) {
+    let ink = if node.on_path { CellEmphasis::Plain } else { CellEmphasis::Faint };
     // A tree may be deeper than a line is wide.
     let branch = shorten(branch, sheet.width() / 2);
     let label = plain(&node.label);
@@ -82,15 +88,19 @@ fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: us
     };
     pieces.push((" ".to_owned(), ink));
     pieces.push(node_piece(node.on_path, &label));
-    pieces.push((mark, Ink::Strong));
+    pieces.push((mark, CellEmphasis::Strong));
     sheet.line(&pieces);
 }
 
 /// Returns the lines before a node; the lines of the path are bright.
-fn inked(branch: &str) -> Vec<(String, Ink)> {
-    let mut pieces: Vec<(String, Ink)> = Vec::new();
+fn inked(branch: &str) -> Vec<(String, CellEmphasis)> {
+    let mut pieces: Vec<(String, CellEmphasis)> = Vec::new();
     for character in branch.chars() {
-        let ink = if "┃┣┡┗┠━".contains(character) { Ink::Plain } else { Ink::Faint };
+        let ink = if "┃┣┡┗┠━".contains(character) {
+            CellEmphasis::Plain
+        } else {
+            CellEmphasis::Faint
+        };
         match pieces.last_mut() {
             Some((text, last)) if *last == ink => text.push(character),
             _ => pieces.push((character.to_string(), ink)),
@@ -131,9 +141,9 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
 }
 
 /// Formats a node after its mark.
-fn node_piece(on_path: bool, label: &str) -> (String, Ink) {
+fn node_piece(on_path: bool, label: &str) -> (String, CellEmphasis) {
     match on_path {
-        true => (format!("● {label}"), Ink::Strong),
-        false => (format!("○ {label}"), Ink::Faint),
+        true => (format!("● {label}"), CellEmphasis::Strong),
+        false => (format!("○ {label}"), CellEmphasis::Faint),
     }
 }

@@ -5,7 +5,7 @@ use lanemark_schema::result::{DeviceUse, DriveHealth, LatencyHistogram, Sample, 
 use super::*;
 use crate::run_tests::{reads, test};
 
-fn told(evidence: &[Evidence]) -> Vec<String> {
+fn sentences_of(evidence: &[Evidence]) -> Vec<String> {
     let with = |evidence: &Evidence| Sample {
         evidence: Some(evidence.clone()),
         ..reads(10, 4, &[50; 100])
@@ -34,7 +34,7 @@ fn used(reads: u64, writes: u64, flushes: u64, busy_ms: u64) -> Evidence {
 #[test]
 fn a_device_is_told_over_all_repeats() {
     assert_eq!(
-        told(&[used(300, 0, 0, 60), used(100, 40, 7, 80)]),
+        sentences_of(&[used(300, 0, 0, 60), used(100, 40, 7, 80)]),
         [
             "vda was busy 70% of the time: 400 reads of 5.00 kB, 81.0 µs each; 40 writes of 12.5 kB, 33.0 µs each; \
           7 flushes."
@@ -43,10 +43,10 @@ fn a_device_is_told_over_all_repeats() {
     let mut hot = used(0, 0, 0, 250);
     hot.temperature_celsius = Some(47.4);
     assert_eq!(
-        told(&[used(0, 0, 0, 250), hot]),
+        sentences_of(&[used(0, 0, 0, 250), hot]),
         ["vda was busy 100% of the time, at 47 °C at the end: it received no requests."]
     );
-    assert!(told(&[Evidence::default()]).is_empty());
+    assert!(sentences_of(&[Evidence::default()]).is_empty());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_health_of_the_last_repeat_is_told() {
         (18, 3, " It warns (critical warning 0x12); 3 media errors."),
     ] {
         let all = [health(0, 99), health(warnings, errors)];
-        assert_eq!(told(&all), [format!("{start}{end}")]);
+        assert_eq!(sentences_of(&all), [format!("{start}{end}")]);
     }
 }
 
@@ -91,13 +91,13 @@ fn processors_and_threads_are_told_as_means_and_maxima() {
         ..Evidence::default()
     };
     assert_eq!(
-        told(&[of(0.04, 0.0, 0.43, 30), of(0.06, 0.008, 0.21, 12)]),
+        sentences_of(&[of(0.04, 0.0, 0.43, 30), of(0.06, 0.008, 0.21, 12)]),
         [
             "Of 2 cores the machine used 0.83: 0.05 in programs, 0.70 in the kernel, 0.08 in interrupts.",
             "The busiest thread took 43% of a core; threads slept 0.210 times per request.",
         ]
     );
-    let text = told(&[of(0.04, 0.01, 1.3, 30), of(0.06, 0.01, 0.2, 12)]).join(" ");
+    let text = sentences_of(&[of(0.04, 0.01, 1.3, 30), of(0.06, 0.01, 0.2, 12)]).join(" ");
     assert!(text.contains("0.08 in interrupts; the hypervisor took 0.01."), "{text}");
     assert!(text.contains("The busiest thread took 100% of a core"), "{text}");
 }

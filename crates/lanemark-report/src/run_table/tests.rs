@@ -19,15 +19,15 @@ fn converged(simulated: u64, requests: u64, half_width: f64) -> Sample {
 #[test]
 fn convergence_is_told_with_the_widest_interval_and_all_requests() {
     let plain = || test("plain", vec![reads(10, 4, &[50])]);
-    let told = |tests| super::converged(&run(tests));
-    assert_eq!(told(vec![plain()]), None);
+    let text_of = |tests| super::converged(&run(tests));
+    assert_eq!(text_of(vec![plain()]), None);
     let whole = vec![converged(700, 700, 0.004)];
     assert_eq!(
-        told(vec![test("a", whole.clone())]).unwrap(),
+        text_of(vec![test("a", whole.clone())]).unwrap(),
         "Rates are within ±0.4% at 95% confidence."
     );
     assert_eq!(
-        told(vec![test("a", whole), plain()]).unwrap(),
+        text_of(vec![test("a", whole), plain()]).unwrap(),
         "Rates are within ±0.4% at 95% confidence in 1 of 2 tests."
     );
     let two = vec![
@@ -35,11 +35,11 @@ fn convergence_is_told_with_the_widest_interval_and_all_requests() {
         test("b", vec![converged(600, 100_400, 0.021)]),
     ];
     assert_eq!(
-        told(two).unwrap(),
+        text_of(two).unwrap(),
         "Converged after 22,000 of 1.40 million requests: rates within ±2.1% at 95% confidence."
     );
     for (half_width, shown) in [(0.0004, "±0.1%"), (0.0006, "±0.1%"), (0.0016, "±0.2%")] {
-        let text = told(vec![test("a", vec![converged(5, 9, half_width)])]).unwrap();
+        let text = text_of(vec![test("a", vec![converged(5, 9, half_width)])]).unwrap();
         assert!(text.contains(shown), "{text}");
     }
     let counts = [999_499, 999_999, 1_000_000, 23_456_000, 499].map(rounded);
@@ -53,8 +53,8 @@ fn a_shortened_run_states_its_part_and_its_drive() {
         let similar = Some(SimilarRun { factor, drive_factor, requests, elapsed });
         Sample { similar, ..reads(10, 4, &vec![50; count]) }
     };
-    let told = |samples| shortened(&run(vec![test("a", samples)]));
-    assert_eq!(told(vec![reads(10, 4, &[50])]), None);
+    let text_of = |samples| shortened(&run(vec![test("a", samples)]));
+    assert_eq!(text_of(vec![reads(10, 4, &[50])]), None);
     let end = "of 5,000,000 requests. --full simulates all of them.";
     for (samples, start) in [
         (vec![similar(8, 1, 5_000)], "Simulated 1/8 of the time on the drive: 5,000"),
@@ -67,7 +67,7 @@ fn a_shortened_run_states_its_part_and_its_drive() {
             "Simulated a part of the time on smaller drives: 5,000",
         ),
     ] {
-        let text = told(samples).unwrap();
+        let text = text_of(samples).unwrap();
         assert_eq!(text, format!("{start} {}", end.replace("5,000,000", "5.00 million")));
     }
 }

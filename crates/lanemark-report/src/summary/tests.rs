@@ -21,7 +21,7 @@ fn a_lead_within_the_repeats_is_none() {
     // A lead is a lead over every other run.
     assert!(is_ahead(&[&one, &more, &low], 1) && !is_ahead(&[&one, &more, &high], 1));
     assert!(!is_ahead(&[&one, &more, &more], 1));
-    // Ranges of repeats that touch show no lead, and a run without repeats needs a lead of one per cent.
+    // If the ranges of repeats touch, neither run leads. A run without repeats needs a lead of one per cent.
     assert!(!is_ahead(&[&of(&[101.0, 102.0]), &of(&[102.0, 103.0])], 1));
     assert!(!is_ahead(&[&of(&[100.0, 101.0]), &of(&[101.0])], 1));
 }
@@ -44,7 +44,7 @@ fn rates(requests: &[usize]) -> RunResult {
 
 #[test]
 fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
-    let told = |all: &[&[usize]]| {
+    let text_of = |all: &[&[usize]]| {
         let runs: Vec<RunResult> = all.iter().map(|rates_of| rates(rates_of)).collect();
         let names = ["A", "B", "C"];
         let named: Vec<(&str, &RunResult)> = names.into_iter().zip(&runs).collect();
@@ -84,6 +84,6 @@ fn several_runs_are_told_with_the_number_of_tests_that_each_leads() {
             true => format!("{wanted}{tie}."),
             false => wanted.to_owned(),
         };
-        assert_eq!(told(all), wanted);
+        assert_eq!(text_of(all), wanted);
     }
 }

@@ -92,13 +92,13 @@ impl Curves {
             let others = (0..sweep.axes.len()).filter(|&axis| axis != x && Some(axis) != by);
             let named = others.map(|axis| format!("{} {}", sweep.axes[axis], point.values[axis]));
             let name = named.collect::<Vec<_>>().join(", ");
-            let panel = found(
+            let panel = find_or_insert(
                 &mut panels,
                 |panel| panel.name == name,
                 || Panel { name: name.clone(), curves: Vec::new() },
             );
             let name = by.map_or("", |by| &point.values[by]);
-            let curve = found(
+            let curve = find_or_insert(
                 &mut panel.curves,
                 |curve| curve.name == name,
                 || Curve { name: name.to_owned(), points: Vec::new() },
@@ -162,7 +162,11 @@ impl Curve {
 }
 
 /// Returns the item that satisfies `is`; creates and adds an item if it does not exist.
-fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+fn find_or_insert<T>(
+    items: &mut Vec<T>,
+    is: impl Fn(&T) -> bool,
+    make: impl FnOnce() -> T,
+) -> &mut T {
     let index = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());
         items.len() - 1

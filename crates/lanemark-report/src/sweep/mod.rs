@@ -6,9 +6,9 @@ mod page;
 use lanemark_schema::result::{Sweep, SweepPoint};
 
 use crate::Style;
-use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, significant};
-use crate::table::{Cell, Column, Ink, Table};
-use crate::terminal::Sheet;
+use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, rate_text, significant};
+use crate::table::{Cell, CellEmphasis, Column, Table};
+use crate::terminal::TerminalText;
 use curve::{Curve, Curves, Knee};
 
 pub use page::sweep_html;
@@ -22,7 +22,7 @@ const CURVES: usize = 20;
 /// several curves, and the points that failed. With `target`, the text also states the smallest load of each curve that
 /// reaches this share of the maximum.
 pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
-    let mut sheet = Sheet::new(style);
+    let mut sheet = TerminalText::new(style);
     sheet.answer(&sweep_answer(sweep, target));
     sheet.heading(&title(sweep));
     sheet.blank();
@@ -38,14 +38,14 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     if let Some(share) = target.filter(|_| curves.over_load() && !is_alone) {
         for answer in sentences(&curves, |curve| reached(&curves, curve, share)).iter().take(CURVES)
         {
-            sheet.item("> ", answer, Ink::Strong);
+            sheet.item("> ", answer, CellEmphasis::Strong);
         }
     }
     // The answer about a single curve is the knee, unless a target is requested.
     if !is_alone || target.is_some() {
         let lines: Vec<String> = sentences(&curves, |curve| curve_sentence(&curves, curve));
         for sentence in lines.iter().take(CURVES) {
-            sheet.item("- ", sentence, Ink::Plain);
+            sheet.item("- ", sentence, CellEmphasis::Plain);
         }
         if lines.len() > CURVES {
             sheet
@@ -202,20 +202,20 @@ fn last(curve: &Curve) -> &str {
 /// Formats the throughput of a point.
 fn rate(curves: &Curves, point: &curve::CurvePoint) -> String {
     match curves.data {
-        true => format!("{} MB/s", significant(point.figures.bytes_per_second / 1e6)),
+        true => rate_text(point.figures.bytes_per_second),
         false => format!("{} requests a second", significant(point.figures.iops)),
     }
 }
 
 /// Writes the points that failed, with the reason of the first failure of each type.
-fn failed(sheet: &mut Sheet, sweep: &Sweep) {
+fn failed(sheet: &mut TerminalText, sweep: &Sweep) {
     let errors = errors(sweep);
     if errors.is_empty() {
         return;
     }
     sheet.blank();
     for (error, points) in errors.iter().take(5) {
-        sheet.item("! ", &counted(error, *points, sweep.points.len()), Ink::Warning);
+        sheet.item("! ", &counted(error, *points, sweep.points.len()), CellEmphasis::Warning);
     }
     if errors.len() > 5 {
         sheet.aside(&format!("{} more reasons in the file.", errors.len() - 5));
@@ -241,7 +241,7 @@ fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
 /// Builds the table of all points with figures.
 fn table(sweep: &Sweep) -> Table {
     let ok = |point: &SweepPoint| point.outcome.clone().ok();
-    let latencies = sweep.points.iter().filter_map(ok).map(|one| one.latency_mean_us * 1e3);
+    let latencies = sweep.points.iter().filter_map(ok).map(|point| point.latency_mean_us * 1e3);
     let unit = LatencyUnit::fitting(latencies);
     let mut columns: Vec<Column> = sweep.axes.iter().map(|axis| Column::name(axis)).collect();
     columns.extend([

@@ -190,14 +190,14 @@ fn answer(curves: &Curves) -> Markup {
 }
 
 /// The horizontal axis of the curves.
-struct Across<'c> {
+struct SweptAxis<'c> {
     curves: &'c Curves,
     least: f64,
     most: f64,
     width: f64,
 }
 
-impl Across<'_> {
+impl SweptAxis<'_> {
     fn place(&self, x: f64) -> f64 {
         let scaled = |x: f64| if self.curves.logarithmic { x.ln() } else { x };
         let span = scaled(self.most) - scaled(self.least);
@@ -235,7 +235,7 @@ struct Plot<'p> {
 
 fn figure(curves: &Curves, panel: &Panel) -> Markup {
     let xs = || panel.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
-    let across = Across {
+    let across = SweptAxis {
         curves,
         least: xs().fold(f64::INFINITY, f64::min),
         most: xs().fold(f64::NEG_INFINITY, f64::max),
@@ -298,7 +298,7 @@ fn legend(curves: &Curves, panel: &Panel, left: f64) -> Markup {
 }
 
 impl Plot<'_> {
-    fn draw(&self, across: &Across<'_>, panel: &Panel) -> Markup {
+    fn draw(&self, across: &SweptAxis<'_>, panel: &Panel) -> Markup {
         let values = panel.curves.iter().flat_map(|curve| &curve.points).map(self.value);
         let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let each = step(if greatest > 0.0 { greatest } else { 1.0 } / 5.0);
@@ -324,7 +324,7 @@ impl Plot<'_> {
 
     fn line(
         &self,
-        across: &Across<'_>,
+        across: &SweptAxis<'_>,
         curve: &Curve,
         colour: &str,
         y: &impl Fn(f64) -> f64,
@@ -374,7 +374,7 @@ mod tests {
     fn the_top_line_is_the_first_tick_that_no_value_exceeds() {
         for most in [0.002, 0.9, 1.0, 1.000_001, 4.9, 5.0, 5.1, 7.3, 99.0, 100.0, 101.0, 2.5e6] {
             let curves = curves_of(&[most / 3.0, most, f64::NAN]);
-            let across = Across { curves: &curves, least: 0.0, most: 2.0, width: 100.0 };
+            let across = SweptAxis { curves: &curves, least: 0.0, most: 2.0, width: 100.0 };
             let value = |point: &CurvePoint| point.figures.iops;
             let plot = Plot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();

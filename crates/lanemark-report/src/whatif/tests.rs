@@ -50,7 +50,7 @@ fn of(tests: Vec<WhatIfTest>) -> WhatIf {
 
 #[test]
 fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
-    let told = |tests: Vec<WhatIfTest>| {
+    let answer_to = |tests: Vec<WhatIfTest>| {
         let text = answer(&of(tests));
         text.strip_prefix("d in m2 instead of sata: ").unwrap().to_owned()
     };
@@ -72,10 +72,13 @@ fn the_answer_names_the_smallest_and_the_largest_gain_and_loss() {
         (vec![&loss, &same, &slower], "you lose 10% (c); 2 tests are as fast as now."),
         (vec![&slower, &same], "the throughput of 2 tests is the same, but their latency changes."),
     ] {
-        assert_eq!(told(tests.into_iter().cloned().collect()), wanted);
+        assert_eq!(answer_to(tests.into_iter().cloned().collect()), wanted);
     }
-    assert_eq!(told(vec![random(None)]), "you gain 50% in 4K, 1,500 instead of 1,000 IOPS.");
-    assert_eq!(told(vec![random(Some(1.1))]), "you gain 50% in 4K, 1,650 instead of 1,100 IOPS.");
+    assert_eq!(answer_to(vec![random(None)]), "you gain 50% in 4K, 1,500 instead of 1,000 IOPS.");
+    assert_eq!(
+        answer_to(vec![random(Some(1.1))]),
+        "you gain 50% in 4K, 1,650 instead of 1,100 IOPS."
+    );
     let equal = WhatIf { other: "d@p:sata".to_owned(), ..of(vec![same]) };
     assert!(answer(&equal).ends_with("both are the same system with the same values."));
     let changed = WhatIf { changed: vec!["x".to_owned()], ..equal };

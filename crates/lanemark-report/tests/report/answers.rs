@@ -89,7 +89,7 @@ fn device(name: &str, model: Option<&str>, below: &[&str]) -> InspectedDevice {
         read_only: None,
         identity: Identity { model: model.map(str::to_owned), ..Identity::default() },
         queue: QueueLimits::default(),
-        ways: Vec::new(),
+        paths: Vec::new(),
         below: below.iter().map(|name| (*name).to_owned()).collect(),
         partitions: Vec::new(),
     }

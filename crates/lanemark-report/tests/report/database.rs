@@ -162,7 +162,7 @@ const STYLE: Style = Style { width: 100, colour: false };
 fn the_published_chart_comes_out_as_published() {
     let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
     let changes = compare(&sata, &sas);
-    let change = |name: &str| changes.iter().find(|one| one.name == name).unwrap();
+    let change = |name: &str| changes.iter().find(|change| change.name == name).unwrap();
     for (name, per_cent) in [
         ("tpm", 24.8),
         ("device read, µs", -52.3),
@@ -178,7 +178,7 @@ fn the_published_chart_comes_out_as_published() {
     let (low, high) = interval(&change("tpm").from).unwrap();
     // Student's factor 4.303 for three repeats that differ by 1%.
     assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
-    let names: Vec<&str> = changes.iter().take(6).map(|one| one.name.as_str()).collect();
+    let names: Vec<&str> = changes.iter().take(6).map(|change| change.name.as_str()).collect();
     let chart = ["tpm", "NOPM", "device read, µs", "device write, µs", "device overall, µs"];
     assert_eq!(names[..5], chart);
     let printed = compared(&sata, &sas);

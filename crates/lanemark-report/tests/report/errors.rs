@@ -18,7 +18,8 @@ fn predicted_line(outcome: &StudyOutcome) -> String {
 fn a_bound_that_is_met_lowers_no_mean() {
     let mut outcome = fixture::study();
     let all = outcome.distinct(Role::Predicted).len();
-    let figure = outcome.figures.iter_mut().find(|one| one.figure.role == Role::Predicted).unwrap();
+    let figure =
+        outcome.figures.iter_mut().find(|figure| figure.figure.role == Role::Predicted).unwrap();
     figure.figure.bound = Bound::AtMost;
     figure.error = 0.0;
     let distinct = outcome.distinct(Role::Predicted);
@@ -33,8 +34,12 @@ fn a_bound_that_is_met_lowers_no_mean() {
 fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
     let mut outcome = fixture::study();
     let all = outcome.distinct(Role::Predicted).len();
-    let calibrated =
-        outcome.figures.iter().find(|one| one.figure.role == Role::Calibrated).unwrap().clone();
+    let calibrated = outcome
+        .figures
+        .iter()
+        .find(|figure| figure.figure.role == Role::Calibrated)
+        .unwrap()
+        .clone();
     for (factor, counts) in [(1.015, false), (1.03, true)] {
         let mut outcome = outcome.clone();
         let mut repeat = calibrated.clone();
@@ -42,8 +47,12 @@ fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
         repeat.figure.published *= factor;
         repeat.figure.id = "repeat".to_owned();
         // Another system with the same drive.
-        let mut system =
-            outcome.systems.iter().find(|one| one.name == repeat.figure.system).unwrap().clone();
+        let mut system = outcome
+            .systems
+            .iter()
+            .find(|system| system.name == repeat.figure.system)
+            .unwrap()
+            .clone();
         system.name = "other".to_owned();
         repeat.figure.system = "other".to_owned();
         outcome.systems.push(system);
@@ -51,7 +60,7 @@ fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
         let distinct = outcome.distinct(Role::Predicted);
         assert_eq!(distinct.len(), all + usize::from(counts), "{factor}");
     }
-    outcome.figures.retain(|one| one.figure.role == Role::Calibrated);
+    outcome.figures.retain(|figure| figure.figure.role == Role::Calibrated);
     assert!(outcome.distinct(Role::Predicted).is_empty());
 }
 

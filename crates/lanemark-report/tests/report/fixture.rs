@@ -12,7 +12,7 @@ use lanemark_schema::result::{
     Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, Tracked, Workload};
+use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, TrackedFigure, Workload};
 
 /// A test: name, block in KiB, sequential, read, queue depth, and, for SATA and NVMe, the published MB/s and the
 /// model's ratio to that figure.
@@ -422,7 +422,7 @@ pub(crate) fn over_time() -> RunResult {
         ..DriveUse::default()
     };
     let amplification = |index: u32| 8000.0 / rate(index);
-    let rule = Rounds { length: Duration::from_seconds(60), tracked: Tracked::Iops };
+    let rule = Rounds { length: Duration::from_seconds(60), tracked: TrackedFigure::Iops };
     let mut steady = SteadyState::new(rule);
     for index in (0..40).step_by(4) {
         let iops = rate(index);

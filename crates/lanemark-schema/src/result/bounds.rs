@@ -1,8 +1,9 @@
 //! The bounds of the result schema: the values that a result can contain.
 //!
 //! A file may come from any program. A value outside these bounds is not a valid result, but views would draw it like
-//! one: a hop that is busy -7 times, a sample of zero length with requests, more bytes than sums can hold. Readers
-//! check the results that they read. Writers check the results that they write, so that every saved result can be read.
+//! one. Examples are a hop that is busy -7 times, a sample of zero length with requests, and more bytes than sums can
+//! hold. Readers check the results that they read. Writers check the results that they write, so that every saved
+//! result can be read.
 
 use super::range::{
     FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, bytes, count, counted, each, share, some, time,

@@ -26,7 +26,7 @@ pub struct ComparedRuns {
 /// One of two compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// The file as given.
+    /// The file as the user wrote it.
     pub file: String,
     /// Name of the target.
     pub name: String,

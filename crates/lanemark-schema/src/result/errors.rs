@@ -90,7 +90,7 @@ const ERRNOS: [(u32, &str, ErrorKind); 26] = [
     (131, "ENOTRECOVERABLE", ErrorKind::Other),
 ];
 
-/// The requests that failed in one way.
+/// The requests that failed with one kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
     /// Reason of the failures.

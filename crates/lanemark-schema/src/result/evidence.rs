@@ -135,7 +135,7 @@ impl ProcessorUse {
         self.user + self.system + self.interrupts + self.stolen
     }
 
-    /// Returns the time of other programs, in cores. It includes the kernel's threads if these are not visible.
+    /// Returns the time of other programs, in cores. The time includes the kernel's threads if they are not visible.
     pub fn others(&self) -> Option<f64> {
         let known = self.own? + self.kernel.unwrap_or(0.0);
         Some((self.user + self.system - known).max(0.0))
@@ -151,7 +151,8 @@ impl ProcessorUse {
 const OTHERS_LEAST: f64 = 0.25;
 /// Minimum time of other programs that counts as a disturbance, as a share of all cores.
 const OTHERS_SHARE: f64 = 0.05;
-/// Share of a device's limit above which it counts as met. It is below 1 because the kernel counts in slices of time.
+/// Share of a device's limit above which it counts as met. The share is below 1 because the kernel counts in slices of
+/// time.
 const DEVICE_LIMIT_MET: f64 = 0.9;
 /// Share of the time without a processor above which a quota counts as met.
 const QUOTA_MET: f64 = 0.1;
@@ -256,7 +257,8 @@ impl DeviceUse {
         (count > 0.0).then(|| sum / count)
     }
 
-    /// Returns the summed time of all requests in ns. It exceeds the elapsed time if several requests were outstanding.
+    /// Returns the summed time of all requests in ns. The sum exceeds the elapsed time if several requests were
+    /// outstanding.
     pub(crate) fn request_time_ns(&self) -> f64 {
         [self.read_time, self.write_time, self.flush_time].map(nanoseconds).iter().sum()
     }

@@ -55,8 +55,8 @@ impl Sample {
         direction.as_ref().map(|one| one.latency.mean_ns()).or(counted)
     }
 
-    /// Returns the time of all requests of the drives over the time of all transactions. It exceeds 1 if requests
-    /// overlap.
+    /// Returns the time of all requests of the drives over the time of all transactions. The ratio exceeds 1 if
+    /// requests overlap.
     pub fn device_share(&self) -> Option<f64> {
         let response = &self.transactions.as_ref()?.response;
         let responses_ns = response.mean_ns() * response.count() as f64;
@@ -141,7 +141,7 @@ impl TestResult {
         self.over_samples(|sample| sample.transactions.as_ref().and_then(&figure))
     }
 
-    /// Returns transactions a minute over the repeats, or `None` if the test lacks transactions.
+    /// Returns transactions a minute over the repeats, or `None` if the test has no transactions.
     pub fn transactions_per_minute(&self) -> Option<Statistic> {
         self.of_transactions(|all| Some(all.per_minute))
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::inspected_link::PcieRate;
-use crate::text::grouped;
+use crate::text::rate_text;
 use crate::units::{Bytes, BytesPerSecond};
 
 /// A finding with the devices that it concerns.
@@ -338,7 +338,7 @@ impl fmt::Display for Gigabits {
         }
     }
 }
-/// Formats a rate in whole MB/s.
+/// Formats a rate in MB/s.
 fn megabytes(rate: BytesPerSecond) -> String {
-    format!("{} MB/s", grouped(&format!("{:.0}", rate.as_megabytes())))
+    rate_text(rate.0 as f64)
 }

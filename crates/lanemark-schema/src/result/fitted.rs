@@ -202,7 +202,7 @@ impl FitWarning {
                  answer without reading the flash: write the whole span first, or use a larger one"
             }
             Self::Misses { .. } => {
-                "the model lacks this behaviour, or the template is another kind of drive: try another --like"
+                "the model does not represent this behaviour, or the template is another kind of drive: try another --like"
             }
             Self::Scatter { .. } => {
                 "the intervals are widened by this factor; a template that is closer to the drive may help"

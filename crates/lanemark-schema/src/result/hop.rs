@@ -16,7 +16,7 @@ use crate::text::saved_as_text;
 pub enum HopId {
     /// Before the host: the request waits for its submission.
     Unsubmitted,
-    /// The host's processor, or the controller of a host that lacks a processor.
+    /// The host's processor, or the controller of a host without a processor.
     Cpu,
     /// The host protocol.
     Protocol,

@@ -20,14 +20,14 @@ pub struct Inspection {
     /// Limits of these devices, each with advice.
     pub findings: Vec<InspectedFinding>,
     /// Files that could not be read.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadFile>,
     /// Number of skipped loop, RAM and compressed devices of size 0.
     pub empty_skipped: u32,
 }
 
 /// A part of the tree that could not be read completely.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Unread {
+pub struct UnreadFile {
     /// Path of the file, relative to the root of the tree.
     pub path: String,
     /// Reason why the file could not be read.
@@ -92,7 +92,8 @@ pub struct InspectedDevice {
     /// Limits and settings of the device's queue.
     pub queue: QueueLimits,
     /// The paths from the processor: several for multipath, empty for a device that consists of other devices.
-    pub ways: Vec<InspectedPath>,
+    #[serde(rename = "ways")]
+    pub paths: Vec<InspectedPath>,
     /// Devices below this device, including its members.
     pub below: Vec<String>,
     /// Partitions of the device.

@@ -156,7 +156,8 @@ impl InspectedLink {
     }
 
     /// Returns the minimum and the maximum throughput of the link, which differ if the payload of a packet is unknown.
-    /// They include the overhead of packets or frames if there is a formula for it, and otherwise only the line code.
+    /// Both values include the overhead of packets or frames if there is a formula for it, and otherwise only the line
+    /// code.
     pub fn range(&self) -> Option<(BytesPerSecond, BytesPerSecond)> {
         match self {
             Self::Pcie(PcieLink { usable_least: Some(least), usable_most: Some(most), .. }) => {

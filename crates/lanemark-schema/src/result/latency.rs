@@ -5,7 +5,7 @@
 //! which is sufficient to store the whole distribution.
 //!
 //! Other programs print less than a distribution: some percentiles, only a mean, or a number of requests. A histogram
-//! records from which of these it was made ([`Detail`]), and returns no figure that its source does not contain.
+//! records from which of these it was made ([`LatencyDetail`]), and returns no figure that its source does not contain.
 
 mod saved;
 mod steps;
@@ -27,7 +27,7 @@ const BRACKET: f64 = 1.01;
 /// The detail in which the latencies of a histogram are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Detail {
+pub enum LatencyDetail {
     /// The bucket of each latency is known.
     #[default]
     Distribution,
@@ -39,7 +39,7 @@ pub enum Detail {
     Count,
 }
 
-impl Detail {
+impl LatencyDetail {
     fn is_distribution(&self) -> bool {
         *self == Self::Distribution
     }
@@ -55,7 +55,7 @@ pub struct LatencyHistogram {
     sum_ns: f64,
     min_ns: u64,
     max_ns: u64,
-    detail: Detail,
+    detail: LatencyDetail,
     /// Percentiles that the source states, in ascending order, each with its latency in ns.
     stated: Vec<(f64, u64)>,
 }
@@ -70,7 +70,7 @@ impl LatencyHistogram {
             sum_ns: 0.0,
             min_ns: u64::MAX,
             max_ns: 0,
-            detail: Detail::Distribution,
+            detail: LatencyDetail::Distribution,
             stated: Vec::new(),
         }
     }
@@ -86,7 +86,7 @@ impl LatencyHistogram {
     ) -> Self {
         let bins = steps(&stated, count, min_ns, mean_ns as u64, max_ns);
         let histogram = Self::from_bins(bins, mean_ns, min_ns, max_ns);
-        Self { detail: Detail::Percentiles, stated, ..histogram }
+        Self { detail: LatencyDetail::Percentiles, stated, ..histogram }
     }
 
     /// Creates a histogram of `count` requests whose mean latency is known, in ns, and the minimum and the maximum as
@@ -94,24 +94,24 @@ impl LatencyHistogram {
     pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
         let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
         let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, min_ns, max_ns);
-        Self { detail: Detail::Mean, ..histogram }
+        Self { detail: LatencyDetail::Mean, ..histogram }
     }
 
     /// Creates a histogram of `count` requests whose latencies were not measured.
     pub fn unmeasured(count: u64) -> Self {
         let histogram = Self::from_bins([(1, count)], 0.0, u64::MAX, 0);
-        Self { detail: Detail::Count, ..histogram }
+        Self { detail: LatencyDetail::Count, ..histogram }
     }
 
-    /// Returns the same histogram with percentiles as its source states them, in per cent and ns, ascending. They take
-    /// precedence over the buckets, whose middles may differ by the width of a bucket.
+    /// Returns the same histogram with percentiles as its source states them, in per cent and ns, ascending. The stated
+    /// percentiles take precedence over the buckets, whose midpoints may differ by the width of a bucket.
     #[must_use]
     pub fn with_stated(self, stated: Vec<(f64, u64)>) -> Self {
         Self { stated, ..self }
     }
 
     /// Returns the detail in which the latencies are known.
-    pub fn detail(&self) -> Detail {
+    pub fn detail(&self) -> LatencyDetail {
         self.detail
     }
 
@@ -122,7 +122,7 @@ impl LatencyHistogram {
 
     /// Returns whether the mean is known: there are requests, and their latencies were measured.
     pub fn is_measured(&self) -> bool {
-        self.count() > 0 && self.detail != Detail::Count
+        self.count() > 0 && self.detail != LatencyDetail::Count
     }
 
     /// Counts one latency.
@@ -160,7 +160,7 @@ impl LatencyHistogram {
     /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. If only
     /// percentiles are stated, the bins are steps between them; if no more than the mean is known, there are no bins.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let known = self.is_measured() && self.detail != Detail::Mean;
+        let known = self.is_measured() && self.detail != LatencyDetail::Mean;
         self.buckets.iter_recorded().filter(move |_| known).map(|bin| {
             let middle = self.buckets.median_equivalent(bin.value_iterated_to());
             (middle.clamp(self.min_ns, self.max_ns.max(self.min_ns)), bin.count_at_value())
@@ -191,28 +191,30 @@ impl LatencyHistogram {
             _ => {}
         }
         let detail = match (self.detail, other.detail) {
-            (Detail::Count, _) | (_, Detail::Count) => Detail::Count,
-            (Detail::Mean, _) | (_, Detail::Mean) => Detail::Mean,
-            (Detail::Distribution, Detail::Distribution) => Detail::Distribution,
-            _ => Detail::Percentiles,
+            (LatencyDetail::Count, _) | (_, LatencyDetail::Count) => LatencyDetail::Count,
+            (LatencyDetail::Mean, _) | (_, LatencyDetail::Mean) => LatencyDetail::Mean,
+            (LatencyDetail::Distribution, LatencyDetail::Distribution) => {
+                LatencyDetail::Distribution
+            }
+            _ => LatencyDetail::Percentiles,
         };
         let known = |percent: f64| {
             let pair = (self.percentile_ns(percent)?, other.percentile_ns(percent)?);
             Some((percent, (pair.0.min(pair.1), pair.0.max(pair.1))))
         };
         let bounds: Vec<(f64, (u64, u64))> = match detail {
-            Detail::Percentiles => {
+            LatencyDetail::Percentiles => {
                 let mut all: Vec<f64> =
                     self.stated.iter().chain(&other.stated).map(|(percent, _)| *percent).collect();
                 all.sort_by(f64::total_cmp);
                 all.dedup();
                 all.into_iter().filter_map(known).collect()
             }
-            Detail::Distribution | Detail::Mean | Detail::Count => Vec::new(),
+            LatencyDetail::Distribution | LatencyDetail::Mean | LatencyDetail::Count => Vec::new(),
         };
         let ends = (self.min_ns().zip(other.min_ns()), self.max_ns().zip(other.max_ns()));
         self.merge_counts(other);
-        if detail == Detail::Mean {
+        if detail == LatencyDetail::Mean {
             // The minimum or maximum is known only if both parts state it.
             self.min_ns = ends.0.map_or(u64::MAX, |(one, other)| one.min(other));
             self.max_ns = ends.1.map_or(0, |(one, other)| one.max(other));
@@ -285,13 +287,13 @@ impl LatencyHistogram {
 
     /// Returns the minimum in ns, if any latency was measured and the source states the minimum.
     pub fn min_ns(&self) -> Option<u64> {
-        let known = self.detail != Detail::Mean || self.min_ns != u64::MAX;
+        let known = self.detail != LatencyDetail::Mean || self.min_ns != u64::MAX;
         (self.is_measured() && known).then_some(self.min_ns)
     }
 
     /// Returns the maximum in ns, if any latency was measured and the source states the maximum.
     pub fn max_ns(&self) -> Option<u64> {
-        let known = self.detail != Detail::Mean || self.max_ns != 0;
+        let known = self.detail != LatencyDetail::Mean || self.max_ns != 0;
         (self.is_measured() && known).then_some(self.max_ns)
     }
 
@@ -315,10 +317,10 @@ impl LatencyHistogram {
         {
             return Some(latency);
         }
-        if matches!(self.detail, Detail::Count | Detail::Mean) {
+        if matches!(self.detail, LatencyDetail::Count | LatencyDetail::Mean) {
             return None;
         }
-        if self.detail == Detail::Percentiles {
+        if self.detail == LatencyDetail::Percentiles {
             let (_, below) = *self.stated.get(after.checked_sub(1)?)?;
             let (_, above) = next?;
             let close = above >= below && above as f64 <= below as f64 * BRACKET;
@@ -535,12 +537,12 @@ mod tests {
         );
         let text = serde_json::to_string(&histogram).unwrap();
         assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
-        // A sum has a mean if both parts have one, but lacks a minimum or maximum that one of them lacks.
+        // A sum has a mean if both parts have a mean, and a minimum or maximum only if both parts have one.
         let mut sum = ramp(2_000);
         sum.merge(&histogram);
         assert_eq!(
             (sum.detail(), sum.min_ns(), sum.max_ns()),
-            (Detail::Mean, None, Some(2_000_000))
+            (LatencyDetail::Mean, None, Some(2_000_000))
         );
         assert_eq!(sum.percentile_ns(50.0), None);
         let hostile = text.replace("93560000.0", "-93560000.0");

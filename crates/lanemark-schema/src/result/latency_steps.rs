@@ -13,7 +13,7 @@ pub struct LatencySteps(Vec<(u8, u64)>);
 
 /// Counts of all steps of the current interval.
 #[derive(Clone, Debug)]
-pub(super) struct Counting([u64; STEPS]);
+pub(super) struct StepCounts([u64; STEPS]);
 
 impl LatencySteps {
     /// Returns the steps that counted requests, in ascending order, each with its number of requests.
@@ -38,7 +38,7 @@ impl LatencySteps {
     /// Returns the sum of both.
     #[must_use]
     pub(super) fn with(&self, other: &Self) -> Self {
-        let mut counting = Counting::default();
+        let mut counting = StepCounts::default();
         for (step, count) in self.counts().chain(other.counts()) {
             if let Some(sum) = counting.0.get_mut(usize::from(step)) {
                 *sum = sum.saturating_add(count);
@@ -78,13 +78,13 @@ impl LatencySteps {
     }
 }
 
-impl Default for Counting {
+impl Default for StepCounts {
     fn default() -> Self {
         Self([0; STEPS])
     }
 }
 
-impl Counting {
+impl StepCounts {
     /// Counts a request.
     #[inline]
     pub(super) fn count(&mut self, latency_ns: u64) {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn sums_have_the_counts_of_both() {
         let counted = |all: &[u64]| {
-            let mut counting = Counting::default();
+            let mut counting = StepCounts::default();
             all.iter().for_each(|&ns| counting.count(ns));
             counting.take()
         };

@@ -79,8 +79,8 @@ impl LiveUse {
     /// if no program is known.
     ///
     /// A time scale stretches only the time in which the system had requests. The conversion treats the program's other
-    /// work as if it never overlapped with requests. It is exact at a time scale of 1, and for programs that wait for
-    /// each of their requests.
+    /// work as if it never overlapped with requests. The conversion is exact at a time scale of 1, and for programs
+    /// that wait for each of their requests.
     pub fn program_s(&self) -> Option<f64> {
         let program = self.program.as_ref()?;
         Some(program.wall.as_seconds() - self.busy_s(program) * (self.time_scale - 1.0))
@@ -211,7 +211,7 @@ impl LiveUse {
     }
 
     /// Returns the deviation of a client's figures from the model's; `None` without reads and writes, or without
-    /// evidence, which results of earlier versions lack.
+    /// evidence, which results of earlier versions do not contain.
     pub fn deviation(&self) -> Option<ClientDeviation> {
         let (delivered, evidence) = (self.delivered(), &self.evidence);
         if evidence.modelled_mean == Duration::ZERO {

@@ -71,10 +71,10 @@ pub use fitted::{
 pub use hop::{HopId, NoHop};
 pub use inspected::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedPath,
-    Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
+    Inspection, PciRole, QueueLimits, UnreadFile, UnreadReason, WriteCache,
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
-pub use latency::{Detail, LatencyHistogram, PERCENTILES};
+pub use latency::{LatencyDetail, LatencyHistogram, PERCENTILES};
 pub use latency_steps::LatencySteps;
 pub use live::{
     ClientDeviation, DEVIATION_MAX, DeliveryEvidence, LiveUse, LiveVerdict, OutsideTime,
@@ -101,7 +101,7 @@ pub use transactions::{
     DatabaseTarget, DeviceRates, KindUse, ServerTime, SessionTime, TransactionsUse,
 };
 pub use verified::{
-    Acknowledged, Damage, DamageKind, FoundData, InterveningEvent, RequestCounts, UnitCounts,
+    AcknowledgedChange, Damage, DamageKind, FoundData, InterveningEvent, RequestCounts, UnitCounts,
     VerificationWrites, Verified, VerifyWarning,
 };
 pub use waits::{SessionWaits, WaitClass};

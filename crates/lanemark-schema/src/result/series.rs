@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::direction::DirectionResult;
 use super::drive_use::DriveUse;
 use super::latency::LatencyHistogram;
-use super::latency_steps::{Counting, LatencySteps};
+use super::latency_steps::{LatencySteps, StepCounts};
 use crate::units::{Bytes, Duration};
 use crate::workload::{Interval, Operation, Test};
 
@@ -118,7 +118,7 @@ impl SteadyPart {
         length: Duration,
     ) -> Self {
         let mut both = LatencyHistogram::new();
-        let mut steps = Counting::default();
+        let mut steps = StepCounts::default();
         for direction in [reads, writes] {
             both.merge(&direction.latency);
             direction.latency.bins().for_each(|(ns, count)| steps.count_all(ns, count));
@@ -236,7 +236,7 @@ pub struct Recorder {
     /// The current interval: its counts, the sum of its latencies, and its end.
     current: Point,
     latency_sum_ns: f64,
-    latency_steps: Counting,
+    latency_steps: StepCounts,
     end: Duration,
     drive: Option<DriveUse>,
 }
@@ -265,7 +265,7 @@ impl Recorder {
             points: Vec::new(),
             current: Point::default(),
             latency_sum_ns: 0.0,
-            latency_steps: Counting::default(),
+            latency_steps: StepCounts::default(),
             end: interval,
             drive: None,
         }

@@ -11,8 +11,9 @@ fn total_ns(latency: &LatencyHistogram) -> f64 {
 
 impl Sample {
     /// Returns whether the answers of a served system were prompt enough for a program on it to take as long as on the
-    /// modelled system: the run is valid, or all lateness together is up to [`DEVIATION_MAX`] of the modelled time of
-    /// all requests. A program that mostly waits for flushes does not notice that its short requests are late.
+    /// modelled system. This is the case if the run is valid, or if all lateness together is up to [`DEVIATION_MAX`] of
+    /// the modelled time of all requests. A program that mostly waits for flushes does not notice that its short
+    /// requests are late.
     pub fn is_served_in_time(&self) -> bool {
         let Some(live) = &self.live else { return true };
         let late_ns = total_ns(&live.lateness);

@@ -1,8 +1,9 @@
 //! The steady state of a figure, by the rule of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 //!
-//! Rounds run in succession. The last five of them are the *measurement window*. The window is steady if the range of
-//! its figures is within 20% of their mean, and their least-squares line rises or falls by no more than 10% of the mean
-//! from the first round to the last. A test ends with the first steady window, and after 25 rounds in any case.
+//! Rounds run in succession. The last five of them are the *measurement window*. The window is steady if two conditions
+//! are true. The range of its figures is within 20% of their mean, and their least-squares line rises or falls by no
+//! more than 10% of the mean from the first round to the last. A test ends with the first steady window, and after 25
+//! rounds in any case.
 //!
 //! The rule uses only five figures. A fresh drive that stays fresh for five rounds passes it. For this reason the
 //! specification first writes twice the capacity.
@@ -184,12 +185,12 @@ impl SteadyState {
 
 impl Round {
     /// Returns the tracked figure.
-    pub fn figure(&self, tracked: crate::workload::Tracked) -> f64 {
-        use crate::workload::Tracked;
+    pub fn figure(&self, tracked: crate::workload::TrackedFigure) -> f64 {
+        use crate::workload::TrackedFigure;
         match tracked {
-            Tracked::Iops => self.iops,
-            Tracked::Throughput => self.throughput_bytes_per_second,
-            Tracked::Latency => self.latency_mean_ns,
+            TrackedFigure::Iops => self.iops,
+            TrackedFigure::Throughput => self.throughput_bytes_per_second,
+            TrackedFigure::Latency => self.latency_mean_ns,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::units::Duration;
-use crate::workload::Tracked;
+use crate::workload::TrackedFigure;
 
-const RULE: Rounds = Rounds { length: Duration::from_seconds(60), tracked: Tracked::Iops };
+const RULE: Rounds = Rounds { length: Duration::from_seconds(60), tracked: TrackedFigure::Iops };
 
 fn reached(figures: &[f64]) -> bool {
     matches!(judge(figures).0, Outcome::Reached { .. })

@@ -53,7 +53,7 @@ pub struct SimulatedTarget {
 /// A real target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredTarget {
-    /// The path as given.
+    /// The path as the user wrote it.
     pub path: String,
     /// Whether the target is a block device rather than a file.
     pub device: bool,

@@ -24,7 +24,7 @@ pub struct DatabaseTarget {
     /// The version of the program, if it reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The database's name as given, without a password.
+    /// The database's name as the user wrote it, without a password.
     pub name: String,
     /// The folder or file with its data, if that is on the driver's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]

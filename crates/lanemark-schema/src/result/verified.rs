@@ -178,7 +178,7 @@ impl DamageKind {
     }
 }
 
-/// A range of adjacent units that are wrong in the same way.
+/// A range of adjacent units with the same kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Kind of the damage.
@@ -188,14 +188,14 @@ pub struct Damage {
     /// Length of the range.
     pub length_bytes: Bytes,
     /// The newest acknowledged write in the range; `None` if no write was acknowledged there.
-    pub expected: Option<Acknowledged>,
+    pub expected: Option<AcknowledgedChange>,
     /// Data found in the range.
     pub found: FoundData,
 }
 
 /// An acknowledged write or trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Acknowledged {
+pub struct AcknowledgedChange {
     /// Number of the write in the run, its generation.
     pub generation: u64,
     /// Start of the write on the target.

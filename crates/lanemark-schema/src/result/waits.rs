@@ -87,7 +87,7 @@ impl SessionWaits {
     }
 
     /// Counts `sessions` that were found in `class`.
-    pub fn found(&mut self, class: WaitClass, sessions: u64) {
+    pub fn count_sessions(&mut self, class: WaitClass, sessions: u64) {
         *self.samples.entry(class).or_default() += sessions;
     }
 }
@@ -100,8 +100,8 @@ mod tests {
     fn shares_are_of_all_samples_and_say_how_sure_they_are() {
         let mut waits = SessionWaits::default();
         assert_eq!(waits.share(WaitClass::Read), None);
-        waits.found(WaitClass::Read, 25);
-        waits.found(WaitClass::Processor, 75);
+        waits.count_sessions(WaitClass::Read, 25);
+        waits.count_sessions(WaitClass::Processor, 75);
         let (share, error) = waits.share(WaitClass::Read).unwrap();
         assert!((share - 0.25).abs() < 1e-12 && (error - 0.0433).abs() < 1e-4, "{share} {error}");
         assert_eq!(waits.share(WaitClass::Lock).unwrap().0, 0.0);

@@ -224,8 +224,8 @@ impl Ratio {
     }
 }
 
-/// Returns `count * scale / divisor`, rounded to the nearest whole number or clamped to the maximum. It uses 64 bits if
-/// they suffice.
+/// Returns `count * scale / divisor`, rounded to the nearest whole number or clamped to the maximum. The computation
+/// uses 64 bits if they suffice.
 const fn divide_rounded(count: u64, scale: u64, divisor: u64) -> Duration {
     match count.checked_mul(scale) {
         Some(product) if product <= u64::MAX - divisor => {

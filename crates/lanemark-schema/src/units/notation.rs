@@ -16,13 +16,13 @@ pub enum QuantityError {
     /// The string does not start with a number.
     #[error("`{text}` does not start with a number")]
     NoNumber {
-        /// The text as given.
+        /// The text as the user wrote it.
         text: String,
     },
-    /// The number lacks a unit.
+    /// The number has no unit.
     #[error("`{text}` has no unit; write it with one of {units}")]
     NoUnit {
-        /// The text as given.
+        /// The text as the user wrote it.
         text: String,
         /// The accepted units.
         units: &'static str,
@@ -30,7 +30,7 @@ pub enum QuantityError {
     /// The unit belongs to another quantity or is unknown.
     #[error("`{unit}` is not a unit of {quantity}; use one of {units}")]
     WrongUnit {
-        /// The unit as given.
+        /// The unit as the user wrote it.
         unit: String,
         /// The quantity that was expected.
         quantity: &'static str,
@@ -40,7 +40,7 @@ pub enum QuantityError {
     /// The value exceeds the maximum.
     #[error("`{text}` is too large for {quantity}: at most {most}")]
     TooLarge {
-        /// The text as given.
+        /// The text as the user wrote it.
         text: String,
         /// The quantity that was expected.
         quantity: &'static str,
@@ -50,7 +50,7 @@ pub enum QuantityError {
     /// A value between two of the smallest steps, so that rounding would change it.
     #[error("`{text}` is not a whole number of {step}")]
     NotWhole {
-        /// The text as given.
+        /// The text as the user wrote it.
         text: String,
         /// The smallest step of the quantity.
         step: &'static str,

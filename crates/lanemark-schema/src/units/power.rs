@@ -1,8 +1,8 @@
 //! Power and energy.
 //!
 //! Power is a whole number of microwatts, and energy a whole number of attojoules (10^-18 J), so that power multiplied
-//! by a time in picoseconds is exact: the energy of a drive equals the sum of the energies of its parts, to the last
-//! step.
+//! by a time in picoseconds is exact. The energy of a drive therefore equals the sum of the energies of its parts, to
+//! the last digit.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};

@@ -3,7 +3,7 @@
 //! A thread's stream depends only on (seed, test, repeat, thread) and not on events during the test, so a faster target
 //! receives the same offsets in the same order.
 
-use super::addresses::{AddressRule, Field};
+use super::addresses::{AddressRule, ThreadField};
 use super::{Mix, Requests, Test};
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Ratio};
@@ -69,7 +69,7 @@ impl Accesses {
 
     /// Creates the stream of thread `key.thread` for the `requests` of `test`.
     pub fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
-        let Field { start, step, rule } = Field::of(test, requests, key);
+        let ThreadField { start, step, rule } = ThreadField::of(test, requests, key);
         Self {
             rng: Rng::new(key),
             rule,

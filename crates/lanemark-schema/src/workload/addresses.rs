@@ -4,7 +4,7 @@ use super::{Pattern, Requests, Test, Zone};
 use crate::rng::{Rng, StreamKey, Zipf};
 
 /// A thread's part of the span of a test.
-pub(super) struct Field {
+pub(super) struct ThreadField {
     /// Start of the field on the target.
     pub(super) start: u64,
     /// Distance between the field's addresses, in bytes.
@@ -62,7 +62,7 @@ pub(super) enum AddressRule {
     },
 }
 
-impl Field {
+impl ThreadField {
     pub(super) fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
         let threads = u64::from(test.threads);
         let step = requests.step(test.block);
@@ -200,8 +200,8 @@ fn scatter(rank: u64, count: u64) -> u64 {
 }
 
 /// Returns the position at `index` in the order that `key` determines for `count` positions: four rounds of a Feistel
-/// network on the smallest sufficient even number of bits, repeated until the result is inside. It needs no table for
-/// any number of positions.
+/// network on the smallest sufficient even number of bits, repeated until the result is inside. The method needs no
+/// table for any number of positions.
 fn permuted(index: u64, count: u64, key: u64) -> u64 {
     let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
     let mask = (1u64 << half) - 1;

@@ -5,7 +5,7 @@ use crate::units::{Bytes, Ratio};
 use crate::workload::{Accesses, Mix, SizeShare};
 
 /// Returns the positions of the first `count` requests of 4 KiB over `positions`.
-fn drawn(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
+fn draw_positions(pattern: Pattern, positions: u64, count: usize) -> Vec<u64> {
     let (span, volume) = (Bytes(4096 * positions), Some(Bytes::mebi(1)));
     let test = Test { span, volume, ..Test::of_blocks(Bytes::kibi(4)) };
     let test = test.with(|requests| requests.pattern = pattern);
@@ -26,7 +26,9 @@ fn zone(share: f64, span: f64) -> Zone {
 fn shares(pattern: Pattern, positions: u64) -> Vec<f64> {
     const COUNT: usize = 200_000;
     let mut counts = vec![0u32; positions as usize];
-    drawn(pattern, positions, COUNT).into_iter().for_each(|address| counts[address as usize] += 1);
+    draw_positions(pattern, positions, COUNT)
+        .into_iter()
+        .for_each(|address| counts[address as usize] += 1);
     counts.into_iter().map(|count| f64::from(count) / COUNT as f64).collect()
 }
 
@@ -45,7 +47,7 @@ fn every_pattern_reaches_each_of_a_few_places() {
     ];
     for pattern in patterns {
         for positions in [1, 2, 3, 7] {
-            let mut reached = drawn(pattern.clone(), positions, 500);
+            let mut reached = draw_positions(pattern.clone(), positions, 500);
             reached.sort_unstable();
             reached.dedup();
             assert_eq!(reached, (0..positions).collect::<Vec<_>>(), "{pattern:?} over {positions}");
@@ -55,10 +57,10 @@ fn every_pattern_reaches_each_of_a_few_places() {
 
 #[test]
 fn sequential_patterns_turn_over_at_their_last_place() {
-    assert_eq!(drawn(Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
-    assert_eq!(drawn(Pattern::Backward, 3, 7), [2, 1, 0, 2, 1, 0, 2]);
+    assert_eq!(draw_positions(Pattern::Sequential, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
+    assert_eq!(draw_positions(Pattern::Backward, 3, 7), [2, 1, 0, 2, 1, 0, 2]);
     // Each pass of a shuffled order contains every position once.
-    for pass in drawn(Pattern::Shuffled, 5, 50).chunks(5) {
+    for pass in draw_positions(Pattern::Shuffled, 5, 50).chunks(5) {
         let mut positions = pass.to_vec();
         positions.sort_unstable();
         assert_eq!(positions, [0, 1, 2, 3, 4]);
@@ -98,7 +100,7 @@ fn sequential_requests_of_several_sizes_use_the_last_place_and_no_more() {
 
 #[test]
 fn zones_are_taken_in_proportion_for_any_sum() {
-    // Shares 1:3:4 and spans 1:2:2 of ten places, which sum to 0.8 and 0.5.
+    // Shares 1:3:4 and spans 1:2:2 of ten positions, which sum to 0.8 and 0.5.
     let zones = vec![zone(0.1, 0.1), zone(0.3, 0.2), zone(0.4, 0.2)];
     let found = shares(Pattern::Zones { zones }, 10);
     let wanted = [1.0, 1.0, 1.5, 1.5, 1.5, 1.5, 2.0, 2.0, 2.0, 2.0].map(|share| share / 16.0);
@@ -107,8 +109,8 @@ fn zones_are_taken_in_proportion_for_any_sum() {
     }
     // Equal zones, and a single zone.
     for zones in [vec![zone(0.2, 0.3); 5], vec![zone(0.01, 0.01)]] {
-        for found in shares(Pattern::Zones { zones: zones.clone() }, 5) {
-            assert!((found - 0.2).abs() < 0.005, "{zones:?}: {found}");
+        for share in shares(Pattern::Zones { zones: zones.clone() }, 5) {
+            assert!((share - 0.2).abs() < 0.005, "{zones:?}: {share}");
         }
     }
 }
@@ -138,7 +140,7 @@ fn pareto_sends_its_share_to_its_places() {
 
 #[test]
 fn normal_places_have_their_mean_and_deviation() {
-    let found = drawn(Pattern::Normal { deviation: ratio(0.1) }, 10_000, 50_000);
+    let found = draw_positions(Pattern::Normal { deviation: ratio(0.1) }, 10_000, 50_000);
     let mean = found.iter().sum::<u64>() as f64 / 50_000.0;
     let squares: f64 = found.iter().map(|&address| libm::pow(address as f64 - mean, 2.0)).sum();
     let deviation = (squares / 50_000.0).sqrt();

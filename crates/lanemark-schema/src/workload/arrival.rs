@@ -6,7 +6,7 @@ use crate::units::Instant;
 /// A request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Time of arrival since the first request of the trace; absent if the trace lacks times.
+    /// Time of arrival since the first request of the trace; absent if the trace contains no times.
     pub at: Option<Instant>,
     /// Number of the device in the trace, from 0.
     pub device: u32,

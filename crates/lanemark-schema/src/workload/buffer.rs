@@ -17,14 +17,14 @@ pub struct BufferUse {
     pub awaited: f64,
     /// Number of neighbours that are written together with a page, by kind of pages; empty if pages are written one at
     /// a time.
-    runs: Vec<Runs>,
+    runs: Vec<PageRuns>,
     /// Pages of the longest write.
     pages_max: u32,
 }
 
 /// Writes of one kind of pages and their lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Runs {
+struct PageRuns {
     /// Writes for each transaction.
     writes: f64,
     /// The probability that the next neighbour is also changed.
@@ -49,16 +49,16 @@ struct PageClassInput {
 struct PageClassWrites {
     /// Pages written for each transaction.
     pages: f64,
-    runs: Runs,
+    runs: PageRuns,
 }
 
 impl Transactions {
     /// Computes the reads and writes of an LRU buffer with pages of size `page`, at `rate` transactions a second.
     ///
     /// The model is the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays for the time T in
-    /// which the number of different visited pages equals the size of the buffer: the sum of `1 - exp(-l T)` over all
-    /// pages is the size of the buffer, and a visit misses with probability `exp(-l T)`, where l is the page's rate of
-    /// visits. A page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is
+    /// which the number of different visited pages equals the size of the buffer. With l, the page's rate of visits,
+    /// the sum of `1 - exp(-l T)` over all pages is the size of the buffer, and a visit misses with probability `exp(-l
+    /// T)`. A page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is
     /// more frequent. If all pages fit, there are no reads, because the initial loading is not counted.
     ///
     /// If neighbours are gathered, a dropped page is written together with its changed neighbours, on both sides up to
@@ -66,11 +66,11 @@ impl Transactions {
     /// later changed and written again. A checkpoint writes the changed pages in order, each run of adjacent pages in
     /// one write.
     pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
-        self.buffer_law(page).at(rate)
+        self.buffer_model(page).at(rate)
     }
 
     /// Returns the model of [`Transactions::buffer_use`] for any rate.
-    pub fn buffer_law(&self, page: Bytes) -> BufferLaw<'_> {
+    pub fn buffer_model(&self, page: Bytes) -> BufferModel<'_> {
         let room = self.buffer.get() as f64 / page.get() as f64;
         let kinds: Vec<PageClassInput> = self
             .pages
@@ -86,13 +86,13 @@ impl Transactions {
         let pages_max = (self.gather.get() / page.get()).max(1) as u32;
         let with_dropped = |kind: PageClassInput| (kind, kind.dropped(stay, pages_max));
         let kinds = kinds.into_iter().map(with_dropped).collect();
-        BufferLaw { load: self, kinds, stay, pages_max }
+        BufferModel { load: self, kinds, stay, pages_max }
     }
 }
 
 /// The requests that a buffer leaves to the drives at any rate of transactions.
 #[derive(Clone, Debug)]
-pub struct BufferLaw<'t> {
+pub struct BufferModel<'t> {
     load: &'t Transactions,
     /// The kinds of pages, each with the writes that dropped pages cause.
     kinds: Vec<(PageClassInput, PageClassWrites)>,
@@ -100,7 +100,7 @@ pub struct BufferLaw<'t> {
     pages_max: u32,
 }
 
-impl BufferLaw<'_> {
+impl BufferModel<'_> {
     /// Computes the reads and writes at `rate` transactions a second.
     pub fn at(&self, rate: f64) -> BufferUse {
         let &Self { load, ref kinds, stay, pages_max } = self;
@@ -158,12 +158,13 @@ impl PageClassInput {
     /// Returns the writes caused by dropping changed pages, of up to `pages_max` pages each.
     ///
     /// Neighbours' writes clean a changed page at a rate g. The page is changed after a visit with probability `p = c /
-    /// (1 - (1 - c) s)`, where c is the share of visits that change it and `s = l / (l + g) (1 - exp(-(l + g) T))` is
-    /// the probability that it is visited again before it is dropped or cleaned. After a visit, the page is dropped
-    /// while changed with probability `exp(-l T) p exp(-g T)`; at any time it is changed with probability `p s`. If a
-    /// page is dropped while changed, its neighbour has not been cleaned in the time T, because the page would have
-    /// been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was changed
-    /// before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all writes.
+    /// (1 - (1 - c) s)`. Here c is the share of visits that change the page, and `s = l / (l + g) (1 - exp(-(l + g)
+    /// T))` is the probability that the page is visited again before it is dropped or cleaned. After a visit, the page
+    /// is dropped while changed with probability `exp(-l T) p exp(-g T)`; at any time it is changed with probability `p
+    /// s`. If a page is dropped while changed, its neighbour has not been cleaned in the time T, because the page would
+    /// have been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was
+    /// changed before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all
+    /// writes.
     fn dropped(&self, stay: f64, pages_max: u32) -> PageClassWrites {
         if self.changed == 0.0 {
             return PageClassWrites::default();
@@ -198,7 +199,7 @@ impl PageClassInput {
         let writes = writes * self.pages;
         PageClassWrites {
             pages: writes * run_both_sides(beside, pages_max),
-            runs: Runs { writes, changed: beside, both_sides: true },
+            runs: PageRuns { writes, changed: beside, both_sides: true },
         }
     }
 
@@ -220,7 +221,10 @@ impl PageClassInput {
             }
             _ => 1.0 / f64::from(pages_max),
         };
-        PageClassWrites { pages, runs: Runs { writes: pages * share, changed, both_sides: false } }
+        PageClassWrites {
+            pages,
+            runs: PageRuns { writes: pages * share, changed, both_sides: false },
+        }
     }
 }
 
@@ -358,8 +362,8 @@ mod tests {
         near(1.0 - reads / 4.0, law.hit_ratio.unwrap(), 0.01);
     }
 
-    /// The model treats neighbours as independent of each other. This is an approximation: a write leaves a run of
-    /// unchanged pages.
+    /// The model treats neighbours as independent of each other. This independence is an approximation: a write leaves
+    /// a run of unchanged pages.
     #[test]
     fn neighbours_go_with_a_dropped_page_as_the_law_says() {
         for (buffer, shares) in

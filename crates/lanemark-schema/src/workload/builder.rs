@@ -5,8 +5,8 @@ use std::ops::Deref;
 use super::{Load, Pattern, Requests, Start, Test, TestError};
 use crate::units::{Bytes, Duration, QuantityError, Ratio};
 
-/// A test whose values are all within their bounds, so that its users can rely on them. It dereferences to its
-/// [`Test`]; a modified test must be checked again.
+/// A test whose values are all within their bounds, so that its users can rely on them. A checked test dereferences to
+/// its [`Test`]; a modified test must be checked again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedTest(Test);
 

@@ -6,7 +6,7 @@
 pub struct TestError {
     /// The field's name in a workload file.
     pub field: &'static str,
-    /// The value as given.
+    /// The value as the user wrote it.
     pub value: String,
     /// The values that are accepted.
     pub bound: String,

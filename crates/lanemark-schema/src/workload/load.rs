@@ -18,14 +18,14 @@ pub enum Load {
         /// Requests a second, of all threads together.
         rate_per_second: f64,
         /// Process by which requests arrive.
-        process: Process,
+        process: ArrivalProcess,
     },
 }
 
 /// The process by which the requests of an open loop arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Process {
+pub enum ArrivalProcess {
     /// Requests arrive at equal intervals; the threads take turns.
     #[default]
     Even,
@@ -33,7 +33,7 @@ pub enum Process {
     Poisson,
 }
 
-impl Process {
+impl ArrivalProcess {
     /// All processes with their names.
     pub const ALL: [(&'static str, Self); 2] = [("even", Self::Even), ("poisson", Self::Poisson)];
 }

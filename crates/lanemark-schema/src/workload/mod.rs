@@ -14,7 +14,6 @@
 mod accesses;
 mod addresses;
 mod arrival;
-mod asks;
 pub mod bound;
 mod buffer;
 mod builder;
@@ -24,6 +23,7 @@ mod database;
 mod error;
 pub mod fault;
 mod load;
+mod load_kind;
 mod mix;
 mod paged;
 mod pattern;
@@ -35,20 +35,20 @@ mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
-pub use asks::{LoadKind, PartlyStated, TraceSummary};
-pub use buffer::BufferLaw;
+pub use buffer::BufferModel;
 pub use buffer::BufferUse;
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind};
 pub use error::TestError;
 pub use fault::{Fault, FaultKind};
-pub use load::{Load, Process};
+pub use load::{ArrivalProcess, Load};
+pub use load_kind::{LoadKind, PartlyStated, TraceSummary};
 pub use mix::{Mix, SizeShare, Start};
 pub use paged::PAGE;
 pub use pattern::{Pattern, Zone};
 pub use requests::Requests;
-pub use rounds::{Interval, Rounds, Tracked};
+pub use rounds::{Interval, Rounds, TrackedFigure};
 pub use schedule::Schedule;
 pub use transactions::{Log, PageClass, RequestsPerTransaction, Transactions};
 
@@ -120,7 +120,7 @@ impl Workload {
     }
 }
 
-/// The order in which the tests of a workload are measured. It does not affect a simulation, whose runs are
+/// The order in which the tests of a workload are measured. The order does not affect a simulation, whose runs are
 /// independent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -283,7 +283,7 @@ impl Test {
         self.requests().map_or(Duration::ZERO, |requests| requests.think)
     }
 
-    /// Returns whether every offset of the span is equally likely. This includes the pages of a database.
+    /// Returns whether every offset of the span is equally likely. The pages of a database are included.
     pub fn is_uniform(&self) -> bool {
         match &self.asks {
             LoadKind::Requests(requests) => requests.pattern == Pattern::Uniform,
@@ -415,7 +415,8 @@ pub(crate) mod tests {
             ("trim", |settings| settings.mix.trim_share = Ratio::HALF),
             ("flush_every", |settings| settings.mix.flush_every = Some(8)),
             ("rate", |settings| {
-                settings.load = Load::Open { rate_per_second: 1e3, process: Process::Poisson };
+                settings.load =
+                    Load::Open { rate_per_second: 1e3, process: ArrivalProcess::Poisson };
             }),
         ];
         for (field, spoil) in cases {

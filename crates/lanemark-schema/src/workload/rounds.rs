@@ -11,13 +11,13 @@ pub struct Rounds {
     #[serde(rename = "length_ns")]
     pub length: Duration,
     /// The tracked figure.
-    pub tracked: Tracked,
+    pub tracked: TrackedFigure,
 }
 
 /// The figure that must become steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tracked {
+pub enum TrackedFigure {
     /// Requests a second.
     #[default]
     Iops,
@@ -41,7 +41,7 @@ pub enum Interval {
     },
 }
 
-impl Tracked {
+impl TrackedFigure {
     /// All figures with their names.
     pub const ALL: [(&'static str, Self); 3] =
         [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
@@ -56,7 +56,7 @@ impl Tracked {
     }
 }
 
-impl std::str::FromStr for Tracked {
+impl std::str::FromStr for TrackedFigure {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.iter().find(|(name, _)| *name == text);
@@ -76,7 +76,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_seconds(60);
 
     fn rounds(length: Duration) -> Test {
-        let rounds = Some(Rounds { length, tracked: Tracked::Iops });
+        let rounds = Some(Rounds { length, tracked: TrackedFigure::Iops });
         Test { rounds, volume: None, ..random_read() }
     }
 
@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn every_figure_is_found_by_its_name() {
-        for (name, tracked) in Tracked::ALL {
+        for (name, tracked) in TrackedFigure::ALL {
             assert_eq!((name.parse(), tracked.name()), (Ok(tracked), name));
         }
-        assert!("speed".parse::<Tracked>().is_err());
+        assert!("speed".parse::<TrackedFigure>().is_err());
     }
 }

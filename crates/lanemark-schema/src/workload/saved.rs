@@ -1,14 +1,14 @@
 //! A test in result files: one flat table for all kinds of tests.
 //!
-//! For compatibility, a kind of test that lacks a value writes a fixed value: a database submits one random request at
-//! a time, half of them reads, and a trace has neither a mix nor a think time. These values are ignored when such a
+//! For compatibility, a test that has no such value is saved with a fixed value. A database submits one random request
+//! at a time, half of them reads, and a trace has neither a mix nor a think time. These values are ignored when such a
 //! test is read.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Process, Requests, Rounds,
-    Start, Test, TestError, TraceSummary, Transactions, Zone,
+    ArrivalProcess, DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Requests,
+    Rounds, Start, Test, TestError, TraceSummary, Transactions, Zone,
 };
 use crate::units::{Bytes, Duration, Ratio};
 
@@ -69,7 +69,7 @@ enum SavedLoad {
     Closed,
     Open {
         rate_per_second: f64,
-        process: Process,
+        process: ArrivalProcess,
     },
     Transactions(Box<Transactions>),
     Database(DatabaseUsers),
@@ -83,7 +83,7 @@ impl SavedLoad {
 
 impl SavedPattern {
     /// Returns the pattern that draws the positions; `None` for a trace, or if it is not stated.
-    fn drawn(self) -> Option<Pattern> {
+    fn stated_pattern(self) -> Option<Pattern> {
         Some(match self {
             Self::Sequential => Pattern::Sequential,
             Self::Backward => Pattern::Backward,
@@ -141,7 +141,7 @@ impl TryFrom<SavedTest> for Test {
             value: "trace".to_owned(),
             bound: format!("not together with a load of {error}"),
         };
-        let asks = match (saved.pattern.drawn(), saved.load) {
+        let asks = match (saved.pattern.stated_pattern(), saved.load) {
             (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartlyStated {
                 pattern,
                 read_share,
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn every_kind_of_test_comes_back_as_it_was() {
         let mixed = random_read().with(|requests| {
-            requests.load = Load::Open { rate_per_second: 500.0, process: Process::Poisson };
+            requests.load = Load::Open { rate_per_second: 500.0, process: ArrivalProcess::Poisson };
             requests.mix.sizes = vec![SizeShare { block: Bytes::kibi(4), share: 1.0 }];
             requests.mix.flush_every = Some(8);
             requests.think = Duration::from_microseconds(5);

@@ -1,7 +1,7 @@
 //! The times at which requests of an open loop are due.
 
 use super::Test;
-use super::load::{Load, Process};
+use super::load::{ArrivalProcess, Load};
 use crate::rng::{Rng, StreamKey};
 use crate::units::Duration;
 
@@ -12,7 +12,7 @@ const TIME_STREAM: u64 = 0x71de_ab1e_0f7e_4157;
 #[derive(Clone, Debug)]
 pub struct Schedule {
     rng: Rng,
-    process: Process,
+    process: ArrivalProcess,
     /// The time between two requests of the thread, in ns.
     mean_ns: f64,
     next_ns: f64,
@@ -26,7 +26,7 @@ impl Schedule {
         let rng = Rng::new(StreamKey { seed: key.seed ^ TIME_STREAM, ..key });
         let share = f64::from(key.thread) / f64::from(test.threads);
         let mut schedule = Self { rng, process, mean_ns, next_ns: share * mean_ns };
-        if process == Process::Poisson {
+        if process == ArrivalProcess::Poisson {
             schedule.next_ns = schedule.gap_ns();
         }
         Some(schedule)
@@ -44,8 +44,8 @@ impl Schedule {
 
     fn gap_ns(&mut self) -> f64 {
         match self.process {
-            Process::Even => self.mean_ns,
-            Process::Poisson => self.rng.exponential() * self.mean_ns,
+            ArrivalProcess::Even => self.mean_ns,
+            ArrivalProcess::Poisson => self.rng.exponential() * self.mean_ns,
         }
     }
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::super::tests::random_read;
     use super::*;
 
-    fn open(process: Process, threads: u32) -> Test {
+    fn open(process: ArrivalProcess, threads: u32) -> Test {
         Test { threads, ..random_read() }
             .with(|requests| requests.load = Load::Open { rate_per_second: 1000.0, process })
     }
@@ -73,14 +73,14 @@ mod tests {
 
     #[test]
     fn even_threads_take_turns() {
-        let test = open(Process::Even, 2);
+        let test = open(ArrivalProcess::Even, 2);
         assert_eq!(times(&test, 0, 3), [0.0, 0.002, 0.004]);
         assert_eq!(times(&test, 1, 3), [0.001, 0.003, 0.005]);
     }
 
     #[test]
     fn poisson_intervals_have_the_mean_and_the_deviation_of_an_exponential() {
-        let times = times(&open(Process::Poisson, 1), 0, 200_000);
+        let times = times(&open(ArrivalProcess::Poisson, 1), 0, 200_000);
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance =
@@ -92,10 +92,10 @@ mod tests {
     #[test]
     fn a_closed_loop_has_no_times_and_an_open_one_no_think_time() {
         assert!(Schedule::new(&random_read(), StreamKey::from_seed(1)).is_none());
-        let thinks =
-            open(Process::Even, 1).with(|requests| requests.think = Duration::from_microseconds(1));
+        let thinks = open(ArrivalProcess::Even, 1)
+            .with(|requests| requests.think = Duration::from_microseconds(1));
         assert_eq!(thinks.check().unwrap_err().field, "think");
-        let never = Load::Open { rate_per_second: 0.0, process: Process::Even };
+        let never = Load::Open { rate_per_second: 0.0, process: ArrivalProcess::Even };
         assert_eq!(
             random_read().with(|requests| requests.load = never).check().unwrap_err().field,
             "rate"

@@ -23,12 +23,12 @@ use lanemark_sim::spec::WriteCache;
 
 pub use backing::ExportRange;
 pub use error::DataError;
-pub use opened::{DataLocation, DataPlan, Opened};
-pub use volatile::{Loss, SECTOR};
+pub use opened::{DataLocation, DataPlan, OpenedData};
+pub use volatile::{PowerCutLoss, SECTOR};
 
 use backing::Backing;
 use journal::Journal;
-use volatile::{PowerCutFate, Volatile};
+use volatile::{PowerCutFate, RevertibleWrites};
 
 use crate::engine::DataOwner;
 
@@ -40,7 +40,7 @@ const CUT_STREAM: u32 = 5 << 28;
 pub struct Data {
     backing: Backing,
     /// Writes that a power cut may take, if the drive's cache is volatile.
-    volatile: Option<Mutex<Volatile>>,
+    volatile: Option<Mutex<RevertibleWrites>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
     /// Whether data was written since the last flush.
@@ -67,7 +67,8 @@ pub struct Cache {
 
 impl Data {
     fn new(backing: Backing, journal: Option<Journal>, cache: Cache, seed: u64) -> Self {
-        let volatile = (cache.kind == WriteCache::Volatile).then(|| Volatile::new(cache.size));
+        let volatile =
+            (cache.kind == WriteCache::Volatile).then(|| RevertibleWrites::new(cache.size));
         let key = StreamKey { thread: CUT_STREAM, ..StreamKey::from_seed(seed) };
         Self {
             backing,
@@ -203,8 +204,8 @@ impl Data {
     ///
     /// # Errors
     /// Returns the file's I/O error.
-    pub fn lose(&self) -> io::Result<Loss> {
-        let Some(volatile) = &self.volatile else { return Ok(Loss::default()) };
+    pub fn lose(&self) -> io::Result<PowerCutLoss> {
+        let Some(volatile) = &self.volatile else { return Ok(PowerCutLoss::default()) };
         let mut volatile = lock(volatile);
         self.cuts.fetch_add(1, Ordering::AcqRel);
         let mut random = lock(&self.random);
@@ -264,7 +265,7 @@ impl DataOwner for std::sync::Arc<Data> {
 }
 
 /// Describes a loss in a line.
-fn loss_line(loss: &Loss) -> String {
+fn loss_line(loss: &PowerCutLoss) -> String {
     if loss.writes == 0 {
         return "power cut: no unflushed data, so no data is lost".to_owned();
     }
@@ -274,7 +275,7 @@ fn loss_line(loss: &Loss) -> String {
         ranges.push_str(" …");
     }
     let bytes = loss.bytes();
-    let Loss { writes, lost, torn, .. } = loss;
+    let PowerCutLoss { writes, lost, torn, .. } = loss;
     format!(
         "power cut: of {writes} unflushed writes {lost} are lost and {torn} torn, {bytes} bytes: {ranges}"
     )
@@ -298,7 +299,7 @@ mod tests {
     }
 
     /// Returns the number of sectors that still contain the written data after a cut.
-    fn kept(cache: Cache, flush: bool) -> usize {
+    fn kept_writes(cache: Cache, flush: bool) -> usize {
         let data = Data::memory(1 << 20, cache, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());
         if flush {
@@ -310,10 +311,10 @@ mod tests {
 
     #[test]
     fn a_cut_loses_unflushed_data_of_a_volatile_cache() {
-        assert!((10..90).contains(&kept(VOLATILE, false)));
-        assert_eq!(kept(VOLATILE, true), 100);
+        assert!((10..90).contains(&kept_writes(VOLATILE, false)));
+        assert_eq!(kept_writes(VOLATILE, true), 100);
         for kind in [WriteCache::Protected, WriteCache::Off] {
-            assert_eq!(kept(Cache { kind, ..VOLATILE }, false), 100);
+            assert_eq!(kept_writes(Cache { kind, ..VOLATILE }, false), 100);
         }
     }
 
@@ -335,7 +336,7 @@ mod tests {
     fn an_empty_write_is_no_write() {
         let data = Data::memory(1 << 20, VOLATILE, 3).unwrap();
         data.write(512, &[]).unwrap();
-        assert_eq!(data.lose().unwrap(), Loss::default());
+        assert_eq!(data.lose().unwrap(), PowerCutLoss::default());
     }
 
     #[test]

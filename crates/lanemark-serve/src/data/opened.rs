@@ -41,7 +41,7 @@ pub enum DataLocation {
 
 /// Data that is open.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedData {
     /// The data.
     pub data: Data,
     /// Lines about the state that the last server left.
@@ -63,7 +63,7 @@ impl DataPlan {
     ///
     /// # Errors
     /// Returns an error if a file is refused, does not match, or cannot be opened.
-    pub fn open(&self, cache: Cache, seed: u64) -> Result<Opened, DataError> {
+    pub fn open(&self, cache: Cache, seed: u64) -> Result<OpenedData, DataError> {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
             let (length, size) = (image.length(), self.size);
@@ -81,7 +81,7 @@ impl DataPlan {
                     None => backing,
                 };
                 let data = Data::new(backing, None, cache, seed);
-                Ok(Opened { data, notes: Vec::new() })
+                Ok(OpenedData { data, notes: Vec::new() })
             }
             DataLocation::File(path) => self.open_file(path, image, cache, seed),
         }
@@ -93,7 +93,7 @@ impl DataPlan {
         image: Option<OpenImage>,
         cache: Cache,
         seed: u64,
-    ) -> Result<Opened, DataError> {
+    ) -> Result<OpenedData, DataError> {
         let mut made = CreatedFiles::default();
         let file = take(path, image.as_ref(), &mut made)?;
         let fail =
@@ -130,7 +130,7 @@ impl DataPlan {
         })?;
         made.keep();
         let data = Data::new(backing, Some(journal), cache, seed);
-        Ok(Opened { data, notes })
+        Ok(OpenedData { data, notes })
     }
 
     /// Returns whether the user allows the file at `path` to be used as it is.
@@ -309,19 +309,19 @@ mod tests {
     fn a_file_is_there_again_and_says_how_it_was_left() {
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(&folder.path().join("disk"));
-        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        let OpenedData { data, notes } = plan.open(CACHE, 1).unwrap();
         assert!(notes.is_empty());
         assert!(refusal(&plan).contains("locked"));
         data.write(4096, &[5; 512]).unwrap();
         drop(data);
-        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        let OpenedData { data, notes } = plan.open(CACHE, 1).unwrap();
         assert!(notes[0].contains("not flushed"), "{notes:?}");
         let mut bytes = [0; 512];
         data.read(4096, &mut bytes).unwrap();
         assert_eq!(bytes, [5; 512]);
         data.flush(data.mark()).unwrap();
         drop(data);
-        let Opened { data, notes } = plan.open(CACHE, 1).unwrap();
+        let OpenedData { data, notes } = plan.open(CACHE, 1).unwrap();
         assert!(notes[0].contains("no data is lost"), "{notes:?}");
         data.close().unwrap();
         drop(data);

@@ -24,8 +24,8 @@ const ENTRY: u64 = 64;
 
 /// The writes that a power cut may revert, the oldest first.
 #[derive(Debug)]
-pub(crate) struct Volatile {
-    entries: VecDeque<Entry>,
+pub(crate) struct RevertibleWrites {
+    entries: VecDeque<RevertibleWrite>,
     /// Bytes of all entries, and their maximum.
     held: u64,
     most: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Volatile {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RevertibleWrite {
     number: u64,
     /// First byte.
     offset: u64,
@@ -51,7 +51,7 @@ enum Change {
 
 /// Writes that a power cut took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Loss {
+pub struct PowerCutLoss {
     /// Writes that were acknowledged but not flushed.
     pub writes: u64,
     /// Writes without a stored sector.
@@ -62,14 +62,14 @@ pub struct Loss {
     pub ranges: Vec<(u64, u64)>,
 }
 
-impl Loss {
+impl PowerCutLoss {
     /// Returns the number of bytes that were reverted to their previous data.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|(_, length)| length).sum()
     }
 }
 
-impl Volatile {
+impl RevertibleWrites {
     /// Creates an empty cache of `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         Self { entries: VecDeque::new(), held: 0, most, next: 0 }
@@ -89,7 +89,7 @@ impl Volatile {
 
     fn push(&mut self, offset: u64, change: Change) {
         self.held += change.size();
-        self.entries.push_back(Entry { number: self.next, offset, change });
+        self.entries.push_back(RevertibleWrite { number: self.next, offset, change });
         self.next += 1;
         while self.held > self.most {
             let Some(oldest) = self.entries.pop_front() else { break };
@@ -97,7 +97,7 @@ impl Volatile {
         }
     }
 
-    /// Returns a mark after all writes so far, for [`Volatile::flushed`].
+    /// Returns a mark after all writes so far, for [`RevertibleWrites::flushed`].
     pub(crate) fn mark(&self) -> u64 {
         self.next
     }
@@ -118,13 +118,13 @@ impl Volatile {
         &mut self,
         random: &mut Rng,
         mut restore: impl FnMut(u64, &[u8]) -> Result<(), E>,
-    ) -> Result<Loss, E> {
-        let mut loss = Loss::default();
+    ) -> Result<PowerCutLoss, E> {
+        let mut loss = PowerCutLoss::default();
         let mut kept: HashSet<u64> = HashSet::new();
         let mut settled: Vec<(u64, u64)> = Vec::new();
         let mut lost: Vec<(u64, u64)> = Vec::new();
         self.held = 0;
-        while let Some(Entry { offset, change, .. }) = self.entries.pop_back() {
+        while let Some(RevertibleWrite { offset, change, .. }) = self.entries.pop_back() {
             let before = match change {
                 Change::Settled(length) => {
                     settled.push((offset, offset + length));
@@ -226,14 +226,14 @@ mod tests {
     struct Model {
         disk: Vec<u8>,
         may: Vec<BTreeSet<u8>>,
-        cache: Volatile,
+        cache: RevertibleWrites,
     }
 
     impl Model {
         fn new(most: u64) -> Self {
             let (disk, may) =
                 (vec![0; SECTORS as usize], vec![BTreeSet::from([0]); SECTORS as usize]);
-            Self { disk, may, cache: Volatile::new(most) }
+            Self { disk, may, cache: RevertibleWrites::new(most) }
         }
 
         fn write(&mut self, sector: u64, sectors: u64, value: u8) {
@@ -253,7 +253,7 @@ mod tests {
             }
         }
 
-        fn cut(&mut self, random: &mut Rng) -> Loss {
+        fn cut(&mut self, random: &mut Rng) -> PowerCutLoss {
             let Self { disk, cache, .. } = self;
             let restore = |offset: u64, bytes: &[u8]| {
                 assert!(offset.is_multiple_of(SECTOR) && bytes.len() as u64 == SECTOR);
@@ -274,7 +274,7 @@ mod tests {
             model.cut(&mut random(seed));
             assert_eq!(model.disk[4..6], [7, 7], "seed {seed}");
         }
-        let mut empty = Volatile::new(1 << 20);
+        let mut empty = RevertibleWrites::new(1 << 20);
         for sector in 0..1_000 {
             empty.settled(sector * SECTOR, SECTOR);
         }
@@ -303,7 +303,7 @@ mod tests {
             }
             seen_lost += loss.ranges.len();
             assert!(model.cache.entries.is_empty() && model.cache.held == 0);
-            assert_eq!(model.cut(&mut random), Loss::default());
+            assert_eq!(model.cut(&mut random), PowerCutLoss::default());
         }
         assert!(seen_lost > 300);
     }
@@ -316,8 +316,8 @@ mod tests {
             (model.cut(&mut random(seed)), model.disk)
         };
         assert_eq!(cut(5), cut(5));
-        let losses: Vec<Loss> = (0..20).map(|seed| cut(seed).0).collect();
-        let sum = |of: fn(&Loss) -> u64| losses.iter().map(of).sum::<u64>();
+        let losses: Vec<PowerCutLoss> = (0..20).map(|seed| cut(seed).0).collect();
+        let sum = |of: fn(&PowerCutLoss) -> u64| losses.iter().map(of).sum::<u64>();
         assert_eq!(sum(|loss| loss.writes), 160);
         for counted in [sum(|loss| loss.lost), sum(|loss| loss.torn)] {
             assert!((30..80).contains(&counted), "{counted}");

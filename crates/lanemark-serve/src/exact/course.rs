@@ -3,7 +3,8 @@
 //! The guest either works or waits, and the loop reads only the guest's messages while it works. While the guest waits,
 //! the simulator advances from event to event. If an event puts a reply into the queue, the guest is notified at that
 //! instant, rounded up to a nanosecond, and requests to run at that time. Otherwise the guest runs at the time that it
-//! had requested. It need not send a request before the simulator's next event, which a disk request may bring nearer.
+//! had requested. The guest need not send a request before the simulator's next event, which a disk request may bring
+//! forward.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -16,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::boot::Guest;
 use super::calendar::{self, CalendarMessage, GuestMessage, NEVER};
 use crate::clock::ManualClock;
-use crate::engine::Core;
+use crate::engine::SimulatedSystem;
 use crate::vhost::device::Device;
 use crate::vhost::message::{self, HEADER};
 use crate::vhost::wire;
@@ -34,7 +35,7 @@ const MESSAGES: u32 = 512;
 
 /// Calendar, device and simulator of a run.
 pub(crate) struct GuestRun {
-    core: Core,
+    core: SimulatedSystem,
     clock: Arc<ManualClock>,
     device: Device,
     listeners: (UnixListener, UnixListener),
@@ -54,7 +55,7 @@ pub(crate) struct GuestRun {
 
 impl GuestRun {
     pub(crate) fn new(
-        core: Core,
+        core: SimulatedSystem,
         clock: Arc<ManualClock>,
         device: Device,
         listeners: (UnixListener, UnixListener),
@@ -76,7 +77,7 @@ impl GuestRun {
     }
 
     /// Returns the simulator, after the run.
-    pub(crate) fn into_core(self) -> Core {
+    pub(crate) fn into_core(self) -> SimulatedSystem {
         self.core
     }
 
@@ -126,13 +127,13 @@ impl GuestRun {
         let [from_calendar, from_disk] = wait_for([calendar, disk], LOOK)?;
         if from_calendar {
             match &self.calendar {
-                None => self.calendar = Some(taken(&self.listeners.0)?),
+                None => self.calendar = Some(accept_within(&self.listeners.0)?),
                 Some(_) => self.hear_calendar()?,
             }
         }
         if from_disk {
             match &self.disk {
-                None => self.disk = Some(taken(&self.listeners.1)?),
+                None => self.disk = Some(accept_within(&self.listeners.1)?),
                 Some(_) => self.hear_disk()?,
             }
         }
@@ -346,7 +347,7 @@ fn wait_for<const N: usize>(
     }
 }
 
-fn taken(listener: &UnixListener) -> io::Result<UnixStream> {
+fn accept_within(listener: &UnixListener) -> io::Result<UnixStream> {
     let stream = listener.accept()?.0;
     stream.set_read_timeout(Some(MESSAGE))?;
     stream.set_write_timeout(Some(MESSAGE))?;

@@ -2,7 +2,7 @@
 //!
 //! The guest's root is the host's, read-only. A layer in memory covers it, so that every path is writable and no change
 //! outlives the guest. `/dev` contains the disk, `vda`. The output of the command goes to files in a folder of the
-//! host, written at once.
+//! host, without buffering.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

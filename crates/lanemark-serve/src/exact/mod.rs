@@ -33,12 +33,12 @@ use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test};
-use lanemark_sim::Live;
+use lanemark_sim::LiveSystem;
 use lanemark_sim::spec::CheckedSystem;
 
 use crate::clock::ManualClock;
 use crate::data::Data;
-use crate::engine::Core;
+use crate::engine::SimulatedSystem;
 use crate::job::RequestContext;
 use crate::session::{StartContent, prior};
 use crate::storing::StoringThread;
@@ -91,9 +91,9 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     let data = Arc::new(plan.data);
     let (clock, delivered) = (Arc::new(ManualClock::default()), Arc::default());
     let content = StartContent { written_bytes: Bytes(data.size()), is_just_written: true };
-    let live = Live::new(&system, prior(content), StreamKey::from_seed(plan.seed));
+    let live = LiveSystem::new(&system, prior(content), StreamKey::from_seed(plan.seed));
     let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
-    let core = Core::new(live, plan.faults, held, Arc::clone(&delivered), clock.clone());
+    let core = SimulatedSystem::new(live, plan.faults, held, Arc::clone(&delivered), clock.clone());
     let storing = StoringThread::at_once(Arc::clone(&data));
     let around =
         RequestContext { data: Arc::clone(&data), storing, delivered, clock: clock.clone() };

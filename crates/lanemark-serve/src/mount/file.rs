@@ -15,7 +15,7 @@ use fuser::{
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
-use crate::arrival::Calls;
+use crate::arrival::FuseCalls;
 use crate::connection::{RANGE_MAX, Shared};
 use crate::data::SECTOR;
 use crate::engine::{self, Engine};
@@ -46,8 +46,8 @@ pub(super) struct ServedFile {
     shared: Arc<Shared>,
     around: Option<(Arc<Engine>, RequestContext)>,
     /// The calls of the kernel; `None` without a model.
-    calls: Option<Mutex<Calls>>,
-    gate: Arc<Gate>,
+    calls: Option<Mutex<FuseCalls>>,
+    gate: Arc<OutstandingLimit>,
     helper: Arc<HelperThread>,
     attributes: FileAttr,
     /// Whether the server has ended and sends no more replies.
@@ -57,7 +57,7 @@ pub(super) struct ServedFile {
 /// A program that waits for a reply.
 struct WaitingProgram {
     reply: Reply,
-    gate: Arc<Gate>,
+    gate: Arc<OutstandingLimit>,
     /// Weight with which the request was accepted.
     weight: u64,
     helper: Arc<HelperThread>,
@@ -71,7 +71,7 @@ enum Reply {
 
 /// The bound on outstanding requests.
 #[derive(Default)]
-struct Gate {
+struct OutstandingLimit {
     bytes: Mutex<u64>,
     room: Condvar,
 }
@@ -79,7 +79,7 @@ struct Gate {
 /// The thread that writes long data.
 struct HelperThread(Mutex<Sender<Box<dyn FnOnce() + Send>>>);
 
-impl Gate {
+impl OutstandingLimit {
     fn let_in(&self, weight: u64) {
         let mut bytes = lock(&self.bytes);
         while *bytes > 0 && *bytes + weight > BYTES_MAX {
@@ -184,7 +184,7 @@ impl ServedFile {
         };
         let (gate, helper) = (Arc::default(), HelperThread::start()?);
         let calls = shared.engine.as_ref().map(|engine| {
-            Mutex::new(Calls::new(Arc::clone(engine.clock()), Arc::clone(&shared.delivered)))
+            Mutex::new(FuseCalls::new(Arc::clone(engine.clock()), Arc::clone(&shared.delivered)))
         });
         Ok(Self { shared, around, calls, gate, helper, attributes, ended })
     }

@@ -26,12 +26,12 @@ use file::ServedFile;
 pub use mount_point::{DISKS, MountError};
 use mount_point::{MountPoint, SOURCE};
 
-/// A mounted file. It is unmounted when it is dropped.
+/// A mounted file. The file is unmounted when this value is dropped.
 pub struct Mount {
     session: Option<BackgroundSession>,
     point: MountPoint,
     ended: Arc<AtomicBool>,
-    undone: undo::Entry,
+    undone: undo::UndoEntry,
 }
 
 impl Mount {

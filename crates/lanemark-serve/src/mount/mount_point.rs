@@ -169,8 +169,8 @@ fn is_served(path: &Path) -> Option<bool> {
     Some(at(&mounts, path)?.source == Path::new(SOURCE))
 }
 
-/// Unmounts `path`. Returns true if a program had it open; in that case the name disappears at once, and the rest when
-/// that program ends.
+/// Unmounts `path`. Returns true if a program had it open; in that case the name disappears immediately, and the rest
+/// when that program ends.
 pub(super) fn unmount(path: &Path) -> io::Result<bool> {
     match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW) {
         Ok(()) => Ok(false),

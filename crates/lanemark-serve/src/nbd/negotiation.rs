@@ -100,7 +100,7 @@ impl OptionHeader {
 
 /// The step after an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum NegotiationStep {
     /// The next option follows.
     Next,
     /// Transmission begins, with this agreement.
@@ -170,12 +170,12 @@ impl<'e> Negotiation<'e> {
     }
 
     /// Answers an option.
-    pub fn answer(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> Step {
+    pub fn answer(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
         match option {
             EXPORT_NAME => return self.export_name(data, answer),
             ABORT => {
                 reply(answer, option, ACK, &[]);
-                return Step::End;
+                return NegotiationStep::End;
             }
             LIST if data.is_empty() => {
                 let name = self.export.name.as_bytes();
@@ -205,30 +205,30 @@ impl<'e> Negotiation<'e> {
             LIST => invalid(answer, option),
             _ => refuse(answer, option, UNSUPPORTED, "this server does not know the option"),
         }
-        Step::Next
+        NegotiationStep::Next
     }
 
     fn is_export(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.export.name.as_bytes()
     }
 
-    fn export_name(&mut self, name: &[u8], answer: &mut Vec<u8>) -> Step {
+    fn export_name(&mut self, name: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
         // The protocol does not provide a refusal for this option, so the connection ends.
         if !self.is_export(name) {
-            return Step::End;
+            return NegotiationStep::End;
         }
         answer.extend_from_slice(&self.export.size.to_be_bytes());
         answer.extend_from_slice(&self.flags().to_be_bytes());
         if !self.no_zeroes {
             answer.extend_from_slice(&[0; 124]);
         }
-        Step::Transmit(self.agreed_for(name))
+        NegotiationStep::Transmit(self.agreed_for(name))
     }
 
-    fn go(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> Step {
+    fn go(&mut self, option: u32, data: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
         let Some((name, requested)) = go_request(data) else {
             invalid(answer, option);
-            return Step::Next;
+            return NegotiationStep::Next;
         };
         if !self.is_export(name) {
             let payload = format!(
@@ -236,7 +236,7 @@ impl<'e> Negotiation<'e> {
                 self.export.name
             );
             refuse(answer, option, UNKNOWN, &payload);
-            return Step::Next;
+            return NegotiationStep::Next;
         }
         let mut payload = OF_EXPORT.to_be_bytes().to_vec();
         payload.extend_from_slice(&self.export.size.to_be_bytes());
@@ -260,9 +260,9 @@ impl<'e> Negotiation<'e> {
         match option {
             GO => {
                 self.agreed.knows_blocks = requested.contains(&OF_BLOCK_SIZE);
-                Step::Transmit(self.agreed_for(name))
+                NegotiationStep::Transmit(self.agreed_for(name))
             }
-            _ => Step::Next,
+            _ => NegotiationStep::Next,
         }
     }
 
@@ -368,7 +368,7 @@ mod tests {
         negotiation: &mut Negotiation<'_>,
         option: u32,
         data: &[u8],
-    ) -> (Vec<(u32, Vec<u8>)>, Step) {
+    ) -> (Vec<(u32, Vec<u8>)>, NegotiationStep) {
         let mut bytes = Vec::new();
         let step = negotiation.answer(option, data, &mut bytes);
         let (mut fields, mut replies) = (Fields(&bytes), Vec::new());
@@ -427,19 +427,22 @@ mod tests {
         assert_eq!(replies[1].1[2..], *b"drive");
         assert_eq!(replies[2].1[2..], [0, 0, 2, 0, 0, 0, 16, 0, 2, 0, 0, 0]);
         let agreed = NegotiatedExport { knows_blocks: true, ..NegotiatedExport::default() };
-        assert_eq!(step, Step::Transmit(agreed));
+        assert_eq!(step, NegotiationStep::Transmit(agreed));
     }
 
     #[test]
     fn info_reports_and_does_not_begin_and_unknown_exports_are_refused() {
         let export = export();
         let mut negotiation = Negotiation::new(&export, 3).unwrap();
-        assert_eq!(ask(&mut negotiation, INFO, &go("drive", &[])).1, Step::Next);
+        assert_eq!(ask(&mut negotiation, INFO, &go("drive", &[])).1, NegotiationStep::Next);
         assert_eq!(kinds(&mut negotiation, GO, &go("other", &[])), [UNKNOWN]);
-        assert_eq!(ask(&mut negotiation, EXPORT_NAME, b"other").1, Step::End);
+        assert_eq!(ask(&mut negotiation, EXPORT_NAME, b"other").1, NegotiationStep::End);
         assert_eq!(kinds(&mut negotiation, LIST, &[]), [SERVER, ACK]);
         assert_eq!(kinds(&mut negotiation, 5, &[]), [UNSUPPORTED]);
-        assert_eq!(ask(&mut negotiation, ABORT, &[]), (vec![(ACK, Vec::new())], Step::End));
+        assert_eq!(
+            ask(&mut negotiation, ABORT, &[]),
+            (vec![(ACK, Vec::new())], NegotiationStep::End)
+        );
     }
 
     #[test]
@@ -449,7 +452,10 @@ mod tests {
             let mut bytes = Vec::new();
             let step =
                 Negotiation::new(&export, flags).unwrap().answer(EXPORT_NAME, b"", &mut bytes);
-            assert_eq!((bytes.len(), step), (length, Step::Transmit(NegotiatedExport::default())));
+            assert_eq!(
+                (bytes.len(), step),
+                (length, NegotiationStep::Transmit(NegotiatedExport::default()))
+            );
         }
     }
 

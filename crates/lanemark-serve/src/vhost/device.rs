@@ -58,7 +58,7 @@ struct Guest {
     weight: u64,
 }
 
-/// Executes long writes at once, like short ones.
+/// Executes long writes immediately, like short writes.
 struct ImmediateWrites;
 
 impl TaskThread for ImmediateWrites {
@@ -149,13 +149,13 @@ impl Device {
         match message {
             Message::GetFeatures => return number(block::FEATURES),
             Message::SetFeatures(features) => {
-                self.known("feature", features, block::FEATURES)?;
+                self.check_known("feature", features, block::FEATURES)?;
                 // Without the feature, there is no message that enables the queue.
                 self.is_enabled |= features & F_PROTOCOL_FEATURES == 0;
             }
             Message::GetProtocolFeatures => return number(self.protocol_features()),
             Message::SetProtocolFeatures(features) => {
-                self.known("protocol feature", features, self.protocol_features())?;
+                self.check_known("protocol feature", features, self.protocol_features())?;
             }
             Message::GetQueues => return number(1),
             Message::SetMemory(regions) => {
@@ -225,7 +225,7 @@ impl Device {
         P_REPLY_ACK | P_CONFIG | P_CHANNEL | in_band
     }
 
-    fn known(&self, what: &str, features: u64, known: u64) -> io::Result<()> {
+    fn check_known(&self, what: &str, features: u64, known: u64) -> io::Result<()> {
         match features & !known {
             0 => Ok(()),
             rest => Err(io::Error::other(format!("{what}s {rest:#x} were not offered"))),
@@ -348,7 +348,7 @@ mod tests {
     use crate::data::Cache;
     use crate::delivered::DueCompletion;
     use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
-    use lanemark_sim::Status;
+    use lanemark_sim::RequestStatus;
     use lanemark_sim::spec::WriteCache;
     use std::os::unix::fs::FileExt;
 
@@ -379,7 +379,7 @@ mod tests {
             let (access, came) = (request.access, request.came);
             let modelled = units::Duration::ZERO;
             let due = DueCompletion { access, came, at: came, modelled, damage: None };
-            let _ = request.work.completed(Status::Good, &due);
+            let _ = request.work.completed(RequestStatus::Good, &due);
         }
         let mut outcome = [0];
         machine.file.read_exact_at(&mut outcome, 0x2100).unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lanemark_sim::Status;
+use lanemark_sim::RequestStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::device::Device;
@@ -126,14 +126,16 @@ fn serve(
     Ok(())
 }
 
-/// Submits a request to the model, or executes it at once without a model.
+/// Submits a request to the model, or executes it immediately if there is no model.
 fn submit(shared: &Shared, request: Request) {
     let Some(engine) = &shared.engine else {
         let Request { access, came, work, .. } = request;
         shared.delivered.count_at_once(access.operation, access.length);
         let (at, modelled) = (came, lanemark_schema::units::Duration::ZERO);
-        let _ = work
-            .completed(Status::Good, &DueCompletion { access, came, at, modelled, damage: None });
+        let _ = work.completed(
+            RequestStatus::Good,
+            &DueCompletion { access, came, at, modelled, damage: None },
+        );
         return;
     };
     engine.submit(request);

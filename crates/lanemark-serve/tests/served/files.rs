@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_serve::data::image::{ImageContent, Partition, PartitionTable};
-use lanemark_serve::data::{DataLocation, DataPlan, Opened};
+use lanemark_serve::data::{DataLocation, DataPlan, OpenedData};
 
 use super::CACHE;
 
@@ -85,7 +85,7 @@ impl Files {
     fn open(&self, over: bool, overwrite: bool) -> bool {
         let before = self.contents();
         let plan = self.plan(over, overwrite);
-        let Ok(Opened { data, notes }) = plan.open(CACHE, 1) else {
+        let Ok(OpenedData { data, notes }) = plan.open(CACHE, 1) else {
             assert!(self.contents() == before, "a refusal changed a file");
             return false;
         };

@@ -7,13 +7,14 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Access, Operation};
 use lanemark_sim::spec::{BurstSpec, CloudSpec, LatencySpec, LimitSpec, MediaSpec, WriteCache};
-use lanemark_sim::{Live, Submission, SystemSpec};
+use lanemark_sim::{LiveSystem, Submission, SystemSpec};
 
 use super::{SIZE, Served, Wanted, example};
 
 /// The modelled latency of a single read of the example.
 fn modelled() -> Duration {
-    let mut live = Live::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
+    let mut live =
+        LiveSystem::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
     let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
     live.submit(Submission::new(lanemark_schema::units::Instant::ZERO, access)).unwrap();
     let done = live.advance_until(lanemark_schema::units::Instant::END).unwrap();

@@ -2,13 +2,13 @@
 //!
 //! The model follows NVM Express 1.2, 4.11 (Command Arbitration), with the settings of feature 01h (Arbitration). Round
 //! robin (4.11.1): all queues are equal, and the controller visits them by number. Weighted round robin with urgent
-//! priority class (4.11.2): urgent queues precede all others; the high, medium and low levels share the remaining
-//! capacity, each with as many commands a round as its weight; a round ends when no level with commands has credit
+//! priority class (4.11.2): urgent queues precede all others. The high, medium and low levels share the remaining
+//! capacity, each with as many commands a round as its weight. A round ends when no level with commands has credit
 //! left. Within a class, queues are served round robin. In both cases a visit takes up to an arbitration burst of
 //! commands from a queue.
 //!
-//! Choices that the text leaves open: the levels of a round are served from high to low; a level whose weight exceeds
-//! the commands of its visits visits its queues again; an urgent command precedes even the rest of a burst.
+//! Choices that the specification leaves open: the levels of a round are served from high to low; a level whose weight
+//! exceeds the commands of its visits visits its queues again; an urgent command precedes even the rest of a burst.
 //!
 //! Queues with commands are bits in a set of words, so that the arbiter finds the next queue without testing empty
 //! queues. Memory is used for queues up to the highest number in use.
@@ -28,7 +28,7 @@ pub(crate) struct Arbiter {
     queues: Vec<Chain<Commands>>,
     waiting: usize,
     /// Urgent, high, medium, low; round robin has all queues in the first.
-    levels: [Level; LEVELS],
+    levels: [PriorityLevel; LEVELS],
 }
 
 /// The level of a strict priority, which needs no credit.
@@ -37,7 +37,7 @@ const LEVELS: usize = 4;
 
 /// Queues that take turns.
 #[derive(Clone, Debug)]
-struct Level {
+struct PriorityLevel {
     ready: QueueSet,
     /// The queue that was served last, and the remainder of the visit to it.
     queue: u32,
@@ -57,7 +57,7 @@ impl Arbiter {
     /// An arbiter over empty queues.
     pub(crate) fn new(spec: &ArbitrationSpec) -> Self {
         let weights = spec.weights.unwrap_or_default();
-        let level = |weight| Level {
+        let level = |weight| PriorityLevel {
             ready: QueueSet::default(),
             // The first search begins after this queue, at queue 0.
             queue: u32::MAX,
@@ -139,7 +139,7 @@ impl Arbiter {
     /// Returns the highest level with commands and credit; a new round begins if the levels with commands have used up
     /// their credit.
     fn level_in_turn(&mut self) -> Option<usize> {
-        let ready = |level: &Level| !level.ready.is_empty();
+        let ready = |level: &PriorityLevel| !level.ready.is_empty();
         if let Some(first) = self.levels.iter().position(|level| ready(level) && level.credit > 0) {
             return Some(first);
         }
@@ -167,7 +167,7 @@ impl Arbiter {
     }
 }
 
-impl Level {
+impl PriorityLevel {
     /// Returns the queue of the current visit, or the next queue in turn.
     fn queue_in_turn(&self) -> Option<u32> {
         if self.visit > 0 && self.ready.contains(self.queue) {
@@ -259,12 +259,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    struct Waiting {
+    struct WaitingCommands {
         queue: u32,
         number: u32,
         next: CommandHandle,
     }
-    impl Linked for Waiting {
+    impl Linked for WaitingCommands {
         type Kind = Commands;
         fn next(&mut self) -> &mut CommandHandle {
             &mut self.next
@@ -274,7 +274,7 @@ mod tests {
     /// An arbiter with its commands, numbered in the order of arrival.
     struct Bench {
         arbiter: Arbiter,
-        slab: Slab<Waiting, Commands>,
+        slab: Slab<WaitingCommands, Commands>,
         numbered: u32,
     }
 
@@ -284,8 +284,11 @@ mod tests {
         }
 
         fn push(&mut self, queue: u32) {
-            let command =
-                self.slab.insert(Waiting { queue, number: self.numbered, next: Handle::NONE });
+            let command = self.slab.insert(WaitingCommands {
+                queue,
+                number: self.numbered,
+                next: Handle::NONE,
+            });
             self.numbered += 1;
             self.arbiter.push(&mut self.slab, QueueNumber(queue), command);
         }

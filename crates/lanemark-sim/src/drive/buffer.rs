@@ -38,7 +38,7 @@ impl Buffer {
     }
 
     /// Returns the bytes in the buffer or in transit to it.
-    pub(crate) fn held(&self) -> Bytes {
+    pub(crate) fn occupied(&self) -> Bytes {
         self.capacity - self.free
     }
 
@@ -102,12 +102,12 @@ mod tests {
     fn a_burst_takes_room_up_to_the_last_byte() {
         let mut buffer = Buffer::new(Bytes(100));
         assert!(buffer.admit(Handle::of(1), Bytes(100)));
-        assert_eq!(buffer.held(), Bytes(100));
+        assert_eq!(buffer.occupied(), Bytes(100));
         assert!(!buffer.admit(Handle::of(2), Bytes(10)));
         buffer.release(Bytes(9));
         assert_eq!(buffer.next_admitted(), None);
         buffer.release(Bytes(1));
-        assert_eq!((buffer.next_admitted(), buffer.held()), (Some(Handle::of(2)), Bytes(100)));
+        assert_eq!((buffer.next_admitted(), buffer.occupied()), (Some(Handle::of(2)), Bytes(100)));
     }
 
     #[test]

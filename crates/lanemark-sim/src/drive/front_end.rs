@@ -3,15 +3,15 @@
 //! Engines serve commands in the order of arrival or, if the protocol has several queues, in the order of the
 //! [`Arbiter`]. A command that arrives while all engines are busy waits in its queue. As long as all waiting commands
 //! belong to one queue, there is no choice, and they are booked ahead as at any station, without an event for the end
-//! of service. A command of another queue cancels these bookings (an event that is already scheduled for them is void
-//! when it occurs), and from then on the arbiter chooses whenever an engine becomes free, until no command waits. A
+//! of service. A command of another queue cancels these bookings; an event that is already scheduled for them is void
+//! when it occurs. From then on the arbiter chooses whenever an engine becomes free, until no command waits. A
 //! cancelled booking is made again for the same instant or later, because commands in between only add to the work;
 //! void events therefore occur before valid events.
 //!
 //! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
 //! visible before it is decoded, and the engine's last command is decoded by then, unless the latencies after the
-//! engines differ by more than a service time. All arrivals are known by then, in order, so the choice is the same. If
-//! a read occupies an engine for longer than its decoding takes, all choices are events.
+//! engines differ by more than a service time. All arrivals are known by then, in their order, so the arbiter makes the
+//! same choice. If a read occupies an engine for longer than its decoding takes, all choices are events.
 
 use crate::engine::number::{DriveNumber, QueueNumber};
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ struct EngineBooking {
 }
 
 /// A command, as the command engines see it.
-pub(crate) trait Candidate: Linked<Kind = Commands> {
+pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
     /// Returns the queue to which the command was submitted.
     fn queue(&self) -> QueueNumber;
     /// Returns the command's operation.
@@ -76,7 +76,7 @@ pub(crate) trait Candidate: Linked<Kind = Commands> {
 impl FrontEnd {
     /// Creates the idle command engines of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
-        // All values are named, so that the compiler reports this place if a value is added: a value that lets commands
+        // All values are named, so that the compiler reports this line if a value is added: a value that lets commands
         // overtake each other must end `in_order`.
         let FrontEndSpec {
             engines,
@@ -109,7 +109,7 @@ impl FrontEnd {
     /// Records a command in transit at `now` that will arrive at `arrival`, after the minimum transit time of all
     /// commands. Returns whether its arrival needs no event, because no other arrival can change the order.
     #[inline]
-    pub(crate) fn send<C: Candidate>(
+    pub(crate) fn send<C: DecodableCommand>(
         &mut self,
         now: Instant,
         arrival: Instant,
@@ -141,7 +141,7 @@ impl FrontEnd {
     }
 
     /// Records a command in transit whose arrival will be an event.
-    pub(crate) fn expect<C: Candidate>(
+    pub(crate) fn expect<C: DecodableCommand>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
@@ -167,7 +167,7 @@ impl FrontEnd {
     }
 
     /// Accepts a command, which waits in its queue or starts on an engine.
-    pub(crate) fn arrive<C: Candidate>(
+    pub(crate) fn arrive<C: DecodableCommand>(
         &mut self,
         now: Instant,
         command: CommandHandle,
@@ -206,7 +206,7 @@ impl FrontEnd {
     }
 
     /// Assigns the next waiting command to a free engine.
-    pub(crate) fn engine_free<C: Candidate>(
+    pub(crate) fn engine_free<C: DecodableCommand>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
@@ -217,10 +217,10 @@ impl FrontEnd {
         }
     }
 
-    /// Makes the arbiter's choices up to `now`. It must be called when a command is decoded, and before the work of the
-    /// engines is read.
+    /// Makes the arbiter's choices up to `now`. This function must be called when a command is decoded, and before the
+    /// work of the engines is read.
     #[inline]
-    pub(crate) fn catch_up<C: Candidate>(
+    pub(crate) fn catch_up<C: DecodableCommand>(
         &mut self,
         now: Instant,
         commands: &mut Slab<C, Commands>,
@@ -236,7 +236,7 @@ impl FrontEnd {
 
     /// Makes the arbiter choose as of the instant `at`, which may be before `now`.
     #[inline(never)]
-    fn ask<C: Candidate>(
+    fn ask<C: DecodableCommand>(
         &mut self,
         at: Instant,
         now: Instant,
@@ -267,7 +267,7 @@ impl FrontEnd {
     }
 
     /// Accepts the commands that were sent in advance and have arrived.
-    fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
+    fn let_in<C: DecodableCommand>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         while let Some(&(arrival, command)) = self.in_transit.front()
             && arrival <= now
@@ -317,7 +317,7 @@ impl FrontEnd {
     }
 
     /// Returns the time for which a command occupies its engine after it is decoded.
-    fn time_behind(&self, command: &impl Candidate) -> Duration {
+    fn time_behind(&self, command: &impl DecodableCommand) -> Duration {
         match command.operation() {
             Operation::Read => {
                 self.spec.read_unit_time * (command.length().get().saturating_sub(1) / SLOT.get())
@@ -332,7 +332,7 @@ impl FrontEnd {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        asked: &impl Candidate,
+        asked: &impl DecodableCommand,
         events: &mut Schedule,
     ) -> EngineBooking {
         let (time, latency) = self.times(asked.operation());
@@ -355,7 +355,7 @@ impl FrontEnd {
     }
 
     /// Returns the commands that are booked ahead to their queue.
-    fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C, Commands>) {
+    fn take_back<C: DecodableCommand>(&mut self, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         for booking in self.ahead.iter().rev() {
             self.engines[booking.engine as usize].take_back(booking.span);

@@ -21,7 +21,7 @@ impl Linked for Command {
         &mut self.next
     }
 }
-impl Candidate for Command {
+impl DecodableCommand for Command {
     fn queue(&self) -> QueueNumber {
         self.queue
     }
@@ -55,14 +55,14 @@ fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Dur
         events.schedule(command.at, Event::Arrived(handle));
     }
     let mut decoded = vec![None; arrivals.len()];
-    let mut asked = 0;
+    let mut submitted = 0;
     while let Some((now, event)) = events.pop() {
         match event {
             Event::Arrived(command) => {
                 front_end.arrive(now, command, &mut commands, &mut events);
             }
             Event::EngineFree(_) => {
-                asked += 1;
+                submitted += 1;
                 front_end.engine_free(now, &mut commands, &mut events);
             }
             Event::Decoded(command) => {
@@ -75,11 +75,11 @@ fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Dur
         }
     }
     let decoded = decoded.into_iter().map(|at| at.expect("every command is decoded"));
-    (decoded.collect(), asked, front_end.busy().into_iter().sum())
+    (decoded.collect(), submitted, front_end.busy().into_iter().sum())
 }
 
 /// Returns the decoding instants of commands that are sent some time before they arrive.
-fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], way: Duration) -> Vec<Instant> {
+fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], port_path: Duration) -> Vec<Instant> {
     let (mut commands, mut events) = (Slab::new(), Schedule::new());
     for &command in arrivals {
         let handle = commands.insert(command);
@@ -89,7 +89,7 @@ fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], way: Duration) -> Vec
     while let Some((now, event)) = events.pop() {
         match event {
             Event::Submitted(command) => {
-                let arrival = now + way;
+                let arrival = now + port_path;
                 if !front_end.send(now, arrival, command, &mut commands, &mut events) {
                     front_end.expect(now, &mut commands, &mut events);
                     events.schedule(arrival, Event::Arrived(command));
@@ -193,9 +193,9 @@ proptest! {
         let (decoded, _, busy) = run(front_end, &arrivals);
         prop_assert_eq!(&decoded, &one_by_one(spec, &arbitration, &arrivals));
         let front_end = FrontEnd::new(DriveNumber(0), spec).arbitrated(Some(Arbiter::new(&arbitration)));
-        let way = Duration::from_nanoseconds(27);
-        let sent = run_sent(front_end, &arrivals, way);
-        let later: Vec<Instant> = decoded.iter().map(|&at| at + way).collect();
+        let port_path = Duration::from_nanoseconds(27);
+        let sent = run_sent(front_end, &arrivals, port_path);
+        let later: Vec<Instant> = decoded.iter().map(|&at| at + port_path).collect();
         prop_assert_eq!(sent, later);
         let idle = FrontEnd::new(DriveNumber(0), spec);
         let times =

@@ -146,7 +146,7 @@ pub(crate) trait Medium {
     fn usage(&self) -> DriveUse;
 
     /// Appends the reserves that the media use up under load, such as erased flash, each as the amount that is left.
-    /// The media behave differently once a reserve is used up. Their number and order never change.
+    /// The media behave differently once a reserve is used up. The number and the order of the reserves never change.
     fn reserves(&self, _left: &mut Vec<(Reserve, u64)>) {}
 
     /// Returns the use of the burst credits of the media, if they have any.

@@ -7,14 +7,14 @@
 //!
 //! A drive takes commands and emits outcomes ([`outcome`]), which the host's side of the simulator processes in the
 //! same way for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
-//! [`MediumLaw`](law::MediumLaw), which computes its demands without simulation: [`solid_state`], [`disk`] and [`cloud`].
+//! [`MediumFormulas`](formulas::MediumLaw), which computes its demands without simulation: [`solid_state`], [`disk`] and [`cloud`].
 
 pub(crate) mod arbitration;
 mod buffer;
 mod cloud;
 pub(super) mod disk;
+pub(super) mod formulas;
 mod front_end;
-pub(super) mod law;
 pub(super) mod media;
 pub(super) mod medium;
 pub(super) mod outcome;
@@ -22,7 +22,7 @@ mod power;
 mod solid_state;
 
 pub(super) use buffer::{Buffer, buffered};
-pub(super) use front_end::{Candidate, FrontEnd};
+pub(super) use front_end::{DecodableCommand, FrontEnd};
 pub(super) use power::{PowerMeter, PowerTimes};
 #[cfg(test)]
 pub(super) use solid_state::write_amplification;
@@ -79,7 +79,7 @@ impl Drive {
     /// Returns the data that the drive has written so far.
     pub(super) fn usage(&self) -> DriveUse {
         let buffered = match &self.media {
-            Media::SolidState(_) | Media::Disk(_) => self.buffer.held(),
+            Media::SolidState(_) | Media::Disk(_) => self.buffer.occupied(),
             // A volume only holds the data of writes in flight.
             Media::Cloud(_) => Bytes::ZERO,
         };

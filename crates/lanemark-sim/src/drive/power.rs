@@ -34,12 +34,12 @@ pub(crate) struct PowerTimes {
 pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
     commands: u32,
-    phase: Phase,
+    phase: PowerPhase,
     times: PowerTimes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum PowerPhase {
     /// At work since that instant.
     Working(Instant),
     /// Without work since that instant.
@@ -55,7 +55,7 @@ impl PowerMeter {
         Self {
             states: states.to_vec(),
             commands: 0,
-            phase: Phase::Resting(Instant::ZERO),
+            phase: PowerPhase::Resting(Instant::ZERO),
             times: PowerTimes {
                 states: none.clone(),
                 exits: none,
@@ -68,11 +68,11 @@ impl PowerMeter {
     /// Records a command for the drive. Returns when the drive is awake, if it is not awake yet.
     pub(crate) fn takes(&mut self, now: Instant) -> Option<Instant> {
         self.commands += 1;
-        if let Phase::Resting(since) = self.phase {
+        if let PowerPhase::Resting(since) = self.phase {
             self.wake(now, since);
         }
         match self.phase {
-            Phase::Waking { awake, .. } if now < awake => Some(awake),
+            PowerPhase::Waking { awake, .. } if now < awake => Some(awake),
             _ => None,
         }
     }
@@ -81,14 +81,14 @@ impl PowerMeter {
     pub(crate) fn gives(&mut self, now: Instant, media: bool) {
         self.commands -= 1;
         if self.commands == 0 && !media {
-            self.enter(now, Phase::Resting(now));
+            self.enter(now, PowerPhase::Resting(now));
         }
     }
 
     /// Records that the drive has lost its power, and with it all commands.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.commands = 0;
-        self.enter(now, Phase::Resting(now));
+        self.enter(now, PowerPhase::Resting(now));
     }
 
     /// Returns whether the drive is without commands, so that only its media determine whether it is at work.
@@ -100,9 +100,9 @@ impl PowerMeter {
     /// Notes whether the media are at work while the drive is without commands.
     pub(crate) fn background(&mut self, now: Instant, media: bool) {
         match (self.phase, media) {
-            (Phase::Resting(_), true) => self.enter(now, Phase::Working(now)),
-            (Phase::Working(_) | Phase::Waking { .. }, false) => {
-                self.enter(now, Phase::Resting(now));
+            (PowerPhase::Resting(_), true) => self.enter(now, PowerPhase::Working(now)),
+            (PowerPhase::Working(_) | PowerPhase::Waking { .. }, false) => {
+                self.enter(now, PowerPhase::Resting(now));
             }
             _ => {}
         }
@@ -118,9 +118,9 @@ impl PowerMeter {
     /// Adds the current phase up to `at`.
     fn add_phase(&self, times: &mut PowerTimes, at: Instant) {
         match self.phase {
-            Phase::Working(since) => times.working += at.since(since),
-            Phase::Resting(since) => self.rest(times, at.since(since)),
-            Phase::Waking { rested, state, left, awake } => {
+            PowerPhase::Working(since) => times.working += at.since(since),
+            PowerPhase::Resting(since) => self.rest(times, at.since(since)),
+            PowerPhase::Waking { rested, state, left, awake } => {
                 self.rest(times, at.min(left).since(rested));
                 times.exits[state] += at.clamp(left, awake).since(left);
                 times.working += at.max(awake).since(awake);
@@ -128,7 +128,7 @@ impl PowerMeter {
         }
     }
 
-    fn enter(&mut self, now: Instant, phase: Phase) {
+    fn enter(&mut self, now: Instant, phase: PowerPhase) {
         let mut times = std::mem::take(&mut self.times);
         self.add_phase(&mut times, now);
         self.times = times;
@@ -139,12 +139,12 @@ impl PowerMeter {
     fn wake(&mut self, now: Instant, since: Instant) {
         let rested = now.since(since);
         let Some(state) = self.states.iter().rposition(|state| state.after <= rested) else {
-            return self.enter(now, Phase::Working(now));
+            return self.enter(now, PowerPhase::Working(now));
         };
         // A drive that is entering a state completes the entry first.
         let left = now.max(since + self.states[state].reached_after());
         let awake = left + self.states[state].exit;
-        self.phase = Phase::Waking { rested: since, state, left, awake };
+        self.phase = PowerPhase::Waking { rested: since, state, left, awake };
     }
 
     /// Adds a period without work to the states that the drive reached.

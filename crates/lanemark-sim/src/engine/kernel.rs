@@ -266,8 +266,8 @@ mod tests {
         bench.drain();
     }
 
-    /// All ways in which ties enter the queue: before and after other events, and from one digit of the time to the
-    /// next.
+    /// All cases in which events of one instant enter the queue: before and after other events, and from one digit of
+    /// the time to the next.
     #[test]
     fn events_of_one_instant_keep_their_order_from_bucket_to_bucket() {
         for shift in [0, 4, 5, 9, 10, 30, 59] {

@@ -12,15 +12,15 @@ impl<Q: Copy + PartialEq, A: Copy> Memo<Q, A> {
         Self { last: None }
     }
 
-    /// Returns the result for `question`, computed by `law` if the arguments differ from the last arguments.
+    /// Returns the result for `question`, computed by `formula` if the arguments differ from the last arguments.
     #[inline]
-    pub(crate) fn answer(&mut self, question: Q, law: impl FnOnce() -> A) -> A {
+    pub(crate) fn answer(&mut self, question: Q, formula: impl FnOnce() -> A) -> A {
         if let Some((last, answer)) = self.last
             && last == question
         {
             return answer;
         }
-        let answer = law();
+        let answer = formula();
         self.last = Some((question, answer));
         answer
     }

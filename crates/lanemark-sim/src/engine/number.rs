@@ -19,7 +19,7 @@ numbers! {
     /// A drive of the system.
     DriveNumber(u16);
     /// A path of a drive: to its first port or to its second.
-    WayNumber(u8);
+    PathNumber(u8);
     /// A submission queue of a drive, with its interrupt vector.
     QueueNumber(u32);
     /// A die of a drive.

@@ -43,7 +43,7 @@ kinds! {
     Stretches, StretchHandle;
     /// Requests on a volume.
     VolumeRequests, VolumeRequestHandle;
-    /// Their parts on drives.
+    /// The parts of the requests on drives.
     Parts, PartHandle;
     /// Conditions for which a simulated database waits.
     Waits, WaitHandle;

@@ -28,7 +28,7 @@ use marks::RequestMarks;
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Status {
+pub enum RequestStatus {
     /// The request succeeded.
     #[default]
     Good,
@@ -93,7 +93,7 @@ pub(super) struct DriveFaults {
     stuck: u32,
     stuck_by: FaultNumber,
     /// The host's last reset of the drive, after lost answers.
-    pub reset: Option<Reset>,
+    pub reset: Option<DriveReset>,
     /// The fault that made the host abandon the drive, because no port answers.
     pub gone: Option<FaultNumber>,
 }
@@ -101,7 +101,7 @@ pub(super) struct DriveFaults {
 /// A drive that does not accept commands for some time. Answers to commands that were sent before the reset began are
 /// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reset {
+pub(super) struct DriveReset {
     /// Instant at which the reset began.
     pub at: Instant,
     /// Instant at which the reset ends.
@@ -131,8 +131,8 @@ pub(super) enum FaultEffect {
 }
 
 impl Faults {
-    /// Returns the faults of `system` before any has begun. Returns nothing if the system is free of faults, except for
-    /// reads that are repeated from the start on, which are a property of the drive.
+    /// Returns the faults of `system` before any has begun. Returns `None` if the system has no faults, except reads
+    /// that are repeated from the start on, which are a property of the drive.
     pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
@@ -203,7 +203,7 @@ impl Faults {
     }
 
     /// Records a command that a fault delayed.
-    pub(super) fn held(&mut self, number: FaultNumber) {
+    pub(super) fn record_delay(&mut self, number: FaultNumber) {
         self.uses[usize::from(number)].held += 1;
     }
 
@@ -222,8 +222,8 @@ impl Faults {
     }
 
     /// Notes that a request has ended, and counts it if its data is wrong without an error.
-    pub(super) fn answered(&mut self, request: RequestHandle, status: Status) {
-        let deceived = self.marks.deceived_by(request).filter(|_| status == Status::Good);
+    pub(super) fn answered(&mut self, request: RequestHandle, status: RequestStatus) {
+        let deceived = self.marks.deceived_by(request).filter(|_| status == RequestStatus::Good);
         self.damage = deceived.zip(self.marks.order(request)).map(|(number, order)| {
             let mut draws = self.draws(number, order);
             // The first number has decided whether the fault affects the request.
@@ -252,12 +252,12 @@ impl Faults {
     pub(super) fn ended(
         &mut self,
         drive: DriveNumber,
-        status: Status,
+        status: RequestStatus,
         fault: FaultNumber,
         submitted: Instant,
         completed: Instant,
     ) {
-        if let Status::Failed(_) = status {
+        if let RequestStatus::Failed(_) = status {
             self.uses[usize::from(fault)].failed += 1;
             return;
         }
@@ -422,10 +422,10 @@ impl Faults {
 
     /// Returns the fault of the media that fails a command, with the time that the drive tries before.
     fn failing(&self, access: &MediaAccess) -> Option<(FaultNumber, Duration)> {
-        let own = &self.drives[usize::from(access.drive)];
+        let drive = &self.drives[usize::from(access.drive)];
         let all = match access.operation {
-            Operation::Read => &own.unreadable,
-            Operation::Write => &own.unwritable,
+            Operation::Read => &drive.unreadable,
+            Operation::Write => &drive.unwritable,
             Operation::Trim | Operation::Flush => return None,
         };
         all.iter().find_map(|&number| {
@@ -435,7 +435,7 @@ impl Faults {
             else {
                 return None;
             };
-            let is_bad = match own.healing.get(&number) {
+            let is_bad = match drive.healing.get(&number) {
                 Some(bad) => bad.touch(access.start, access.end),
                 None => access.touches(&kind),
             };
@@ -446,8 +446,8 @@ impl Faults {
     /// Notes that the media execute a command: a write heals its bytes, unless a silent fault affects the request.
     /// Returns whether the command is a flush that is acknowledged and stores nothing.
     pub(super) fn execute(&mut self, access: &MediaAccess) -> bool {
-        let own = &self.drives[usize::from(access.drive)];
-        if let Some(number) = own.silent.iter().copied().find(|&one| self.deceives(one, access)) {
+        let drive = &self.drives[usize::from(access.drive)];
+        if let Some(number) = drive.silent.iter().copied().find(|&one| self.deceives(one, access)) {
             self.marks.deceive(access.request, number);
             return access.operation == Operation::Flush;
         }
@@ -504,7 +504,7 @@ impl DriveFaults {
         fault: FaultNumber,
     ) {
         let until = self.reset.map_or(until, |before| before.until.max(until));
-        self.reset = Some(Reset { at: now, until, again, fault });
+        self.reset = Some(DriveReset { at: now, until, again, fault });
     }
 }
 

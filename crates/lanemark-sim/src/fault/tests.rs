@@ -35,10 +35,10 @@ fn a_reset_may_lengthen_the_one_before_and_not_shorten_it() {
     {
         let mut drive = DriveFaults::default();
         drive.begin_reset(at(1), at(first), false, 3);
-        let reset = Reset { at: at(1), until: at(first), again: false, fault: 3 };
+        let reset = DriveReset { at: at(1), until: at(first), again: false, fault: 3 };
         assert_eq!(drive.reset, Some(reset));
         drive.begin_reset(at(2), at(second), true, 4);
-        let reset = Reset { at: at(2), until: at(until), again: true, fault: 4 };
+        let reset = DriveReset { at: at(2), until: at(until), again: true, fault: 4 };
         assert_eq!(drive.reset, Some(reset), "{first} and {second}");
     }
 }
@@ -81,25 +81,25 @@ fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault
     let done = |plan: &mut Faults, drive, status, submitted, completed| {
         plan.ended(DriveNumber(drive), status, 0, submitted, completed);
     };
-    let failed = Status::Failed(ErrorKind::Media);
+    let failed = RequestStatus::Failed(ErrorKind::Media);
     let recovery =
         |plan: &Faults| plan.uses(at(1_000)).iter().map(|one| one.recovery).collect::<Vec<_>>();
     let mut plan = faults(&["pause at=10us for=1us drive=0", "pause at=20us for=1us"]);
     plan.begin(0);
-    done(&mut plan, 1, Status::Good, at(12), at(15));
-    done(&mut plan, 0, Status::Good, just_before(at(10)), at(16));
+    done(&mut plan, 1, RequestStatus::Good, at(12), at(15));
+    done(&mut plan, 0, RequestStatus::Good, just_before(at(10)), at(16));
     done(&mut plan, 0, failed, at(12), at(17));
     assert_eq!(recovery(&plan), [None, None]);
     plan.begin(1);
     // The command arrived after one fault and before the other.
-    done(&mut plan, 0, Status::Good, at(10), at(18));
+    done(&mut plan, 0, RequestStatus::Good, at(10), at(18));
     let first = Some(Duration::from_microseconds(8));
     assert_eq!(recovery(&plan), [first, None]);
-    done(&mut plan, 1, Status::Good, at(20), at(25));
+    done(&mut plan, 1, RequestStatus::Good, at(20), at(25));
     let second = Some(Duration::from_microseconds(5));
     assert_eq!(recovery(&plan), [first, second]);
     // Later faults change nothing.
-    done(&mut plan, 0, Status::Good, at(30), at(90));
+    done(&mut plan, 0, RequestStatus::Good, at(30), at(90));
     assert_eq!(recovery(&plan), [first, second]);
     assert_eq!(plan.uses(at(1_000))[0].failed, 1);
 }
@@ -261,12 +261,12 @@ fn a_request_from_before_the_first_fault_is_in_no_share() {
     let write = command(drive, Operation::Write, 0, 4096);
     assert_eq!(plan.meet(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
     assert!(!plan.execute(&write));
-    plan.answered(write.request, Status::Good);
+    plan.answered(write.request, RequestStatus::Good);
     assert_eq!(plan.damage(), None);
     plan.submitted(write.request);
     assert_ne!(plan.meet(at(5), &write, || Bytes::ZERO), FaultEffect::Nothing);
     assert!(!plan.execute(&write));
-    plan.answered(write.request, Status::Good);
+    plan.answered(write.request, RequestStatus::Good);
     assert!(matches!(plan.damage().unwrap().kind, FaultKind::LostWrite { range: None }));
 }
 

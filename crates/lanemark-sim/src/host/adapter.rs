@@ -24,7 +24,7 @@ pub(crate) struct Adapter {
 impl Adapter {
     /// Returns the idle adapter of a system, if its drives are connected to an adapter with known times.
     pub(crate) fn of(system: &SystemSpec) -> Option<Self> {
-        let spec = system.attachments.iter().find_map(|one| one.protocol.adapter)?;
+        let spec = system.attachments.iter().find_map(|attachment| attachment.protocol.adapter)?;
         let largest = system.attachments.iter().map(AttachmentSpec::transfer_max);
         let cache = spec.cache.map(|cache| Box::new(Cache::new(cache, largest)));
         Some(Self { spec, station: Station::default(), cache })

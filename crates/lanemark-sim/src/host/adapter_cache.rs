@@ -23,17 +23,17 @@ use lanemark_schema::units::Bytes;
 pub(crate) struct Cache {
     spec: AdapterCacheSpec,
     room: Bytes,
-    drives: Vec<Unwritten>,
+    drives: Vec<UnwrittenData>,
     /// Writes that wait for room.
     pub waiting: Chain<Commands>,
 }
 
 /// A piece of a drive: its offset and its length.
-pub(crate) type Piece = (Bytes, Bytes);
+pub(crate) type CachedPiece = (Bytes, Bytes);
 
 /// The data of a drive that the drive has not received.
 #[derive(Clone, Debug, Default)]
-struct Unwritten {
+struct UnwrittenData {
     /// The end of each piece by its start; pieces neither meet nor overlap.
     pieces: BTreeMap<u64, u64>,
     /// Length of the largest piece that is sent.
@@ -48,13 +48,14 @@ impl Cache {
     /// Creates an empty cache for drives whose largest commands are `largest`.
     pub(crate) fn new(spec: AdapterCacheSpec, largest: impl Iterator<Item = Bytes>) -> Self {
         let gather = |largest: Bytes| spec.gather.min(largest).get();
-        let drives = largest.map(|one| Unwritten { gather: gather(one), ..Unwritten::default() });
+        let drives =
+            largest.map(|one| UnwrittenData { gather: gather(one), ..UnwrittenData::default() });
         let drives = drives.collect();
         Self { spec, room: spec.size, drives, waiting: Chain::EMPTY }
     }
 
     /// Returns the bytes in the cache, including data in transit to it.
-    pub(crate) fn held(&self) -> Bytes {
+    pub(crate) fn occupied(&self) -> Bytes {
         self.spec.size - self.room
     }
 
@@ -73,7 +74,7 @@ impl Cache {
     }
 
     /// Puts data for a drive into its reserved room, and releases the room of older data at the same addresses.
-    pub(crate) fn put(&mut self, drive: DriveNumber, piece: Piece) {
+    pub(crate) fn put(&mut self, drive: DriveNumber, piece: CachedPiece) {
         let (offset, length) = piece;
         let overwritten =
             self.drives[usize::from(drive)].put(offset.get(), (offset + length).get());
@@ -81,7 +82,7 @@ impl Cache {
     }
 
     /// Returns the next piece to write to a drive, if there is one and the drive accepts another write.
-    pub(crate) fn next(&mut self, drive: DriveNumber) -> Option<Piece> {
+    pub(crate) fn next(&mut self, drive: DriveNumber) -> Option<CachedPiece> {
         let unwritten = &mut self.drives[usize::from(drive)];
         if unwritten.under_way.len() >= self.spec.depth as usize {
             return None;
@@ -91,7 +92,7 @@ impl Cache {
     }
 
     /// Releases the room of a piece that the drive has received.
-    pub(crate) fn drained(&mut self, drive: DriveNumber, piece: Piece) {
+    pub(crate) fn drained(&mut self, drive: DriveNumber, piece: CachedPiece) {
         let (offset, length) = piece;
         let under_way = &mut self.drives[usize::from(drive)].under_way;
         let ends = (offset.get(), (offset + length).get());
@@ -102,17 +103,17 @@ impl Cache {
     }
 
     /// Returns whether the cache contains a whole piece in one part.
-    pub(crate) fn holds(&self, drive: DriveNumber, piece: Piece) -> bool {
+    pub(crate) fn holds(&self, drive: DriveNumber, piece: CachedPiece) -> bool {
         let (offset, length) = piece;
         let (start, end) = (offset.get(), (offset + length).get());
-        let Unwritten { pieces, under_way, .. } = &self.drives[usize::from(drive)];
+        let UnwrittenData { pieces, under_way, .. } = &self.drives[usize::from(drive)];
         let behind = pieces.range(..=start).next_back();
         behind.is_some_and(|(_, held_to)| end <= *held_to)
             || under_way.iter().any(|(from, to)| *from <= start && end <= *to)
     }
 }
 
-impl Unwritten {
+impl UnwrittenData {
     /// Adds a piece, and returns the number of its bytes that the cache already contained.
     fn put(&mut self, start: u64, end: u64) -> u64 {
         let (mut from, mut to, mut overwritten) = (start, end, 0);
@@ -197,7 +198,7 @@ mod tests {
         assert!(!cache.reserve(Bytes(65)));
         assert!(cache.reserve(Bytes(64)) && !cache.reserve(Bytes(1)));
         cache.put(DRIVE, (Bytes(0), Bytes(64)));
-        assert_eq!((cache.held(), cache.room), (Bytes(64), Bytes::ZERO));
+        assert_eq!((cache.occupied(), cache.room), (Bytes(64), Bytes::ZERO));
         let piece = cache.next(DRIVE).unwrap();
         // A piece that the cache did not send does not release room.
         cache.drained(DRIVE, (Bytes(0), Bytes(32)));
@@ -224,7 +225,7 @@ mod tests {
             let mut cache = cache(1 << 20, 1 << 20, 8);
             put(&mut cache, 64, 64);
             put(&mut cache, at, length);
-            assert_eq!(cache.held(), Bytes(64 + length - overwritten), "{length} at {at}");
+            assert_eq!(cache.occupied(), Bytes(64 + length - overwritten), "{length} at {at}");
         }
     }
 
@@ -260,7 +261,7 @@ mod tests {
         let mut rng = Rng::new(StreamKey::from_seed(5));
         let mut cache = cache(64 * BLOCK, 8 * BLOCK, 4);
         let mut unwritten = [false; 128];
-        let mut under_way: Vec<Piece> = Vec::new();
+        let mut under_way: Vec<CachedPiece> = Vec::new();
         for _ in 0..20_000 {
             let held = unwritten.iter().filter(|one| **one).count() as u64
                 + under_way.iter().map(|one| one.1.get()).sum::<u64>() / BLOCK;

@@ -17,11 +17,11 @@ use lanemark_schema::units::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Coalescing {
     spec: CoalescingSpec,
-    vectors: Vec<Vector>,
+    vectors: Vec<InterruptVector>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Vector {
+struct InterruptVector {
     waiting: Chain<Commands>,
     count: u32,
     /// End of the aggregation time of the completions that wait.
@@ -41,7 +41,7 @@ pub(crate) enum CompletionNotice {
 
 /// The outcome of the end of an aggregation time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
+pub(crate) enum AggregationEnd {
     /// The completions that wait are announced now.
     Announce,
     /// Later completions wait, until that instant.
@@ -71,8 +71,12 @@ impl Coalescing {
     ) -> CompletionNotice {
         let index = usize::from(vector);
         if index >= self.vectors.len() {
-            let idle =
-                Vector { waiting: Chain::EMPTY, count: 0, deadline: Instant::ZERO, timed: false };
+            let idle = InterruptVector {
+                waiting: Chain::EMPTY,
+                count: 0,
+                deadline: Instant::ZERO,
+                timed: false,
+            };
             self.vectors.resize(index + 1, idle);
         }
         let vector = &mut self.vectors[index];
@@ -90,13 +94,13 @@ impl Coalescing {
     }
 
     /// Announces the completions of `vector` if its aggregation time is over.
-    pub(crate) fn expire(&mut self, now: Instant, vector: QueueNumber) -> Expiry {
+    pub(crate) fn expire(&mut self, now: Instant, vector: QueueNumber) -> AggregationEnd {
         let vector = &mut self.vectors[usize::from(vector)];
         vector.timed = vector.count > 0 && vector.deadline > now;
         match (vector.count, vector.timed) {
-            (0, _) => Expiry::Nothing,
-            (_, true) => Expiry::Again(vector.deadline),
-            (_, false) => Expiry::Announce,
+            (0, _) => AggregationEnd::Nothing,
+            (_, true) => AggregationEnd::Again(vector.deadline),
+            (_, false) => AggregationEnd::Announce,
         }
     }
 
@@ -119,8 +123,8 @@ mod tests {
     use crate::engine::slab::Handle;
     use lanemark_schema::units::Duration;
 
-    struct Done(CommandHandle);
-    impl Linked for Done {
+    struct TestCommand(CommandHandle);
+    impl Linked for TestCommand {
         type Kind = Commands;
         fn next(&mut self) -> &mut CommandHandle {
             &mut self.0
@@ -138,11 +142,11 @@ mod tests {
 
     fn add(
         coalescing: &mut Coalescing,
-        slab: &mut Slab<Done, Commands>,
+        slab: &mut Slab<TestCommand, Commands>,
         now: Instant,
         vector: QueueNumber,
     ) -> CompletionNotice {
-        let command = slab.insert(Done(Handle::NONE));
+        let command = slab.insert(TestCommand(Handle::NONE));
         coalescing.add(slab, now, vector, command)
     }
 
@@ -186,10 +190,10 @@ mod tests {
             add(&mut coalescing, &mut slab, at(70), QueueNumber(0)),
             CompletionNotice::Later(None)
         );
-        assert_eq!(coalescing.expire(at(100), QueueNumber(0)), Expiry::Again(at(170)));
-        assert_eq!(coalescing.expire(at(170), QueueNumber(0)), Expiry::Announce);
+        assert_eq!(coalescing.expire(at(100), QueueNumber(0)), AggregationEnd::Again(at(170)));
+        assert_eq!(coalescing.expire(at(170), QueueNumber(0)), AggregationEnd::Announce);
         assert!(coalescing.pop(&mut slab, QueueNumber(0)).is_some());
-        assert_eq!(coalescing.expire(at(270), QueueNumber(0)), Expiry::Nothing);
+        assert_eq!(coalescing.expire(at(270), QueueNumber(0)), AggregationEnd::Nothing);
     }
 
     #[test]
@@ -199,19 +203,19 @@ mod tests {
             let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
             (0..count).for_each(|number| _ = add(&mut coalescing, &mut slab, at(number), queue));
             let early = Instant::from_picoseconds(at(100).picoseconds() - 1);
-            assert_eq!(coalescing.expire(early, queue), Expiry::Again(at(100)));
+            assert_eq!(coalescing.expire(early, queue), AggregationEnd::Again(at(100)));
             // The event for the end of the aggregation time is already scheduled.
             let next = add(&mut coalescing, &mut slab, early, queue);
             let full = count == 2;
             let expected =
                 if full { CompletionNotice::Together } else { CompletionNotice::Later(None) };
             assert_eq!(next, expected);
-            assert_eq!(coalescing.expire(at(100), queue), Expiry::Announce);
+            assert_eq!(coalescing.expire(at(100), queue), AggregationEnd::Announce);
             assert_eq!(
                 std::iter::from_fn(|| coalescing.pop(&mut slab, queue)).count() as u64,
                 count + 1
             );
-            assert_eq!(coalescing.expire(at(100), queue), Expiry::Nothing);
+            assert_eq!(coalescing.expire(at(100), queue), AggregationEnd::Nothing);
             // The next completion schedules another event.
             let next = add(&mut coalescing, &mut slab, at(300), queue);
             assert_eq!(next, CompletionNotice::Later(Some(at(400))));

@@ -29,13 +29,13 @@
 //! coalescing.
 
 use super::coalescing::Coalescing;
-use crate::drive::Candidate;
+use crate::drive::DecodableCommand;
 use crate::engine::budget::Hop;
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Handle, Slab};
 use crate::engine::station::ServiceSpan;
 use crate::engine::trace::Trace;
-use crate::link::{Accesses, Link};
+use crate::link::{Link, ProtocolAccesses};
 use crate::path::PortPath;
 use crate::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -48,7 +48,7 @@ const PAGE: u64 = 4096;
 const DOORBELL: Bytes = Bytes(4);
 /// The end of a command: a completion of 16 bytes and an MSI-X message of 4 bytes to the host, which then writes a
 /// doorbell. AHCI and SAS adapters, whose structures have about the same length, are assumed to use the same sizes.
-pub(crate) const COMPLETION: Accesses = Accesses {
+pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
     host_writes: DOORBELL,
     device_writes: [Bytes(16), Bytes(4)],
     device_reads: (Bytes::ZERO, 0),
@@ -182,7 +182,7 @@ impl Protocol {
     }
 
     /// Takes a slot for `command`, or makes it wait for one.
-    pub(crate) fn take_slot<T: Candidate>(
+    pub(crate) fn take_slot<T: DecodableCommand>(
         &mut self,
         slab: &mut Slab<T, Commands>,
         queue: QueueNumber,
@@ -211,7 +211,7 @@ impl Protocol {
     }
 
     /// Returns the next command that was waiting and now has a slot.
-    pub(crate) fn next_with_slot<T: Candidate>(
+    pub(crate) fn next_with_slot<T: DecodableCommand>(
         &mut self,
         slab: &mut Slab<T, Commands>,
         queue: QueueNumber,
@@ -241,7 +241,7 @@ impl Protocol {
     pub(crate) fn fetch(
         &self,
         now: Instant,
-        way: &mut PortPath,
+        port_path: &mut PortPath,
         shared: &mut [Link],
         operation: Operation,
         length: Bytes,
@@ -252,13 +252,13 @@ impl Protocol {
         if fetches == 0 {
             return now;
         }
-        let issue = Accesses {
+        let issue = ProtocolAccesses {
             host_writes: DOORBELL,
             device_writes: [Bytes::ZERO; 2],
             device_reads: (entry_bytes(self.spec.kind, length), fetches),
         };
-        way.charge(shared, now, issue);
-        let one_way = way.message_latency(shared);
+        port_path.charge(shared, now, issue);
+        let one_way = port_path.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
         trace.spend(Hop::Protocol as usize, ServiceSpan { start: now, end });
         end

@@ -1,8 +1,8 @@
 //! Bit errors of a link, and their effect on the traffic.
 //!
-//! Model: each bit is wrong with the same small probability, independently of the bits before it (the bit error ratio
-//! of the link's specification, up to 1e-12 for PCI Express, SATA and SAS), so the bits between two errors follow an
-//! exponential distribution. Checksums find each error. PCI Express repeats a corrupted packet itself
+//! Model: each bit is wrong with the same small probability, independently of the bits before it, so the bits between
+//! two errors follow an exponential distribution. The probability is the bit error ratio of the link's specification,
+//! up to 1e-12 for PCI Express, SATA and SAS. Checksums find each error. PCI Express repeats a corrupted packet itself
 //! ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repeat may have errors too. SATA answers a Data frame
 //! with a wrong CRC with R_ERR, and the command ends with ICRC (Serial ATA 3.2, link layer). SAS answers with NAK, and
 //! the command also ends if the drive does not retry in the transport layer (SPL-4, link layer). The host then sends

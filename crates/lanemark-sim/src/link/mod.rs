@@ -4,8 +4,8 @@
 //! sum equals a simulation of successive frames or packets.
 
 mod bit_errors;
+pub(super) mod formulas;
 mod frame_turns;
-pub(super) mod law;
 mod pcie;
 mod sas;
 mod sata;
@@ -16,17 +16,17 @@ mod usb;
 use crate::engine::memo::Memo;
 use crate::engine::station::{Servers, ServiceSpan};
 use bit_errors::BitErrors;
+pub(crate) use formulas::LinkBurst;
+use formulas::{LinkFormulas, LinkLoad};
 use frame_turns::FrameTurns;
-pub(crate) use law::LinkBurst;
-use law::{Law, LinkLoad};
 use std::fmt;
 
 use lanemark_schema::rng::Rng;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
-pub use law::{Accesses, BurstPosition, Phase, PhaseTime};
+pub use formulas::{BurstPosition, Phase, PhaseTime, ProtocolAccesses};
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
 pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
@@ -38,7 +38,7 @@ pub struct LinkSpec {
     /// Name of the link in reports, `DMI 3.0`.
     pub name: String,
     /// Model of the link.
-    pub law: LinkLaw,
+    pub model: LinkModel,
     /// Time through the link in addition to the transfer time of the data: serialiser, buffers, a switch.
     pub latency: Duration,
     /// Speed as a multiple of the model's speed; it is 1 unless the gain of a faster link is to be determined.
@@ -47,7 +47,7 @@ pub struct LinkSpec {
 
 /// The model of a link. A new kind of link is one folder, and one arm here and in the two functions that follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LinkLaw {
+pub enum LinkModel {
     /// PCI Express, and the chipset uplinks that are PCI Express under another name (DMI).
     Pcie(Pcie),
     /// Serial ATA.
@@ -63,25 +63,25 @@ pub enum LinkLaw {
 /// Bits on the wire for a byte that is coded 8b/10b, as on SATA and on SAS up to 12 Gb/s.
 const LINE_BITS: u64 = 10;
 
-impl LinkLaw {
-    fn kind(&self) -> &dyn Law {
+impl LinkModel {
+    fn kind(&self) -> &dyn LinkFormulas {
         match self {
-            Self::Pcie(law) => law,
-            Self::Sata(law) => law,
-            Self::Sas(law) => law,
-            Self::Usb(law) => law,
-            Self::Bridge(law) => law,
+            Self::Pcie(model) => model,
+            Self::Sata(model) => model,
+            Self::Sas(model) => model,
+            Self::Usb(model) => model,
+            Self::Bridge(model) => model,
         }
     }
 
     /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
-    pub fn trained(&self, to: Training) -> Option<Self> {
+    pub fn trained(&self, to: TrainedRate) -> Option<Self> {
         match self {
-            Self::Pcie(law) => law.train(to).map(Self::Pcie),
-            Self::Sata(law) => law.train(to).map(Self::Sata),
-            Self::Sas(law) => law.train(to).map(Self::Sas),
-            Self::Usb(law) => law.train(to).map(Self::Usb),
-            Self::Bridge(law) => law.train(to).map(Self::Bridge),
+            Self::Pcie(model) => model.train(to).map(Self::Pcie),
+            Self::Sata(model) => model.train(to).map(Self::Sata),
+            Self::Sas(model) => model.train(to).map(Self::Sas),
+            Self::Usb(model) => model.train(to).map(Self::Usb),
+            Self::Bridge(model) => model.train(to).map(Self::Bridge),
         }
     }
 
@@ -101,27 +101,27 @@ impl LinkLaw {
     }
 
     /// Returns the maximum throughput of the link for the requests.
-    pub(super) fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond {
-        self.kind().ceiling(asked)
+    pub(super) fn ceiling(&self, load: LinkLoad<'_>) -> BytesPerSecond {
+        self.kind().ceiling(load)
     }
 }
 
-impl fmt::Display for LinkLaw {
+impl fmt::Display for LinkModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind().fmt(f)
     }
 }
 
 /// Returns the cost of a burst to the host, with the end of the command after the last burst.
-fn read_cost(law: &LinkLaw, end: PhaseTime, burst: LinkBurst) -> PhaseTime {
-    let data = law.cost(Phase::ToHost(burst.bytes, burst.position));
+fn read_cost(model: &LinkModel, end: PhaseTime, burst: LinkBurst) -> PhaseTime {
+    let data = model.cost(Phase::ToHost(burst.bytes, burst.position));
     if burst.position.last { data + end } else { data }
 }
 
 /// A link in use: a station for each direction, or a shared one if the link is half duplex.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    law: LinkLaw,
+    model: LinkModel,
     latency: Duration,
     speed: u32,
     to_host: Servers,
@@ -132,14 +132,14 @@ pub(crate) struct Link {
     half_duplex_frame: Option<Duration>,
     turns: FrameTurns,
     /// The accesses that end a command of the protocol, and their cost at the model's own speed.
-    end: Accesses,
+    end: ProtocolAccesses,
     end_cost: PhaseTime,
     /// The cost of a burst to the host.
     read: Memo<LinkBurst, PhaseTime>,
     /// The cost of a burst to the drive.
     write: Memo<LinkBurst, PhaseTime>,
     /// The cost of accesses of the protocol.
-    accesses: Memo<Accesses, PhaseTime>,
+    accesses: Memo<ProtocolAccesses, PhaseTime>,
     /// The cost of a command and of its end.
     command: Memo<Operation, PhaseTime>,
     completion: Memo<Operation, PhaseTime>,
@@ -149,10 +149,10 @@ pub(crate) struct Link {
 
 impl Link {
     /// An idle link, over which a protocol ends its commands with the accesses `end`.
-    pub(crate) fn new(spec: &LinkSpec, end: Accesses) -> Self {
-        let servers = Servers::new(spec.law.kind().connections() as usize);
+    pub(crate) fn new(spec: &LinkSpec, end: ProtocolAccesses) -> Self {
+        let servers = Servers::new(spec.model.kind().connections() as usize);
         let mut link = Self {
-            law: spec.law,
+            model: spec.model,
             latency: spec.latency,
             speed: spec.speed,
             to_host: servers.clone(),
@@ -169,7 +169,7 @@ impl Link {
             completion: Memo::new(),
             errors: None,
         };
-        link.train(spec.law);
+        link.train(spec.model);
         link
     }
 
@@ -180,22 +180,22 @@ impl Link {
 
     /// Returns the time for which `bytes` of read data occupy the link.
     pub(crate) fn read_time(&self, burst: LinkBurst) -> Duration {
-        read_cost(&self.law, self.end_cost, burst).at_speed(self.speed).to_host
+        read_cost(&self.model, self.end_cost, burst).at_speed(self.speed).to_host
     }
 
     /// Trains the link again. Transfers in progress continue unchanged.
-    pub(crate) fn train(&mut self, law: LinkLaw) {
-        let connections = law.kind().connections();
+    pub(crate) fn train(&mut self, model: LinkModel) {
+        let connections = model.kind().connections();
         for servers in [&mut self.to_host, &mut self.to_drive] {
-            if connections != self.law.kind().connections() {
+            if connections != self.model.kind().connections() {
                 servers.resize(connections as usize);
             }
         }
-        self.law = law;
-        self.carries_accesses = law.kind().carries_accesses();
-        let frame = law.kind().half_duplex_frame();
-        self.half_duplex_frame = frame.map(|frame| law::at_speed(self.speed, frame));
-        self.end_cost = law.cost(Phase::Accesses(self.end));
+        self.model = model;
+        self.carries_accesses = model.kind().carries_accesses();
+        let frame = model.kind().half_duplex_frame();
+        self.half_duplex_frame = frame.map(|frame| formulas::at_speed(self.speed, frame));
+        self.end_cost = model.cost(Phase::Accesses(self.end));
         (self.read, self.write, self.accesses) = (Memo::new(), Memo::new(), Memo::new());
         (self.command, self.completion) = (Memo::new(), Memo::new());
     }
@@ -215,9 +215,9 @@ impl Link {
     #[inline]
     fn disturbed(&mut self, bytes: Bytes, service: Duration) -> Duration {
         let Some(errors) = &mut self.errors else { return service };
-        let bits = self.law.kind().bits(bytes);
-        match self.law.kind().replay_time() {
-            Some(replay) => service + law::at_speed(self.speed, replay) * errors.hits(bits),
+        let bits = self.model.kind().bits(bytes);
+        match self.model.kind().replay_time() {
+            Some(replay) => service + formulas::at_speed(self.speed, replay) * errors.hits(bits),
             None => {
                 errors.spoil(bits);
                 service
@@ -232,8 +232,8 @@ impl Link {
         inflow: ServiceSpan,
         burst: LinkBurst,
     ) -> ServiceSpan {
-        let (law, end, speed) = (&self.law, self.end_cost, self.speed);
-        let cost = self.read.answer(burst, || read_cost(law, end, burst).at_speed(speed));
+        let (model, end, speed) = (&self.model, self.end_cost, self.speed);
+        let cost = self.read.answer(burst, || read_cost(model, end, burst).at_speed(speed));
         let service = self.disturbed(burst.bytes, cost.to_host);
         if cost.to_drive > Duration::ZERO {
             self.to_drive.charge(now, cost.to_drive);
@@ -262,9 +262,10 @@ impl Link {
         inflow: ServiceSpan,
         burst: LinkBurst,
     ) -> ServiceSpan {
-        let (LinkBurst { bytes, position }, law, speed) = (burst, &self.law, self.speed);
-        let cost =
-            self.write.answer(burst, || law.cost(Phase::ToDrive(bytes, position)).at_speed(speed));
+        let (LinkBurst { bytes, position }, model, speed) = (burst, &self.model, self.speed);
+        let cost = self
+            .write
+            .answer(burst, || model.cost(Phase::ToDrive(bytes, position)).at_speed(speed));
         let service = self.disturbed(bytes, cost.to_drive);
         if self.half_duplex_frame.is_some() {
             return self.book(inflow, service);
@@ -275,10 +276,10 @@ impl Link {
 
     /// Sends the end of a command that sent no data to the host, unless it followed data to the drive.
     pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
-        let (law, end, speed) = (&self.law, self.end_cost, self.speed);
+        let (model, end, speed) = (&self.model, self.end_cost, self.speed);
         let PhaseTime { to_host, to_drive } = self
             .completion
-            .answer(operation, || (law.cost(Phase::Completion(operation)) + end).at_speed(speed));
+            .answer(operation, || (model.cost(Phase::Completion(operation)) + end).at_speed(speed));
         if to_host == Duration::ZERO {
             return ServiceSpan { start: now, end: now };
         }
@@ -289,22 +290,24 @@ impl Link {
     }
 
     /// Carries accesses of the protocol, which delay requests only as the protocol states.
-    pub(crate) fn charge(&mut self, now: Instant, accesses: Accesses) {
+    pub(crate) fn charge(&mut self, now: Instant, accesses: ProtocolAccesses) {
         if self.issues_by_frames() {
             return;
         }
-        let (law, speed) = (&self.law, self.speed);
-        let PhaseTime { to_host, to_drive } =
-            self.accesses.answer(accesses, || law.cost(Phase::Accesses(accesses)).at_speed(speed));
+        let (model, speed) = (&self.model, self.speed);
+        let PhaseTime { to_host, to_drive } = self
+            .accesses
+            .answer(accesses, || model.cost(Phase::Accesses(accesses)).at_speed(speed));
         self.to_drive.charge(now, to_drive);
         self.to_host.charge(now, to_host);
     }
 
     /// Sends the frames that issue a command, if the link uses such frames.
     pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
-        let (law, speed) = (&self.law, self.speed);
-        let PhaseTime { to_host, to_drive } =
-            self.command.answer(operation, || law.cost(Phase::Command(operation)).at_speed(speed));
+        let (model, speed) = (&self.model, self.speed);
+        let PhaseTime { to_host, to_drive } = self
+            .command
+            .answer(operation, || model.cost(Phase::Command(operation)).at_speed(speed));
         if to_drive == Duration::ZERO {
             return ServiceSpan { start: now, end: now };
         }
@@ -343,7 +346,7 @@ mod tests {
     const ENTRY: Bytes = Bytes(64);
     const WHOLE: LinkBurst =
         LinkBurst { bytes: BLOCK, position: BurstPosition { first: true, last: true } };
-    const ISSUE: Accesses = Accesses {
+    const ISSUE: ProtocolAccesses = ProtocolAccesses {
         host_writes: Bytes(4),
         device_writes: [Bytes::ZERO; 2],
         device_reads: (ENTRY, 1),
@@ -356,7 +359,7 @@ mod tests {
         let pcie = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
         let spec = LinkSpec {
             name: String::new(),
-            law: LinkLaw::Pcie(pcie),
+            model: LinkModel::Pcie(pcie),
             latency: Duration::ZERO,
             speed: 1,
         };

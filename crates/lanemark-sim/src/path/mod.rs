@@ -2,19 +2,19 @@
 //!
 //! Stations along the path forward a burst while it flows in (cut-through), so its time is the time of the slowest
 //! station and not the sum. A drive's own links receive its bursts in one order, so their part of the path is computed
-//! at once. Links that several drives share are booked when a burst reaches them: bursts of different drives take turns
-//! in the order of their arrival, and since a drive's own link delivers its bursts one after the other, they keep their
-//! order. A bridge delays commands for longer than the frames that follow, so the link after it is also booked
-//! when the commands reach it.
+//! at once. Links that several drives share are booked when a burst reaches them. Bursts of different drives take turns
+//! in the order of their arrival. A drive's own link delivers its bursts one after the other, so they keep their order.
+//! A bridge delays commands for longer than the frames that follow, so the link after it is also booked when the
+//! commands reach it.
 
 pub(crate) mod multipath;
 pub(crate) mod shared;
 
 use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
-use crate::engine::number::WayNumber;
+use crate::engine::number::PathNumber;
 use crate::engine::station::{ServiceSpan, Station};
 use crate::engine::trace::Trace;
-use crate::link::{Accesses, Link, LinkBurst, LinkLaw};
+use crate::link::{Link, LinkBurst, LinkModel, ProtocolAccesses};
 use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -22,7 +22,7 @@ use lanemark_schema::workload::Operation;
 /// A drive's paths to the host, one for each of its ports, and its only controller data path.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    ways: Vec<PortPath>,
+    port_paths: Vec<PortPath>,
     read: DataPath,
     write: DataPath,
 }
@@ -53,38 +53,41 @@ struct DataPath {
 
 impl Path {
     /// Creates the idle path of a drive, over which its protocol ends commands with the accesses `end`.
-    pub(super) fn new(attachment: &AttachmentSpec, end: Accesses) -> Self {
+    pub(super) fn new(attachment: &AttachmentSpec, end: ProtocolAccesses) -> Self {
         let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
         // Hops of a second path are numbered after the hops of the longest first path.
-        let places = [attachment.way.trunk, LINKS_MAX];
-        let ways = attachment.ways().zip(places).map(|(way, place)| PortPath::new(way, place, end));
+        let places = [attachment.port_path.trunk, LINKS_MAX];
+        let port_paths = attachment
+            .port_paths()
+            .zip(places)
+            .map(|(port_path, place)| PortPath::new(port_path, place, end));
         Self {
-            ways: ways.collect(),
+            port_paths: port_paths.collect(),
             read: path(drive.data_path_read),
             write: path(drive.data_path_write),
         }
     }
 
     /// Returns the path to a port.
-    pub(super) fn way(&mut self, way: WayNumber) -> &mut PortPath {
-        &mut self.ways[usize::from(way)]
+    pub(super) fn port_path(&mut self, port_path: PathNumber) -> &mut PortPath {
+        &mut self.port_paths[usize::from(port_path)]
     }
 
     /// Sends read data from the drive over its own links to a port, followed by the completion after the last burst,
     /// and returns the times during which it flows out of them.
     pub(super) fn carry_read(
         &mut self,
-        way: WayNumber,
+        port_path: PathNumber,
         now: Instant,
         burst: LinkBurst,
         trace: &mut Trace,
     ) -> ServiceSpan {
         let mut span = self.read.carry(ServiceSpan { start: now, end: now }, burst.bytes, trace);
-        let way = &mut self.ways[usize::from(way)];
-        for (index, link) in way.links.iter_mut().enumerate().rev() {
+        let port_path = &mut self.port_paths[usize::from(port_path)];
+        for (index, link) in port_path.links.iter_mut().enumerate().rev() {
             span = delayed(link.carry_read(now, span, burst), link.latency());
-            trace.spend(Hop::FirstLink as usize + way.place + index, span);
+            trace.spend(Hop::FirstLink as usize + port_path.place + index, span);
         }
         span
     }
@@ -93,13 +96,13 @@ impl Path {
     /// drive crosses the links near the host, in one order, so the whole path is computed at once.
     pub(super) fn carry_write(
         &mut self,
-        way: WayNumber,
+        port_path: PathNumber,
         shared: &mut [Link],
         now: Instant,
         burst: LinkBurst,
         trace: &mut Trace,
     ) -> Instant {
-        let hops = self.ways[usize::from(way)].hops(shared);
+        let hops = self.port_paths[usize::from(port_path)].hops(shared);
         let span = write_over(hops, now, burst, trace);
         self.write.carry(span, burst.bytes, trace).end
     }
@@ -108,12 +111,12 @@ impl Path {
     #[cold]
     pub(super) fn carry_write_from_adapter(
         &mut self,
-        way: WayNumber,
+        port_path: PathNumber,
         now: Instant,
         burst: LinkBurst,
         trace: &mut Trace,
     ) -> Instant {
-        let hops = self.ways[usize::from(way)].own_hops().filter(is_behind_adapter);
+        let hops = self.port_paths[usize::from(port_path)].own_hops().filter(is_behind_adapter);
         let span = write_over(hops, now, burst, trace);
         self.write.carry(span, burst.bytes, trace).end
     }
@@ -122,13 +125,13 @@ impl Path {
     #[cold]
     pub(super) fn carry_write_to_adapter(
         &mut self,
-        way: WayNumber,
+        port_path: PathNumber,
         shared: &mut [Link],
         now: Instant,
         burst: LinkBurst,
         trace: &mut Trace,
     ) -> Instant {
-        let hops = self.ways[usize::from(way)].hops(shared);
+        let hops = self.port_paths[usize::from(port_path)].hops(shared);
         write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, burst, trace).end
     }
 
@@ -137,13 +140,13 @@ impl Path {
     #[cold]
     pub(super) fn carry_read_from_adapter(
         &mut self,
-        way: WayNumber,
+        port_path: PathNumber,
         now: Instant,
         burst: LinkBurst,
         trace: &mut Trace,
     ) -> ServiceSpan {
         let mut span = ServiceSpan { start: now, end: now };
-        let hops = self.ways[usize::from(way)].own_hops().rev();
+        let hops = self.port_paths[usize::from(port_path)].own_hops().rev();
         for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
             span = delayed(link.carry_read(now, span, burst), link.latency());
             trace.spend(hop, span);
@@ -155,22 +158,23 @@ impl Path {
     pub(super) fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
         let data_path = self.read.station.busy().max(self.write.station.busy());
         busy[Hop::DataPath as usize].push(data_path);
-        for way in &self.ways {
-            for (index, link) in way.links.iter().enumerate() {
-                busy[Hop::FirstLink as usize + way.place + index].push(link.busy());
+        for port_path in &self.port_paths {
+            for (index, link) in port_path.links.iter().enumerate() {
+                busy[Hop::FirstLink as usize + port_path.place + index].push(link.busy());
             }
         }
     }
 }
 
 impl PortPath {
-    fn new(way: &PortPathSpec, place: usize, end: Accesses) -> Self {
-        let links: Vec<Link> = way.links.iter().map(|link| Link::new(link, end)).collect();
-        let bridge = way.links.iter().position(|link| matches!(link.law, LinkLaw::Bridge(_)));
+    fn new(port_path: &PortPathSpec, place: usize, end: ProtocolAccesses) -> Self {
+        let links: Vec<Link> = port_path.links.iter().map(|link| Link::new(link, end)).collect();
+        let bridge =
+            port_path.links.iter().position(|link| matches!(link.model, LinkModel::Bridge(_)));
         let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
         let carrying = |link: &&Link| !link.issues_by_frames();
         Self {
-            shared: way.trunk,
+            shared: port_path.trunk,
             place,
             first_step,
             carries_accesses: links.iter().any(|link| !link.issues_by_frames()),
@@ -206,7 +210,7 @@ impl PortPath {
     }
 
     /// Occupies the links for accesses of the protocol.
-    pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: Accesses) {
+    pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: ProtocolAccesses) {
         shared[..self.shared].iter_mut().for_each(|link| link.charge(now, accesses));
         if self.carries_accesses {
             self.links.iter_mut().for_each(|link| link.charge(now, accesses));

@@ -5,11 +5,11 @@
 //! turn; *failover* sends all commands over the first path as long as it works.
 //!
 //! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on, commands take the
-//! other path. Commands in flight on the lost path are lost: the drive may have executed them, but no answer arrives,
-//! and the host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer
-//! starts when the command is sent). The host then sends the command again, from the start, over the other path. During
-//! that time the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the
-//! request fails, the host abandons the drive, and all later requests to it fail immediately.
+//! other path. Commands in flight on the lost path are lost. The drive may have executed them, but no answer arrives.
+//! The host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts
+//! when the command is sent). The host then sends the command again, from the start, over the other path. During that
+//! time the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the request
+//! fails, the host abandons the drive, and all later requests to it fail immediately.
 //!
 //! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's single list of
 //! slots and queues.
@@ -17,7 +17,7 @@
 //! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace per port. Data
 //! in flight at the failure still occupies the links on its path, and a repeated write is written twice.
 
-use crate::engine::number::WayNumber;
+use crate::engine::number::PathNumber;
 use crate::spec::{Multipath, SecondPort};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
@@ -62,19 +62,19 @@ impl DrivePaths {
     }
 
     /// Returns the path of the next command.
-    pub(crate) fn choose(&mut self) -> WayNumber {
+    pub(crate) fn choose(&mut self) -> PathNumber {
         if self.count == 1 {
-            return WayNumber(0);
+            return PathNumber(0);
         }
-        let (way, other) = (WayNumber(self.turn), WayNumber(1 - self.turn));
+        let (port_path, other) = (PathNumber(self.turn), PathNumber(1 - self.turn));
         if self.multipath == Multipath::RoundRobin {
             self.turn = other.0;
         }
-        if self.is_lost(way) { other } else { way }
+        if self.is_lost(port_path) { other } else { port_path }
     }
 
-    pub(crate) fn is_lost(&self, way: WayNumber) -> bool {
-        self.lost[usize::from(way)]
+    pub(crate) fn is_lost(&self, port_path: PathNumber) -> bool {
+        self.lost[usize::from(port_path)]
     }
 
     pub(crate) fn are_lost(&self) -> bool {
@@ -82,8 +82,8 @@ impl DrivePaths {
     }
 
     /// Marks a path as lost, or as working again.
-    pub(crate) fn lose(&mut self, way: WayNumber, lost: bool) {
-        self.lost[usize::from(way)] = lost;
+    pub(crate) fn lose(&mut self, port_path: PathNumber, lost: bool) {
+        self.lost[usize::from(port_path)] = lost;
     }
 }
 
@@ -91,7 +91,7 @@ impl DrivePaths {
 mod tests {
     use super::*;
     use crate::engine::budget::Hop;
-    use crate::link::{LinkLaw, Sas, SasRate};
+    use crate::link::{LinkModel, Sas, SasRate};
     use crate::simulator::Completion;
     use crate::spec::PageTimes;
     use crate::spec::SystemSpec;
@@ -124,11 +124,11 @@ mod tests {
     fn commands_take_turns_or_the_first_way_until_it_fails() {
         let chosen = |multipath, lost: u8| {
             let system = dual(&unlimited(), multipath);
-            let mut ways = DrivePaths::new(system.attachments[0].second.as_ref());
+            let mut port_paths = DrivePaths::new(system.attachments[0].second.as_ref());
             let mut eight = Vec::new();
             for command in 0..8 {
-                ways.lose(WayNumber(lost), (4..7).contains(&command));
-                eight.push(ways.choose().0);
+                port_paths.lose(PathNumber(lost), (4..7).contains(&command));
+                eight.push(port_paths.choose().0);
             }
             eight
         };
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
         assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
         assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
-        assert_eq!(DrivePaths::new(None).choose(), WayNumber(0));
+        assert_eq!(DrivePaths::new(None).choose(), PathNumber(0));
     }
 
     #[test]
@@ -153,8 +153,8 @@ mod tests {
             // A wide port with both phys reaches the same throughput.
             let mut wide = dual(&drive, Multipath::RoundRobin);
             wide.attachments[0].second = None;
-            wide.attachments[0].way.links[0].law =
-                LinkLaw::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
+            wide.attachments[0].port_path.links[0].model =
+                LinkModel::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
             assert!((carried(&wide) / one - 2.0).abs() < 0.05);
         }
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn ports_that_cannot_be_are_told() {
         let mut system = dual(&small_drive(), Multipath::Failover);
-        system.attachments[0].second.as_mut().unwrap().way.links.clear();
+        system.attachments[0].second.as_mut().unwrap().port_path.links.clear();
         assert!(system.check().is_err());
     }
 }

@@ -1,22 +1,22 @@
 //! A link that several drives share on their path to the host: the uplink of a chipset or switch.
 //!
 //! Bursts towards the host queue by their port of origin, and the ports take turns (round robin, PCI Express Base
-//! Specification 5.0, 6.3.3): a drive with many bursts in flight receives no more than a drive with few. A burst is
-//! ready when enough of it has flowed in that it can pass without a gap. Towards the drives there is no choice: all
-//! data comes from the host, in one order.
+//! Specification 5.0, 6.3.3). A drive with many bursts in flight therefore receives no more than a drive with few. A
+//! burst is ready when enough of it has flowed in that it can pass without a gap. Towards the drives there is no
+//! choice: all data comes from the host, in one order.
 //!
 //! Not modelled: weighted port arbitration and virtual channels; credits that would hold back a burst in the previous
 //! link (the queues here are unbounded).
 
-use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::number::{DriveNumber, PathNumber};
 use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
 use crate::engine::station::ServiceSpan;
 use crate::link::{Link, LinkBurst};
 use lanemark_schema::units::Instant;
 
 /// Returns the port of a shared link to which a path of a drive leads; each drive has two such ports.
-pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
-    drive.0 * 2 + u16::from(way.0)
+pub(crate) fn port_of(drive: DriveNumber, port_path: PathNumber) -> u16 {
+    drive.0 * 2 + u16::from(port_path.0)
 }
 
 /// A burst of read data in transit over shared links.
@@ -138,24 +138,25 @@ mod tests {
         assert_eq!(order, [0, 2, 0, 0, 0]);
     }
 
-    /// A burst is sent at once if the link is slower than the inflow, else when the rest can follow without a gap.
+    /// A burst is sent immediately if the link is slower than the inflow, and otherwise when the rest can follow
+    /// without a gap.
     #[test]
     fn a_burst_is_ready_when_the_link_can_pass_it_on_without_a_gap() {
         use crate::host::protocol::COMPLETION;
-        use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+        use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
         use lanemark_schema::units::Duration;
-        let law = Pcie::new(PcieGeneration::Two, 1, Bytes(128), Bytes(512));
+        let model = Pcie::new(PcieGeneration::Two, 1, Bytes(128), Bytes(512));
         let (bytes, start) = (Bytes::kibi(4), Instant::from_picoseconds(1_000));
         for (speed, last) in [1, 2, 5].into_iter().flat_map(|one| [(one, false), (one, true)]) {
             let (name, latency) = (String::new(), Duration::ZERO);
-            let link = LinkSpec { name, law: LinkLaw::Pcie(law), latency, speed };
+            let link = LinkSpec { name, model: LinkModel::Pcie(model), latency, speed };
             let link = Link::new(&link, COMPLETION);
             let end = if last {
-                law.write_time(Bytes(16)) + law.write_time(Bytes(4))
+                model.write_time(Bytes(16)) + model.write_time(Bytes(4))
             } else {
                 Duration::ZERO
             };
-            let service = (law.post_time(bytes) + end) / u64::from(speed);
+            let service = (model.post_time(bytes) + end) / u64::from(speed);
             let inflows =
                 [Duration::ZERO, service, service + Duration::from_picoseconds(1), service * 3];
             for inflow in inflows {

@@ -7,11 +7,11 @@
 //! path, which carry data at the same time.
 
 use super::hops;
-use crate::drive::law::{MediaDemand, law};
+use crate::drive::formulas::{MediaDemand, formulas_of};
 use crate::engine::station::Demand;
 use crate::host::protocol::COMPLETION;
-use crate::link::law::LinkLoad;
-use crate::link::{LinkLaw, LinkSpec};
+use crate::link::formulas::LinkLoad;
+use crate::link::{LinkModel, LinkSpec};
 use crate::spec::{
     AdapterSpec, AttachmentSpec, CpuSpec, DriveSpec, FrontEndSpec, Multipath, OverloadCost,
     ProtocolKind, ProtocolSpec, SLOT, SystemSpec,
@@ -28,7 +28,7 @@ pub struct Ceiling {
     /// The hop's name, as in results.
     pub name: String,
     /// The hop's formula as text.
-    pub law: String,
+    pub formula: String,
     /// The maximum throughput of the hop, if it has a limit.
     pub rate: Option<BytesPerSecond>,
     /// The time of a small message through the hop, in one direction, if known.
@@ -67,7 +67,7 @@ fn of_trunk(hop: HopId, trunk: usize) -> bool {
 fn note_drives(spec: &SystemSpec, hops: &mut [Ceiling]) {
     for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
         let note = if of_trunk(hop.id, spec.trunk.len()) { "shared" } else { "each" };
-        hop.law += &format!(", {note} of {} drives", spec.drives());
+        hop.formula += &format!(", {note} of {} drives", spec.drives());
     }
 }
 
@@ -77,10 +77,10 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     for other in &spec.attachments[1..] {
         let own = ceilings_of_one(spec, other, test);
         for (hop, first) in hops.iter_mut().zip(&first) {
-            if of_host(hop.id) || of_trunk(hop.id, other.way.trunk) {
+            if of_host(hop.id) || of_trunk(hop.id, other.port_path.trunk) {
                 continue;
             }
-            // A drive of another kind that lacks the hop counts as much as the first drive's hop.
+            // A drive of another kind without the hop counts as much as the first drive's hop.
             let more = own.iter().find(|own| own.id == hop.id).map_or(*first, |own| own.rate);
             hop.rate =
                 hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
@@ -91,28 +91,32 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     }
 }
 
-fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
-    let mut hops = vec![processor(spec, one, test), protocol(one, test)];
-    hops.extend(links(spec, one, test));
-    hops.extend([front_end(one, test), data_path(&one.drive, test)]);
-    let media = law(&one.drive.media).demands(test).into_iter();
+fn ceilings_of_one(
+    spec: &SystemSpec,
+    attachment_spec: &AttachmentSpec,
+    test: &Test,
+) -> Vec<Ceiling> {
+    let mut hops = vec![processor(spec, attachment_spec, test), protocol(attachment_spec, test)];
+    hops.extend(links(spec, attachment_spec, test));
+    hops.extend([front_end(attachment_spec, test), data_path(&attachment_spec.drive, test)]);
+    let media = formulas_of(&attachment_spec.drive.media).demands(test).into_iter();
     hops.extend(media.map(|hop| {
-        let MediaDemand { id, name, law, demand, servers, latency } = hop;
-        Ceiling { id, name: name.to_owned(), law, rate: served(test, demand, servers), latency }
+        let MediaDemand { id, name, formula, demand, servers, latency } = hop;
+        Ceiling { id, name: name.to_owned(), formula, rate: served(test, demand, servers), latency }
     }));
     hops
 }
 
 /// Returns the number of commands into which a request is split.
-fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
-    test.block.get().div_ceil(one.transfer_max().get())
+fn commands(attachment_spec: &AttachmentSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(attachment_spec.transfer_max().get())
 }
 
 fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
     demand.rate(test.block, test.read_share(), servers)
 }
 
-fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
+fn processor(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
     // All values are named, so that the compiler reports this function if a value is added.
     let CpuSpec {
         cores: all,
@@ -124,15 +128,15 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
         thread_growth: _,
     } = spec.cpu;
     let request = request_submit + request_complete;
-    let protocol = &one.protocol;
-    let count = commands(one, test);
+    let protocol = &attachment_spec.protocol;
+    let count = commands(attachment_spec, test);
     let demand = Demand {
         read: request + protocol.read_time * count,
         write: request + write_submit + protocol.write_time * count,
     };
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(all));
-    let law = match protocol.kind {
+    let formula = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
         _ if demand.read == demand.write => {
             format!("{} a request on {cores} of {all} cores", demand.read)
@@ -140,10 +144,10 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
         _ => format!("{} a read, {} a write on {cores} of {all} cores", demand.read, demand.write),
     };
     let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
-    Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }
+    Ceiling { id, name, formula, rate: served(test, demand, cores), latency: None }
 }
 
-fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
+fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
     let ProtocolSpec {
         kind,
         queues,
@@ -158,53 +162,55 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
         arbitration: _,
         coalescing: _,
         adapter,
-    } = &one.protocol;
-    let mut law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
+    } = &attachment_spec.protocol;
+    let mut formula = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
     let mut rate = None;
     if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
-        law += &format!(", {command_time} each");
+        formula += &format!(", {command_time} each");
         if let Some(OverloadCost { above, command_time }) = crowded {
-            law += &format!(", {command_time} with more than {above} outstanding");
+            formula += &format!(", {command_time} with more than {above} outstanding");
         }
         if let Some(cache) = cache {
-            law += &format!(", writes into {} of cache", cache.size);
+            formula += &format!(", writes into {} of cache", cache.size);
         }
         // The limit holds for any number of outstanding commands: it is the rate that some number of them can reach.
-        let demand = command_time * commands(one, test);
+        let demand = command_time * commands(attachment_spec, test);
         rate = served(test, Demand { read: demand, write: demand }, 1);
     }
-    Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), law, rate, latency: None }
+    Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), formula, rate, latency: None }
 }
 
 /// Returns the links of the path, followed by the links of the path to a second port. If the two paths take turns, each
 /// carries half of the drive's data.
-fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+fn links(spec: &SystemSpec, attachment_spec: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
     let ceiling = |id: HopId, link: &LinkSpec, note: &str, times: u64| Ceiling {
         id,
         name: link.name.clone(),
-        law: match link.speed {
-            1 => format!("{}{note}", link.law),
-            speed => format!("{} at {speed} times its speed{note}", link.law),
+        formula: match link.speed {
+            1 => format!("{}{note}", link.model),
+            speed => format!("{} at {speed} times its speed{note}", link.model),
         },
         rate: Some(BytesPerSecond(
-            over_link(&link.law, one.transfer_max(), test).0 * u64::from(link.speed) * times,
+            over_link(&link.model, attachment_spec.transfer_max(), test).0
+                * u64::from(link.speed)
+                * times,
         )),
         latency: Some(link.latency),
     };
-    let Some(second) = &one.second else {
-        return first(spec, one).map(|(id, link)| ceiling(id, link, "", 1)).collect();
+    let Some(second) = &attachment_spec.second else {
+        return first(spec, attachment_spec).map(|(id, link)| ceiling(id, link, "", 1)).collect();
     };
     let (first_note, second_note, times) = match second.multipath {
         Multipath::RoundRobin => (", every other command", ", every other command", 2),
         Multipath::Failover => ("", ", if the first port fails", 1),
     };
     // A link on both paths carries both halves.
-    let both = one.way.trunk.min(second.way.trunk);
-    let first = first(spec, one).map(|(id, link)| match of_trunk(id, both) {
+    let both = attachment_spec.port_path.trunk.min(second.port_path.trunk);
+    let first = first(spec, attachment_spec).map(|(id, link)| match of_trunk(id, both) {
         true => ceiling(id, link, "", 1),
         false => ceiling(id, link, first_note, times),
     });
-    let own = second.way.links.iter().zip(0..);
+    let own = second.port_path.links.iter().zip(0..);
     let own = own.map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
     first.chain(own).collect()
 }
@@ -212,19 +218,19 @@ fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
 /// Returns the links of the first path to a drive, each with its hop.
 fn first<'s>(
     spec: &'s SystemSpec,
-    one: &'s AttachmentSpec,
+    attachment_spec: &'s AttachmentSpec,
 ) -> impl Iterator<Item = (HopId, &'s LinkSpec)> {
-    (0..).map(HopId::Link).zip(spec.links(&one.way))
+    (0..).map(HopId::Link).zip(spec.links(&attachment_spec.port_path))
 }
 
 /// Returns the maximum throughput of a link for a test whose requests are split into commands of up to `transfer_max`.
-pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
-    law.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
+pub fn over_link(model: &LinkModel, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
+    model.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
 }
 
-fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
-    // All values are named, so that the compiler reports this place if a value is added: a value that occupies an
-    // engine limits the rate.
+fn front_end(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
+    // All values are named, so that the compiler reports this line if a value is added: a value that occupies an engine
+    // limits the rate.
     let FrontEndSpec {
         engines,
         read_time,
@@ -234,18 +240,18 @@ fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
         miss_latency: _,
         write_latency: _,
         flush_latency: _,
-    } = one.drive.front_end;
-    let count = commands(one, test);
+    } = attachment_spec.drive.front_end;
+    let count = commands(attachment_spec, test);
     let units = test.block.get().div_ceil(SLOT.get()).saturating_sub(count);
     let read = read_time * count + read_unit_time * units;
     let demand = Demand { read, write: write_time * count };
     Ceiling {
         id: HopId::FrontEnd,
         name: "front end".to_owned(),
-        law: match read_unit_time {
+        formula: match read_unit_time {
             Duration::ZERO => format!("{read_time} a read, {write_time} a write command"),
             more => format!(
-                "{read_time} a read and {more} for each 4 KiB more, {write_time} a write command"
+                "{read_time} a read and {more} for each further 4 KiB, {write_time} a write command"
             ),
         },
         rate: served(test, demand, engines.into()),
@@ -256,7 +262,7 @@ fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
 fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
     let (read, write) = (drive.data_path_read, drive.data_path_write);
-    let told = |rate: Option<BytesPerSecond>| {
+    let rate_text = |rate: Option<BytesPerSecond>| {
         rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
     };
     // Both directions carry data at the same time, each at its own rate.
@@ -266,7 +272,7 @@ fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
     Ceiling {
         id: HopId::DataPath,
         name: "data path".to_owned(),
-        law: format!("reading {}, writing {}", told(read), told(write)),
+        formula: format!("reading {}, writing {}", rate_text(read), rate_text(write)),
         rate: reading.into_iter().chain(writing).min(),
         latency: None,
     }

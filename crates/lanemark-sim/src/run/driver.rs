@@ -8,7 +8,7 @@
 //! latencies are unknown. A test that runs in rounds continues without a gap from one round to the next, ends when its
 //! figures are steady, and reports the last five rounds.
 
-mod beside;
+mod concurrent;
 mod convergence;
 mod lane;
 mod open;
@@ -20,7 +20,7 @@ use crate::run::progress::Progress;
 use crate::simulator::SimError;
 use crate::spec::{CheckedSystem, PriorContent};
 use crate::storage::Storage;
-pub use beside::run_beside_watched;
+pub use concurrent::run_beside_watched;
 use convergence::RunEnd;
 pub use convergence::may_converge;
 use lane::{Lane, LanePosition};

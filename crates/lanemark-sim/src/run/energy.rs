@@ -5,7 +5,7 @@
 //! channel or arm adds to it. A drive in a state takes only that state's power. Times are whole picoseconds and powers
 //! whole microwatts, so the sums are exact.
 //!
-//! [`Metering`] reads the meters at the instants between which a test counts, which costs nothing while it runs.
+//! [`Metering`] reads the meters at the instants between which a test counts, which takes no time while the test runs.
 //!
 //! Not modelled: changes of power with temperature, voltage and data; losses of converters; peaks.
 

@@ -1,12 +1,12 @@
 //! The hops of a system from the processor to the media, with their names in platform and drives.
 
-use crate::drive::law::law;
+use crate::drive::formulas::formulas_of;
 use crate::engine::budget::{Hop, LINKS_MAX};
 use crate::spec::{AttachmentSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::HopId;
 
 pub(crate) fn order(spec: &SystemSpec) -> Vec<HopId> {
-    let second = spec.second_ports().map(|port| port.way.links.len()).max().unwrap_or(0);
+    let second = spec.second_ports().map(|port| port.port_path.links.len()).max().unwrap_or(0);
     let mut hops = vec![HopId::Cpu, HopId::Protocol];
     hops.extend((0..longest(spec)).map(HopId::Link));
     hops.extend((0..second as u8).map(HopId::SecondLink));
@@ -23,7 +23,9 @@ pub(crate) fn order(spec: &SystemSpec) -> Vec<HopId> {
 
 /// Returns the number of links of the longest first path to any drive.
 pub(crate) fn longest(spec: &SystemSpec) -> u8 {
-    let length = |one: &AttachmentSpec| one.way.trunk + one.way.links.len();
+    let length = |attachment_spec: &AttachmentSpec| {
+        attachment_spec.port_path.trunk + attachment_spec.port_path.links.len()
+    };
     spec.attachments.iter().map(length).max().unwrap_or(0) as u8
 }
 
@@ -54,13 +56,14 @@ pub(crate) fn name(spec: &SystemSpec, id: HopId) -> String {
         HopId::Cpu => processor_name(protocol),
         HopId::Protocol => protocol.name(),
         HopId::Link(place) => {
-            let ways = spec.attachments.iter().map(|one| &one.way);
-            let mut found = ways.filter_map(|way| spec.links(way).nth(place.into()));
+            let port_paths = spec.attachments.iter().map(|attachment| &attachment.port_path);
+            let mut found =
+                port_paths.filter_map(|port_path| spec.links(port_path).nth(place.into()));
             found.next().map_or("", |link| &link.name)
         }
         HopId::SecondLink(place) => {
             let mut ports = spec.second_ports();
-            let link = ports.find_map(|port| port.way.links.get(usize::from(place)));
+            let link = ports.find_map(|port| port.port_path.links.get(usize::from(place)));
             link.map_or("", |link| &link.name)
         }
         HopId::Power => "power state",
@@ -83,7 +86,10 @@ pub(crate) fn processor_name(protocol: ProtocolKind) -> &'static str {
 
 fn media_name(spec: &SystemSpec) -> String {
     let names = |alone| {
-        let mut names: Vec<_> = spec.drive_specs().map(|one| law(&one.media).name(alone)).collect();
+        let mut names: Vec<_> = spec
+            .drive_specs()
+            .map(|drive_spec| formulas_of(&drive_spec.media).name(alone))
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -116,9 +122,9 @@ mod tests {
             let mut system = times(one.clone(), 3);
             for (attachment, more) in system.attachments.iter_mut().zip(longer) {
                 let second = attachment.second.as_mut().unwrap();
-                for way in [&mut attachment.way, &mut second.way] {
-                    let link = way.links[0].clone();
-                    way.links.extend(vec![link; more]);
+                for port_path in [&mut attachment.port_path, &mut second.port_path] {
+                    let link = port_path.links[0].clone();
+                    port_path.links.extend(vec![link; more]);
                 }
             }
             assert_eq!(links(&system), counts, "{longer:?}");

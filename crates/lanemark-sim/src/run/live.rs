@@ -8,7 +8,7 @@
 
 use super::energy::energy;
 use crate::engine::budget::BudgetSum;
-use crate::fault::{FaultClearError, FaultNumber, FaultState, SilentDamage, Status};
+use crate::fault::{FaultClearError, FaultNumber, FaultState, RequestStatus, SilentDamage};
 use crate::run::path_use::path_use;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
@@ -24,19 +24,19 @@ use lanemark_schema::workload::{Fault, LoadKind, Operation, SECTOR, Test, TraceS
 ///
 /// ```
 /// use lanemark_schema::rng::StreamKey;
-/// use lanemark_sim::{Live, Submission, SystemSpec};
+/// use lanemark_sim::{LiveSystem, Submission, SystemSpec};
 /// use lanemark_schema::units::{Bytes, Instant};
 /// use lanemark_schema::workload::{Access, Operation};
 ///
 /// let system = SystemSpec::example().checked()?;
-/// let mut live = Live::new(&system, Bytes::mebi(1).into(), StreamKey::from_seed(1));
+/// let mut live = LiveSystem::new(&system, Bytes::mebi(1).into(), StreamKey::from_seed(1));
 /// let read = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
 /// live.submit(Submission::new(Instant::ZERO, read).tagged(7))?;
 /// let done = live.advance_until(Instant::END).expect("it is under way");
 /// assert_eq!((done.tag, live.sample().operations()), (7, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Live {
+pub struct LiveSystem {
     storage: Storage,
     /// The system with all faults that were added.
     system: CheckedSystem,
@@ -51,13 +51,13 @@ pub struct Live {
     /// The last byte that was accessed.
     end: Bytes,
     completed: Instant,
-    /// Start of the current time with requests; meaningless if there are no requests.
+    /// Start of the current period with requests; meaningless if there are no requests.
     busy_since: Instant,
-    /// All earlier times with requests.
+    /// Total length of the earlier periods with requests.
     busy: Duration,
 }
 
-impl Live {
+impl LiveSystem {
     /// Creates an idle system with `content` and the faults of its plan. Random events follow from `key`.
     pub fn new(system: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         Self {
@@ -127,13 +127,13 @@ impl Live {
         let Completion { access, submitted, completed, status, ref budget, .. } = completion;
         let latency = completed.since(submitted);
         match (status, access.operation) {
-            (Status::Failed(kind), _) => self.errors.count(kind),
-            (Status::Good, Operation::Flush) => self.flushes.record(Bytes::ZERO, latency),
-            (Status::Good, Operation::Trim) => self.trims.record(access.length, latency),
-            (Status::Good, Operation::Read) => self.reads.record(access.length, latency),
-            (Status::Good, Operation::Write) => self.writes.record(access.length, latency),
+            (RequestStatus::Failed(kind), _) => self.errors.count(kind),
+            (RequestStatus::Good, Operation::Flush) => self.flushes.record(Bytes::ZERO, latency),
+            (RequestStatus::Good, Operation::Trim) => self.trims.record(access.length, latency),
+            (RequestStatus::Good, Operation::Read) => self.reads.record(access.length, latency),
+            (RequestStatus::Good, Operation::Write) => self.writes.record(access.length, latency),
         }
-        if status == Status::Good && access.operation.moves_data() {
+        if status == RequestStatus::Good && access.operation.moves_data() {
             self.budget.add(budget, latency);
         }
         Some(completion)
@@ -247,9 +247,9 @@ mod tests {
     use lanemark_schema::result::ErrorKind;
     use lanemark_schema::workload::{Access, FaultKind};
 
-    fn live() -> Live {
+    fn live() -> LiveSystem {
         let system = SystemSpec::example().checked().unwrap();
-        Live::new(&system, Bytes::mebi(64).into(), StreamKey::from_seed(1))
+        LiveSystem::new(&system, Bytes::mebi(64).into(), StreamKey::from_seed(1))
     }
 
     fn access(operation: Operation, page: u64) -> Access {
@@ -298,20 +298,20 @@ mod tests {
         let mut live = live();
         live.submit(Submission::new(Instant::ZERO, access(Operation::Write, 1)).tagged(1)).unwrap();
         let first = live.advance_until(Instant::END).unwrap();
-        assert_eq!(first.status, Status::Good);
+        assert_eq!(first.status, RequestStatus::Good);
         let fault = Fault::at(Duration::ZERO, FaultKind::ReadOnly { written: Bytes::ZERO });
         live.add_fault(fault).unwrap();
         let later = live.now() + Duration::from_microseconds(1);
         live.submit(Submission::new(later, access(Operation::Write, 1)).tagged(2)).unwrap();
         let second = live.advance_until(Instant::END).unwrap();
-        assert_eq!(second.status, Status::Failed(ErrorKind::ReadOnly));
+        assert_eq!(second.status, RequestStatus::Failed(ErrorKind::ReadOnly));
         let sample = live.sample();
         assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
         assert_eq!((sample.faults[0].failed, sample.operations()), (1, 1));
     }
 
     /// Submits a write now, and returns its status.
-    fn written(live: &mut Live) -> Status {
+    fn written(live: &mut LiveSystem) -> RequestStatus {
         let later = live.now() + Duration::from_microseconds(1);
         live.submit(Submission::new(later, access(Operation::Write, 1)).tagged(2)).unwrap();
         live.advance_until(Instant::END).unwrap().status
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_fault_that_is_cleared_ends_and_a_later_one_never_begins() {
-        let refused = Status::Failed(ErrorKind::ReadOnly);
+        let refused = RequestStatus::Failed(ErrorKind::ReadOnly);
         let mut live = live();
         assert!(live.faults(live.now()).is_empty());
         let texts = ["read-only at=1us", "read-only at=900ms", "power-cut at=950ms boot=1ms"];
@@ -327,19 +327,20 @@ mod tests {
         assert_eq!(numbers, [0, 1, 2]);
         assert_eq!(live.advance_until(after(5)), None);
         assert_eq!(written(&mut live), refused);
-        let phases =
-            |live: &Live, now| live.faults(now).iter().map(|one| one.phase).collect::<Vec<_>>();
+        let phases = |live: &LiveSystem, now| {
+            live.faults(now).iter().map(|fault| fault.phase).collect::<Vec<_>>()
+        };
         use FaultPhase::{Active, Over, Pending};
         assert_eq!(phases(&live, live.now()), [Active, Pending, Pending]);
         let now = live.now() + Duration::from_picoseconds(1);
         (0..3).for_each(|number| live.clear_fault(number, now).unwrap());
-        assert_eq!(written(&mut live), Status::Good);
+        assert_eq!(written(&mut live), RequestStatus::Good);
         assert_eq!(phases(&live, live.now()), [Over, Over, Over]);
         // Beyond the times of the removed faults.
         live.submit(Submission::new(after(2_000_000), access(Operation::Write, 1))).unwrap();
-        assert_eq!(live.advance_until(Instant::END).unwrap().status, Status::Good);
+        assert_eq!(live.advance_until(Instant::END).unwrap().status, RequestStatus::Good);
         let faults = live.sample().faults;
-        assert_eq!(faults.iter().map(|one| one.failed).collect::<Vec<_>>(), [1]);
+        assert_eq!(faults.iter().map(|fault| fault.failed).collect::<Vec<_>>(), [1]);
     }
 
     #[test]
@@ -349,7 +350,7 @@ mod tests {
         for text in ["pause at=1us for=2us", "power-cut at=10us boot=1ms"] {
             live.add_fault(text.parse().unwrap()).unwrap();
         }
-        let clear = |live: &mut Live, number, us| live.clear_fault(number, after(us));
+        let clear = |live: &mut LiveSystem, number, us| live.clear_fault(number, after(us));
         assert_eq!(clear(&mut live, 2, 1), Err(FaultClearError::Unknown));
         assert_eq!(live.advance_until(after(20)), None);
         assert_eq!(clear(&mut live, 0, 20), Err(FaultClearError::Over));
@@ -365,12 +366,12 @@ mod tests {
         let at = Duration::from_microseconds(3);
         live.add_fault(Fault::at(at, FaultKind::PowerCut { boot })).unwrap();
         let failed = live.advance_until(Instant::END).unwrap();
-        assert_eq!(failed.status, Status::Failed(ErrorKind::DeviceGone));
+        assert_eq!(failed.status, RequestStatus::Failed(ErrorKind::DeviceGone));
         assert_eq!(failed.completed, Instant::ZERO + at);
         live.submit(Submission::new(failed.completed, access(Operation::Read, 1)).tagged(2))
             .unwrap();
         let done = live.advance_until(Instant::END).unwrap();
-        assert!(done.status == Status::Good && done.completed > failed.completed + boot);
+        assert!(done.status == RequestStatus::Good && done.completed > failed.completed + boot);
     }
 
     #[test]

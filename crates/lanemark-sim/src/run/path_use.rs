@@ -14,10 +14,10 @@ pub(crate) fn share_of_time(now: Instant, all: Duration) -> f64 {
 }
 
 /// The busy time of each part of each hop.
-pub(crate) type Busy = [Vec<Duration>; HOPS];
+pub(crate) type HopBusyTimes = [Vec<Duration>; HOPS];
 
 /// Returns the busy times since `before`.
-pub(crate) fn busy_since(simulator: &Simulator, before: &Busy) -> Busy {
+pub(crate) fn busy_since(simulator: &Simulator, before: &HopBusyTimes) -> HopBusyTimes {
     let mut busy = simulator.busy();
     for (parts, before) in busy.iter_mut().zip(before) {
         for (part, earlier) in parts.iter_mut().zip(before) {
@@ -32,7 +32,7 @@ pub(crate) fn busy_since(simulator: &Simulator, before: &Busy) -> Busy {
 pub(crate) fn path_use(
     spec: &SystemSpec,
     simulator: &Simulator,
-    busy: &Busy,
+    busy: &HopBusyTimes,
     budget: &BudgetSum,
     requests: u64,
     bytes: Bytes,

@@ -7,7 +7,7 @@
 //!
 //! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
 //! for a link, its latency and every cost in its model; for dies, sensing, programming and erasing; for a disk, seeks,
-//! rotation and its firmware times. Rates double. The size of the write buffer doubles, because a buffer lacks a speed.
+//! rotation and its firmware times. Rates double. The size of the write buffer doubles, because a buffer has no speed.
 //! Hops that belong to several drives, or to both ports of a drive, are changed everywhere.
 //!
 //! A faster hop does not reduce the throughput except in a few cases in which an order changes: dies that serve reads
@@ -23,7 +23,7 @@
 
 use super::driver::{RunLength, run_length_watched, run_test};
 use super::hops::{self, longest};
-use crate::drive::law::{law, law_mut};
+use crate::drive::formulas::{formulas_mut, formulas_of};
 use crate::link::LinkSpec;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
@@ -155,13 +155,13 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedS
         }));
     }
     all.push(drives(HopId::DataPath, "a data path twice as fast", data_path));
-    if spec.drive_specs().any(|drive| law(&drive.media).has_channels()) {
+    if spec.drive_specs().any(|drive| formulas_of(&drive.media).has_channels()) {
         all.push(drives(HopId::Channels, "channels twice as fast", |drive| {
-            law_mut(&mut drive.media).double_channels();
+            formulas_mut(&mut drive.media).double_channels();
         }));
     }
     all.push(drives(HopId::Media, "media twice as fast", |drive| {
-        law_mut(&mut drive.media).double_media();
+        formulas_mut(&mut drive.media).double_media();
     }));
     all.into_iter().flatten().collect()
 }
@@ -172,35 +172,35 @@ fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<ChangedSystem> {
         let test = test.checked().ok()?;
         Some(ChangedSystem { id, hop: hop.to_owned(), change, spec: spec.clone(), test })
     };
-    let told = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
+    let doubled = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
     let mut all = Vec::new();
     if let Some(&Requests { queue_depth: depth, .. }) = test.requests() {
         let deeper =
             test.clone().into_test().with(|asked| asked.queue_depth = depth.saturating_mul(2));
-        all.push(changed(SystemChange::QueueDepth, "queue depth", told(depth), deeper));
+        all.push(changed(SystemChange::QueueDepth, "queue depth", doubled(depth), deeper));
     }
     let wider = Test { threads: test.threads.saturating_mul(2), ..test.clone().into_test() };
-    all.push(changed(SystemChange::Threads, "threads", told(test.threads), wider));
+    all.push(changed(SystemChange::Threads, "threads", doubled(test.threads), wider));
     if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
         let load = Load::Open { rate_per_second: rate_per_second * 2.0, process };
-        let told = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
+        let doubled = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
         let faster = test.clone().into_test().with(|asked| asked.load = load);
-        all.push(changed(SystemChange::Rate, "rate", told, faster));
+        all.push(changed(SystemChange::Rate, "rate", doubled, faster));
     }
     all.into_iter().flatten().collect()
 }
 
 fn each_drive(spec: &mut SystemSpec, mut change: impl FnMut(&mut DriveSpec)) {
-    spec.attachments.iter_mut().for_each(|one| change(&mut one.drive));
+    spec.attachments.iter_mut().for_each(|attachment| change(&mut attachment.drive));
 }
 
 fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec)) {
-    spec.attachments.iter_mut().for_each(|one| change(&mut one.protocol));
+    spec.attachments.iter_mut().for_each(|attachment| change(&mut attachment.protocol));
 }
 
 /// Returns the change that halves the times of the protocol, as text.
 fn fetching(spec: &SystemSpec) -> &'static str {
-    match spec.attachments.iter().any(|one| one.protocol.adapter.is_some()) {
+    match spec.attachments.iter().any(|attachment| attachment.protocol.adapter.is_some()) {
         true => "an adapter twice as fast",
         false => "half the time to fetch commands",
     }
@@ -256,7 +256,7 @@ fn processor(spec: &mut SystemSpec) {
 /// length.
 fn links(spec: &SystemSpec) -> Vec<HopId> {
     let mut links: Vec<HopId> = (0..longest(spec)).map(HopId::Link).collect();
-    for PortPathSpec { trunk, links: own } in spec.second_ports().map(|port| &port.way) {
+    for PortPathSpec { trunk, links: own } in spec.second_ports().map(|port| &port.port_path) {
         let further = (links.len()..trunk + own.len()).map(|depth| (depth - trunk) as u8);
         links.extend(further.map(HopId::SecondLink));
     }
@@ -270,8 +270,8 @@ fn link(spec: &mut SystemSpec, place: usize) {
         link.latency = link.latency / 2;
     };
     spec.trunk.get_mut(place).into_iter().for_each(double);
-    for way in spec.attachments.iter_mut().flat_map(AttachmentSpec::ways_mut) {
-        let own = place.checked_sub(way.trunk).and_then(|own| way.links.get_mut(own));
+    for port_path in spec.attachments.iter_mut().flat_map(AttachmentSpec::ways_mut) {
+        let own = place.checked_sub(port_path.trunk).and_then(|own| port_path.links.get_mut(own));
         own.into_iter().for_each(double);
     }
 }
@@ -351,15 +351,15 @@ mod tests {
     #[test]
     fn a_link_is_doubled_on_every_path_that_has_it() {
         let mut system = nvme(small_drive());
-        let other = system.attachments[0].way.links[0].clone();
+        let other = system.attachments[0].port_path.links[0].clone();
         system.trunk = vec![other.clone()];
-        let way = &mut system.attachments[0].way;
-        way.trunk = 1;
-        way.links.push(other.clone());
+        let port_path = &mut system.attachments[0].port_path;
+        port_path.trunk = 1;
+        port_path.links.push(other.clone());
         for place in 0..4 {
             let mut changed = system.clone();
             link(&mut changed, place);
-            let all = changed.trunk.iter().chain(&changed.attachments[0].way.links);
+            let all = changed.trunk.iter().chain(&changed.attachments[0].port_path.links);
             for (index, one) in all.enumerate() {
                 let (speed, latency) = match index == place {
                     true => (2, other.latency / 2),

@@ -13,7 +13,7 @@ use super::{Command, Simulator};
 use crate::engine::budget::Hop;
 use crate::engine::event::Event;
 use crate::engine::slab::CommandHandle;
-use crate::fault::{FaultEffect, MediaAccess, Status};
+use crate::fault::{FaultEffect, MediaAccess, RequestStatus};
 use crate::spec::ProtocolKind;
 use lanemark_schema::result::ErrorKind;
 use lanemark_schema::workload::Operation;
@@ -44,15 +44,15 @@ impl Simulator {
         match met {
             FaultEffect::Nothing => return false,
             FaultEffect::Stuck(fault) => {
-                faults.held(fault);
-                let status = Status::Failed(ErrorKind::Timeout);
+                faults.record_delay(fault);
+                let status = RequestStatus::Failed(ErrorKind::Timeout);
                 command.harm =
                     CommandDamage { status, then: HostStep::Unstick, fault, ..command.harm };
                 let stuck = faults.stuck(fault);
-                let one = &faults.system.attachments[usize::from(command.drive)];
+                let attachment = &faults.system.attachments[usize::from(command.drive)];
                 let patience = match stuck.abort {
                     Some(abort) => stuck.timeout + abort,
-                    None if one.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
+                    None if attachment.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
                     None => stuck.timeout,
                 };
                 let at = (command.sent + patience).max(self.now);
@@ -60,11 +60,14 @@ impl Simulator {
             }
             FaultEffect::Held { until, error, fault } => {
                 if let Some(kind) = error {
-                    command.harm =
-                        CommandDamage { status: Status::Failed(kind), fault, ..command.harm };
+                    command.harm = CommandDamage {
+                        status: RequestStatus::Failed(kind),
+                        fault,
+                        ..command.harm
+                    };
                 }
                 if until > self.now {
-                    faults.held(fault);
+                    faults.record_delay(fault);
                     self.events.schedule(until, Event::Held(handle));
                 } else if error.is_none() {
                     return false;
@@ -85,21 +88,21 @@ impl Simulator {
             && let Some((pause, over)) = faults.paused(command.drive)
             && over > self.now
         {
-            faults.held(pause);
+            faults.record_delay(pause);
             self.events.schedule(over, Event::Held(handle));
             return;
         }
         match command.harm.status {
-            Status::Good => self.use_media(handle),
-            Status::Failed(_) => self.refuse(handle),
+            RequestStatus::Good => self.use_media(handle),
+            RequestStatus::Failed(_) => self.refuse(handle),
         }
     }
 
     /// Ends a command with an error and without data: over SATA with a Register frame.
     fn refuse(&mut self, handle: CommandHandle) {
-        let Command { drive, way, trace, .. } = &mut self.commands[handle];
-        let way = self.attachments[usize::from(*drive)].path.way(*way);
-        let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
+        let Command { drive, port_path, trace, .. } = &mut self.commands[handle];
+        let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
+        let notified = port_path.complete(&mut self.shared, self.now, Operation::Flush, trace);
         self.events.schedule(notified, Event::Notified(handle));
     }
 }

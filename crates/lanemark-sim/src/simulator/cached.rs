@@ -42,11 +42,11 @@ impl Simulator {
     /// Returns the number of bytes in the adapter's cache that no drive has received yet.
     pub(crate) fn adapter_cached(&self) -> Bytes {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
-        cache.map_or(Bytes::ZERO, |cache| cache.held())
+        cache.map_or(Bytes::ZERO, |cache| cache.occupied())
     }
 
     /// Returns the amounts that are left of all reserves that a load can use up: room in the adapter's cache and the
-    /// reserves of each drive. Their number, kinds and order never change.
+    /// reserves of each drive. The number, the kinds and the order of the reserves never change.
     pub(crate) fn reserves(&self) -> Vec<(Reserve, u64)> {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
         let free = cache.map(|cache| (Reserve::AdapterCache, cache.free().get()));
@@ -86,10 +86,11 @@ impl Simulator {
     }
 
     fn fetch_into_cache(&mut self, handle: CommandHandle) {
-        let Command { drive, way, length, trace, .. } = &mut self.commands[handle];
+        let Command { drive, port_path, length, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         let burst = LinkBurst { bytes: *length, position: WHOLE };
-        let arrival = path.carry_write_to_adapter(*way, &mut self.shared, self.now, burst, trace);
+        let arrival =
+            path.carry_write_to_adapter(*port_path, &mut self.shared, self.now, burst, trace);
         self.events.schedule(arrival, Event::Cached(handle));
     }
 
@@ -107,22 +108,24 @@ impl Simulator {
 
     /// Completes a command for the host, without the drive.
     fn answer(&mut self, handle: CommandHandle) {
-        let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
+        let Command { drive, port_path, operation, trace, in_cache, .. } =
+            &mut self.commands[handle];
         *in_cache = true;
-        let way = self.attachments[usize::from(*drive)].path.way(*way);
-        let notified = way.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
+        let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
+        let notified =
+            port_path.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
         self.events.schedule(notified, Event::Notified(handle));
     }
 
     /// Sends the data of a read from the cache.
     fn give_out(&mut self, handle: CommandHandle, length: Bytes) {
-        let Command { drive, way, trace, in_cache, .. } = &mut self.commands[handle];
+        let Command { drive, port_path, trace, in_cache, .. } = &mut self.commands[handle];
         *in_cache = true;
         let path = &mut self.attachments[usize::from(*drive)].path;
-        let (drive, way) = (*drive, *way);
+        let (drive, port_path) = (*drive, *port_path);
         let burst = LinkBurst { bytes: length, position: WHOLE };
-        let outflow = path.carry_read_from_adapter(way, self.now, burst, trace);
-        self.send_on(handle, drive, way, burst, outflow);
+        let outflow = path.carry_read_from_adapter(port_path, self.now, burst, trace);
+        self.send_on(handle, drive, port_path, burst, outflow);
     }
 
     /// Sends the cache's data for a drive, as far as the drive accepts it.

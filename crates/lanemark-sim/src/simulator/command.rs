@@ -1,14 +1,14 @@
 //! Requests and commands in flight, laid out by cache lines.
 
-use crate::engine::number::{DriveNumber, QueueNumber, WayNumber};
+use crate::engine::number::{DriveNumber, PathNumber, QueueNumber};
 use std::hint::black_box;
 use std::mem::offset_of;
 
-use crate::drive::Candidate;
+use crate::drive::DecodableCommand;
 use crate::engine::event::Event;
 use crate::engine::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
 use crate::engine::trace::Trace;
-use crate::fault::{FaultNumber, Status};
+use crate::fault::{FaultNumber, RequestStatus};
 use crate::spec::target::Target;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
@@ -24,7 +24,7 @@ pub(super) struct Request {
     pub(super) is_first: bool,
     pub(super) submitted: Instant,
     /// Status with which the request ends, and the fault if it fails.
-    pub(super) status: Status,
+    pub(super) status: RequestStatus,
     pub(super) fault: FaultNumber,
     /// Commands whose interrupt has not arrived, and commands that are not complete.
     pub(super) unnotified: u32,
@@ -51,7 +51,7 @@ pub(super) struct Command {
     pub(super) operation: Operation,
     pub(super) announced: bool,
     /// The path that the command took.
-    pub(super) way: WayNumber,
+    pub(super) port_path: PathNumber,
     /// Whether the next `Decoded` of this command is void.
     pub(super) put_back: bool,
     /// Whether the command is the only one of its request, and pays the application's processor time.
@@ -71,7 +71,7 @@ const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandDamage {
     /// Status with which the command ends, unless the host reacts.
-    pub(super) status: Status,
+    pub(super) status: RequestStatus,
     /// The host's step when the timeout of the command expires.
     pub(super) then: HostStep,
     /// Number of times that the command was repeated because a link had corrupted it, and whether it must be repeated
@@ -111,7 +111,7 @@ impl Default for Command {
             drive: DriveNumber(0),
             operation: Operation::Read,
             announced: false,
-            way: WayNumber(0),
+            port_path: PathNumber(0),
             put_back: false,
             alone: false,
             in_cache: false,
@@ -152,7 +152,7 @@ impl Command {
         self.drive = drive;
         self.operation = operation;
         self.announced = false;
-        self.way = WayNumber(0);
+        self.port_path = PathNumber(0);
         self.put_back = false;
         self.alone = alone;
         self.in_cache = false;
@@ -175,7 +175,7 @@ impl Linked for Command {
     }
 }
 
-impl Candidate for Command {
+impl DecodableCommand for Command {
     fn queue(&self) -> QueueNumber {
         self.queue
     }

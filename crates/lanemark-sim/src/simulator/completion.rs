@@ -7,8 +7,8 @@ use crate::engine::budget::{Budget, Hop};
 use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::CommandHandle;
-use crate::fault::Status;
-use crate::host::coalescing::{CompletionNotice, Expiry};
+use crate::fault::RequestStatus;
+use crate::host::coalescing::{AggregationEnd, CompletionNotice};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
@@ -19,7 +19,7 @@ impl Completion {
         access: Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::ZERO },
         submitted: Instant::ZERO,
         completed: Instant::ZERO,
-        status: Status::Good,
+        status: RequestStatus::Good,
         budget: Budget::NONE,
     };
 
@@ -73,9 +73,11 @@ impl Simulator {
     pub(super) fn aggregation_over(&mut self, drive: DriveNumber, vector: QueueNumber) {
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
         match coalescing.expire(self.now, vector) {
-            Expiry::Nothing => {}
-            Expiry::Again(at) => self.events.schedule(at, Event::AggregationOver(drive, vector)),
-            Expiry::Announce => self.announce(drive, vector),
+            AggregationEnd::Nothing => {}
+            AggregationEnd::Again(at) => {
+                self.events.schedule(at, Event::AggregationOver(drive, vector))
+            }
+            AggregationEnd::Announce => self.announce(drive, vector),
         }
     }
 
@@ -137,7 +139,7 @@ impl Simulator {
             self.events.schedule(at, Event::Idle(drive));
         }
         let pending = &mut self.requests[request];
-        if harm.status != Status::Good {
+        if harm.status != RequestStatus::Good {
             (pending.status, pending.fault) = (harm.status, harm.fault);
         }
         pending.incomplete -= 1;
@@ -156,10 +158,10 @@ impl Simulator {
         if let Some(faults) = &mut self.faults {
             faults.answered(request, pending.status);
         }
-        // A flush that never reaches the drive shows nothing about the drive.
+        // A flush that never reaches the drive is no evidence about the drive.
         let is_of_host = operation == Operation::Flush
             && self.attachments[usize::from(drive)].takes_no_flush
-            && pending.status == Status::Good;
+            && pending.status == RequestStatus::Good;
         if let Some(faults) = self.faults.as_mut().filter(|_| !is_of_host) {
             let (status, submitted) = (pending.status, pending.submitted);
             faults.ended(drive, status, pending.fault, submitted, self.now);

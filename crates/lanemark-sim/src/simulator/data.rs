@@ -9,7 +9,7 @@ use crate::drive::outcome::Outcome;
 use crate::drive::{Drive, buffered};
 use crate::engine::budget::Hop;
 use crate::engine::event::Event;
-use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::number::{DriveNumber, PathNumber};
 use crate::engine::slab::{
     BurstHandle, CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle,
 };
@@ -50,8 +50,8 @@ impl Simulator {
         }
         command.bursts_left = pages;
         if misses.from_host > 0 {
-            let trip =
-                path.way(command.way).message_latency(&self.shared) * 2 + protocol.memory_read();
+            let trip = path.port_path(command.port_path).message_latency(&self.shared) * 2
+                + protocol.memory_read();
             for index in 1..=u64::from(misses.from_host) {
                 self.events.schedule(self.now + trip * index, Event::MapHere(handle));
             }
@@ -172,12 +172,12 @@ impl Simulator {
 
     /// Fetches the block of data with the ranges of a trim.
     fn fetch_ranges(&mut self, handle: CommandHandle) {
-        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let Command { drive, port_path, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         // The command is not queued over SATA, so no DMA Setup announces its data.
         let position = BurstPosition { first: false, last: true };
         let burst = LinkBurst { bytes: RANGES, position };
-        let arrival = path.carry_write(*way, &mut self.shared, self.now, burst, trace);
+        let arrival = path.carry_write(*port_path, &mut self.shared, self.now, burst, trace);
         self.events.schedule(arrival, Event::RangesIn(handle));
         if self.faults.is_some() {
             self.look_for_spoilt(handle);
@@ -195,11 +195,12 @@ impl Simulator {
 
     /// Completes a command that does not move further data.
     pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
-        let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
-        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let Command { drive, port_path, operation, trace, in_cache, .. } =
+            &mut self.commands[handle];
+        let port_path = self.attachments[usize::from(*drive)].path.port_path(*port_path);
         let notified = match *in_cache {
-            true => way.complete_to_adapter(self.now, *operation, trace),
-            false => way.complete(&mut self.shared, self.now, *operation, trace),
+            true => port_path.complete_to_adapter(self.now, *operation, trace),
+            false => port_path.complete(&mut self.shared, self.now, *operation, trace),
         };
         self.events.schedule(notified, Event::Notified(handle));
     }
@@ -244,11 +245,11 @@ impl Simulator {
         let in_cache = command.in_cache;
         let trace = if position.last { &mut command.trace } else { &mut self.aside };
         trace.waited(Hop::Buffer, self.now);
-        let (way, now) = (command.way, self.now);
+        let (port_path, now) = (command.port_path, self.now);
         let burst = LinkBurst { bytes: length, position };
         let arrival = match in_cache {
-            true => path.carry_write_from_adapter(way, now, burst, trace),
-            false => path.carry_write(way, &mut self.shared, now, burst, trace),
+            true => path.carry_write_from_adapter(port_path, now, burst, trace),
+            false => path.carry_write(port_path, &mut self.shared, now, burst, trace),
         };
         self.events.schedule(arrival, Event::DataIn(handle));
         if self.faults.is_some() {
@@ -301,9 +302,9 @@ impl Simulator {
         command.announced = true;
         self.aside.begin(self.now);
         let trace = if position.last { &mut command.trace } else { &mut self.aside };
-        let outflow = path.carry_read(command.way, self.now, burst, trace);
-        let (drive, way) = (command.drive, command.way);
-        self.send_on(handle, drive, way, burst, outflow);
+        let outflow = path.carry_read(command.port_path, self.now, burst, trace);
+        let (drive, port_path) = (command.drive, command.port_path);
+        self.send_on(handle, drive, port_path, burst, outflow);
         if self.faults.is_some() {
             self.look_for_spoilt(handle);
         }
@@ -315,17 +316,17 @@ impl Simulator {
         &mut self,
         handle: CommandHandle,
         drive: DriveNumber,
-        way: WayNumber,
+        port_path: PathNumber,
         burst: LinkBurst,
         outflow: ServiceSpan,
     ) {
-        match self.attachments[usize::from(drive)].path.way(way).shared() {
+        match self.attachments[usize::from(drive)].path.port_path(port_path).shared() {
             0 if burst.position.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
             links => {
                 let transfer = self.transfers.insert(Transfer {
                     command: handle,
-                    port: port_of(drive, way),
+                    port: port_of(drive, port_path),
                     burst,
                     inflow: outflow,
                     link: links - 1,

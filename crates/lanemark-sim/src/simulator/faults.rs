@@ -1,16 +1,16 @@
 //! Effects of faults on commands and requests, and the host's reaction.
 //!
-//! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When it expires, the host
-//! aborts the command, or resets the drive: a reset takes its time, the drive receives no commands during it, and all
-//! outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`; libata, which
-//! resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an Abort, and the
-//! second timeout, after the same time again, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A
-//! lost *port* no longer answers ([`multipath`](crate::path::multipath)). A command that a *link* has corrupted is sent
-//! again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with it (Serial ATA 3.2, native
-//! command queuing), and the host sends them all again.
+//! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When the timer expires,
+//! the host aborts the command, or resets the drive. A reset takes its time, the drive receives no commands during the
+//! reset, and all outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`;
+//! libata, which resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an
+//! Abort, and the second timeout, after the same time again, resets the controller (`nvme_timeout` in
+//! `drivers/nvme/host/pci.c`). A lost *port* no longer answers ([`multipath`](crate::path::multipath)). A command that
+//! a *link* has corrupted is sent again up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with
+//! it (Serial ATA 3.2, native command queuing), and the host sends them all again.
 //!
 //! Rules of the drive. Faults of the media are in [`at_media`](super::at_media). A *power cut* ends all work in
-//! progress: requests on the drive fail at once, and written data that was not stored is lost unless the buffer is
+//! progress: requests on the drive fail immediately, and written data that was not stored is lost unless the buffer is
 //! protected ([`Medium::power_cut`]). The drive returns with an empty cache. With a cut of the whole system the host is
 //! down too, and submits nothing until it has started; if only a drive lost its power, the host waits for it.
 //!
@@ -23,19 +23,19 @@ use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::{Budget, Hop};
 use crate::engine::event::Event;
-use crate::engine::number::{DriveNumber, WayNumber, drives};
+use crate::engine::number::{DriveNumber, PathNumber, drives};
 use crate::engine::slab::{CommandHandle, RequestHandle};
 use crate::fault::{
-    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, SilentDamage, Status,
-    standing_retries,
+    FaultClearError, FaultNumber, FaultState, Faults, LINK_RETRIES, REFUSAL, RequestStatus,
+    SilentDamage, standing_retries,
 };
-use crate::link::{Link, LinkLaw};
+use crate::link::{Link, LinkModel};
 use crate::path::shared::port_of;
 use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::{ErrorKind, FaultUse};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 
 impl Simulator {
     /// Returns the outcome of each fault that has begun.
@@ -184,17 +184,19 @@ impl Simulator {
     }
 
     /// Trains a link, or sets its bit errors, by the last active fault of its kind.
-    fn look_at_link(&mut self, drive: DriveNumber, place: LinkPlace, kind: &FaultKind) {
+    fn look_at_link(&mut self, drive: DriveNumber, place: LinkSelector, kind: &FaultKind) {
         let Some(faults) = &self.faults else { return };
-        let one = &faults.system.attachments[usize::from(drive)];
-        let Some(way) = one.ways().nth(place.port.into()) else { return };
-        let number = number_of(way, place);
-        let Some(law) = faults.system.links(way).nth(number).map(|spec| spec.law) else { return };
+        let attachment = &faults.system.attachments[usize::from(drive)];
+        let Some(port_path) = attachment.port_paths().nth(place.port.into()) else { return };
+        let number = number_of(port_path, place);
+        let Some(model) = faults.system.links(port_path).nth(number).map(|spec| spec.model) else {
+            return;
+        };
         let key =
             StreamKey { thread: LINK_STREAM | u32::from(drive.0) << 5 | number as u32, ..self.key };
         // A link has several names: with or without its number, and under each drive that shares it.
         let link = link_of(&faults.system, drive, place);
-        let is_of_link = |fault: &Fault, place: LinkPlace| {
+        let is_of_link = |fault: &Fault, place: LinkSelector| {
             let all = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
             all.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
         };
@@ -204,12 +206,13 @@ impl Simulator {
                     FaultKind::Retrain { link, .. } => is_of_link(fault, link),
                     _ => false,
                 });
-                let trained: Option<LinkLaw> = match last.map(|number| faults.fault(number).kind) {
-                    Some(FaultKind::Retrain { to, .. }) => law.trained(to),
-                    _ => Some(law),
+                let trained: Option<LinkModel> = match last.map(|number| faults.fault(number).kind)
+                {
+                    Some(FaultKind::Retrain { to, .. }) => model.trained(to),
+                    _ => Some(model),
                 };
-                let law = trained.unwrap_or(law);
-                self.link(drive, place.port, number).train(law);
+                let model = trained.unwrap_or(model);
+                self.link(drive, place.port, number).train(model);
             }
             _ => {
                 let last = faults.last_of_any(self.now, |fault| match fault.kind {
@@ -227,9 +230,9 @@ impl Simulator {
 
     /// Returns the link with that number on the path to a port.
     fn link(&mut self, drive: DriveNumber, port: u8, number: usize) -> &mut Link {
-        let way = self.attachments[usize::from(drive)].path.way(WayNumber(port));
-        match number.checked_sub(way.shared()) {
-            Some(own) => way.link(own),
+        let port_path = self.attachments[usize::from(drive)].path.port_path(PathNumber(port));
+        match number.checked_sub(port_path.shared()) {
+            Some(own) => port_path.link(own),
             None => &mut self.shared[number],
         }
     }
@@ -240,7 +243,7 @@ impl Simulator {
         let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
         for (attachment, drive) in all.filter(|(_, drive)| fault.hurts(drive.0)) {
             let lost = faults.last(drive, self.now, |kind| loses_port(kind, port)).is_some();
-            attachment.ways.lose(WayNumber(port), lost);
+            attachment.port_paths.lose(PathNumber(port), lost);
             if !lost {
                 faults.drive(drive).gone = None;
             }
@@ -253,13 +256,13 @@ impl Simulator {
         let command = &mut self.commands[handle];
         let drive = faults.drive(command.drive);
         if let Some(fault) = drive.gone {
-            let status = Status::Failed(ErrorKind::DeviceGone);
+            let status = RequestStatus::Failed(ErrorKind::DeviceGone);
             command.harm = CommandDamage { status, then: HostStep::Fail, fault, ..command.harm };
             self.events.schedule(self.now + REFUSAL, Event::TimedOut(handle));
             return true;
         }
         let Some(reset) = drive.reset.filter(|reset| self.now < reset.until) else { return false };
-        faults.held(reset.fault);
+        faults.record_delay(reset.fault);
         self.events.schedule(reset.until, Event::Submitted(handle));
         true
     }
@@ -268,7 +271,7 @@ impl Simulator {
     pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        if !path.way(command.way).take_spoilt() {
+        if !path.port_path(command.port_path).take_spoilt() {
             return;
         }
         command.harm.spoilt = true;
@@ -285,15 +288,15 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let index = command.drive;
-        let Attachment { ways, .. } = &self.attachments[usize::from(index)];
-        let (harm, at) = if ways.is_lost(command.way) {
+        let Attachment { port_paths, .. } = &self.attachments[usize::from(index)];
+        let (harm, at) = if port_paths.is_lost(command.port_path) {
             // The host's timer may have expired already.
-            let status = Status::Failed(ErrorKind::Timeout);
-            let lost = |kind: &FaultKind| loses_port(kind, command.way.0);
+            let status = RequestStatus::Failed(ErrorKind::Timeout);
+            let lost = |kind: &FaultKind| loses_port(kind, command.port_path.0);
             let fault = faults.last(index, self.now, lost).unwrap_or_default();
             let timeout = match faults.fault(fault).kind {
                 FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
-                _ => ways.timeout,
+                _ => port_paths.timeout,
             };
             let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)
@@ -301,11 +304,11 @@ impl Simulator {
             faults.drive(index).reset.filter(|reset| command.sent < reset.at)
         {
             let then = if reset.again { HostStep::Again } else { HostStep::Fail };
-            let status = Status::Failed(ErrorKind::Aborted);
+            let status = RequestStatus::Failed(ErrorKind::Aborted);
             (CommandDamage { status, then, fault: reset.fault, ..command.harm }, reset.until)
         } else if command.harm.spoilt {
             let fault = command.harm.fault;
-            let status = Status::Failed(ErrorKind::Link);
+            let status = RequestStatus::Failed(ErrorKind::Link);
             let tries = command.harm.tries + 1;
             command.harm =
                 CommandDamage { status, then: HostStep::Again, tries, fault, spoilt: false };
@@ -324,7 +327,7 @@ impl Simulator {
         } else {
             return false;
         };
-        faults.held(harm.fault);
+        faults.record_delay(harm.fault);
         command.harm = harm;
         self.events.schedule(at.max(self.now), Event::TimedOut(handle));
         true
@@ -339,7 +342,7 @@ impl Simulator {
             HostStep::Again => true,
             HostStep::Fail => false,
             HostStep::OtherWay => {
-                let lost = self.attachments[usize::from(index)].ways.are_lost();
+                let lost = self.attachments[usize::from(index)].port_paths.are_lost();
                 if lost {
                     faults.drive(index).gone = Some(fault);
                 }
@@ -362,7 +365,7 @@ impl Simulator {
         if again {
             let command = &mut self.commands[handle];
             command.announced = false;
-            (command.harm.status, command.harm.spoilt) = (Status::Good, false);
+            (command.harm.status, command.harm.spoilt) = (RequestStatus::Good, false);
             self.resume(handle, thread);
         } else {
             let protocol = &self.attachments[usize::from(index)].protocol;
@@ -426,8 +429,8 @@ impl Simulator {
         {
             let spec = &faults.system.attachments[usize::from(drive)];
             for turns in &mut self.turns {
-                for way in [0, 1] {
-                    turns.forget(transfers, port_of(drive, WayNumber(way)));
+                for port_path in [0, 1] {
+                    turns.forget(transfers, port_of(drive, PathNumber(port_path)));
                 }
             }
             while let Some(burst) = attachment.drive.buffer.next_waiting() {
@@ -444,7 +447,7 @@ impl Simulator {
         for request in self.requests.handles() {
             let one = &mut self.requests[request];
             if one.incomplete > 0 && hurts(DriveNumber(one.target.drive)) {
-                (one.status, one.fault) = (Status::Failed(ErrorKind::DeviceGone), number);
+                (one.status, one.fault) = (RequestStatus::Failed(ErrorKind::DeviceGone), number);
                 one.incomplete = 0;
                 self.events.schedule(now, Event::Failed(request));
             }
@@ -491,18 +494,18 @@ fn loses_port(kind: &FaultKind, port: u8) -> bool {
 }
 
 /// A link of a system: the port to which it belongs, unless drives share it, and its number on the path.
-type LinkOf = (Option<(DriveNumber, u8)>, usize);
+type FaultedLink = (Option<(DriveNumber, u8)>, usize);
 
-/// Returns the link of a drive at `place`, or `None` if the drive lacks such a port.
-fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkPlace) -> Option<LinkOf> {
-    let way = system.attachments[usize::from(drive)].ways().nth(place.port.into())?;
-    let number = number_of(way, place);
-    Some(((number >= way.trunk).then_some((drive, place.port)), number))
+/// Returns the link of a drive at `place`, or `None` if the drive has no such port.
+fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkSelector) -> Option<FaultedLink> {
+    let port_path = system.attachments[usize::from(drive)].port_paths().nth(place.port.into())?;
+    let number = number_of(port_path, place);
+    Some(((number >= port_path.trunk).then_some((drive, place.port)), number))
 }
 
 /// Returns the number of a link on its path: the last link if `place` has no number.
-fn number_of(way: &PortPathSpec, place: LinkPlace) -> usize {
-    place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
+fn number_of(port_path: &PortPathSpec, place: LinkSelector) -> usize {
+    place.number.map_or(port_path.trunk + port_path.links.len() - 1, usize::from)
 }
 
 impl Attachment {

@@ -33,7 +33,7 @@ use crate::engine::slab::{
 };
 use crate::engine::station::Station;
 use crate::engine::trace::Trace;
-use crate::fault::{Faults, Status};
+use crate::fault::{Faults, RequestStatus};
 use crate::host::adapter::Adapter;
 use crate::host::protocol::{COMPLETION, Protocol};
 use crate::link::Link;
@@ -60,7 +60,7 @@ pub struct Completion {
     /// Instant at which the request was complete.
     pub completed: Instant,
     /// Outcome of the request.
-    pub status: Status,
+    pub status: RequestStatus,
     /// Time budget of the request; sums to `completed - submitted` exactly.
     pub budget: Budget,
 }
@@ -126,12 +126,12 @@ struct Attachment {
     extents: Vec<Extent>,
     transfer_max: Bytes,
     protocol: Protocol,
-    ways: DrivePaths,
+    port_paths: DrivePaths,
     path: Path,
     drive: Drive,
     /// Meter of the drive's power states, if the drive's power is known.
     meter: Option<Box<PowerMeter>>,
-    /// The drive reports that it lacks a volatile cache, so the host's block layer does not send it flushes.
+    /// The drive reports that it has no volatile cache, so the host's block layer does not send it flushes.
     takes_no_flush: bool,
 }
 
@@ -200,14 +200,14 @@ pub struct Simulator {
 impl Attachment {
     fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
-        let content = PriorContent { written: spec.held(content.written), ..content };
+        let content = PriorContent { written: spec.written_extent(content.written), ..content };
         let arbiter = Arbiter::of(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
             extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
-            ways: DrivePaths::new(spec.second.as_ref()),
+            port_paths: DrivePaths::new(spec.second.as_ref()),
             path: Path::new(spec, COMPLETION),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
@@ -318,7 +318,7 @@ impl Simulator {
             thread,
             is_first,
             submitted: at.max(self.now),
-            status: Status::Good,
+            status: RequestStatus::Good,
             fault: 0,
             unnotified: 0,
             incomplete: 0,
@@ -437,7 +437,7 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
-        // A trim states its range and a flush lacks a range, so each of them is one command.
+        // A trim states its range and a flush has no range, so each of them is one command.
         let transfer_max = match access.operation.moves_data() {
             true => transfer_max,
             false => access.length.max(Bytes(1)),
@@ -495,18 +495,19 @@ impl Simulator {
 
     fn fetch(&mut self, handle: CommandHandle) {
         let command = &mut self.commands[handle];
-        let Attachment { protocol, ways, path, drive, .. } =
+        let Attachment { protocol, port_paths, path, drive, .. } =
             &mut self.attachments[usize::from(command.drive)];
-        command.way = ways.choose();
+        command.port_path = port_paths.choose();
         command.sent = self.now;
         let (operation, length) = (command.operation, command.length);
-        let (way, shared) = (path.way(command.way), &mut self.shared);
-        let fetched = protocol.fetch(self.now, way, shared, operation, length, &mut command.trace);
-        if way.issues_by_frames() {
+        let (port_path, shared) = (path.port_path(command.port_path), &mut self.shared);
+        let fetched =
+            protocol.fetch(self.now, port_path, shared, operation, length, &mut command.trace);
+        if port_path.issues_by_frames() {
             self.events.schedule(fetched, Event::Fetched(handle));
             return;
         }
-        let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
+        let at_once = !port_paths.are_several() && protocol.fetches(operation, length) <= 1;
         let front_end = &mut drive.front_end;
         let (commands, events) = (&mut self.commands, &mut self.events);
         if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
@@ -534,9 +535,9 @@ impl Simulator {
     fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
-        let (way, operation) = (path.way(command.way), command.operation);
-        let arrival = way.issue_frames(self.now, operation, bridged, &mut command.trace);
-        if !bridged && way.has_bridge() {
+        let (port_path, operation) = (path.port_path(command.port_path), command.operation);
+        let arrival = port_path.issue_frames(self.now, operation, bridged, &mut command.trace);
+        if !bridged && port_path.has_bridge() {
             self.events.schedule(arrival, Event::Bridged(handle));
             return;
         }

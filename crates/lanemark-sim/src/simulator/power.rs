@@ -6,7 +6,7 @@ use crate::drive::media::media;
 use crate::drive::medium::Medium;
 use crate::engine::budget::Hop;
 use crate::engine::event::Event;
-use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::number::{DriveNumber, PathNumber};
 use crate::engine::slab::CommandHandle;
 use lanemark_schema::units::{Duration, Instant};
 
@@ -56,7 +56,7 @@ impl Simulator {
     pub(super) fn awake(&mut self, handle: CommandHandle) {
         self.commands[handle].trace.waited(Hop::Power, self.now);
         let index = usize::from(self.commands[handle].drive);
-        match self.attachments[index].path.way(WayNumber(0)).issues_by_frames() {
+        match self.attachments[index].path.port_path(PathNumber(0)).issues_by_frames() {
             true => self.decode(handle),
             false => self.fetch(handle),
         }
@@ -69,7 +69,7 @@ impl Simulator {
         let Attachment { meter, path, .. } =
             &mut self.attachments[usize::from(self.commands[handle].drive)];
         let Some(meter) = meter else { return false };
-        if path.way(WayNumber(0)).issues_by_frames() != frames {
+        if path.port_path(PathNumber(0)).issues_by_frames() != frames {
             return false;
         }
         let Some(awake) = meter.takes(self.now) else { return false };

@@ -7,8 +7,8 @@ use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Fault;
 
-/// A system whose values are all within the bounds on which the simulator relies. It dereferences to the [`SystemSpec`]
-/// from which it was made; a modified specification must be checked again.
+/// A system whose values are all within the bounds on which the simulator relies. A checked system dereferences to the
+/// [`SystemSpec`] from which it was made; a modified specification must be checked again.
 ///
 /// ```
 /// use lanemark_sim::SystemSpec;
@@ -83,7 +83,9 @@ impl CheckedSystem {
             *time = Duration::ZERO;
         }
         // The work of an FPGA host takes no processor time, and is visible to the drive.
-        let with_processor = |one: &&mut AttachmentSpec| one.protocol.kind != ProtocolKind::AtaDma;
+        let with_processor = |attachment_spec: &&mut AttachmentSpec| {
+            attachment_spec.protocol.kind != ProtocolKind::AtaDma
+        };
         for attachment in spec.attachments.iter_mut().filter(with_processor) {
             let protocol = &mut attachment.protocol;
             for time in

@@ -20,7 +20,7 @@ pub struct DiskSpec {
     /// Time to switch from one head to another in the same cylinder, for reads. A write settles as it does after a
     /// seek.
     pub head_switch: Duration,
-    /// Time by which the next track of a cylinder begins later than the track before it.
+    /// Delay of the beginning of a track after the beginning of the previous track of its cylinder.
     pub track_skew: Duration,
     /// Time by which the first track of the next cylinder begins later than the track before it.
     pub cylinder_skew: Duration,
@@ -160,19 +160,19 @@ impl SeekSpec {
 
     fn check(&self, field: &'static str) -> Result<(), SpecError> {
         let Self { track_to_track, average, full_stroke } = *self;
-        let told = format!("{track_to_track} / {average} / {full_stroke}");
+        let seek_times = format!("{track_to_track} / {average} / {full_stroke}");
         if track_to_track == Duration::ZERO || full_stroke > Duration::from_seconds(1) {
-            return fail(field, told, "from above zero to 1 s".to_owned());
+            return fail(field, seek_times, "from above zero to 1 s".to_owned());
         }
         if track_to_track >= average || average >= full_stroke {
-            return fail(field, told, "track to track < average < full stroke".to_owned());
+            return fail(field, seek_times, "track to track < average < full stroke".to_owned());
         }
         let (low, high) = Self::AVERAGE;
         if !(low..=high).contains(&self.average_place()) {
             let stroke = (full_stroke - track_to_track).as_seconds();
             let at = |place: f64| (track_to_track.as_seconds() + stroke * place) * 1e3;
             let bound = format!("an average from {:.3} to {:.3} ms", at(low), at(high));
-            return fail(field, told, bound);
+            return fail(field, seek_times, bound);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::{
     FlashSpec, FrontEndSpec, MediaSpec, PageTimes, PortPathSpec, ProtocolKind, ProtocolSpec,
     SystemSpec, Technology, TranslationSpec, WriteCache,
 };
-use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 impl DriveSpec {
@@ -55,7 +55,7 @@ impl SystemSpec {
     pub fn example() -> Self {
         let link = LinkSpec {
             name: "PCIe 3.0 x4".to_owned(),
-            law: LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512))),
+            model: LinkModel::Pcie(Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512))),
             latency: Duration::from_nanoseconds(150),
             speed: 1,
         };
@@ -85,7 +85,7 @@ impl SystemSpec {
                     coalescing: CoalescingSpec::default(),
                     adapter: None,
                 },
-                way: PortPathSpec { trunk: 0, links: vec![link] },
+                port_path: PortPathSpec { trunk: 0, links: vec![link] },
                 second: None,
                 drive: DriveSpec::example(),
                 namespaces: Vec::new(),

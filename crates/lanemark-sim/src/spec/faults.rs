@@ -2,7 +2,7 @@
 
 use super::{AttachmentSpec, SpecError, SystemSpec};
 use crate::link::LinkSpec;
-use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkSelector};
 
 impl SystemSpec {
     /// Returns the faults that this system does not support, each with the accepted values.
@@ -49,7 +49,7 @@ impl SystemSpec {
                 (!flash).then(|| "the drive has no flash".to_owned())
             }
             FaultKind::PortLoss { port, .. } => {
-                let ports = attachment.ways().count();
+                let ports = attachment.port_paths().count();
                 (usize::from(port) >= ports)
                     .then(|| format!("a port of the drive, which has {ports}, counted from 0"))
             }
@@ -57,8 +57,8 @@ impl SystemSpec {
             FaultKind::Retrain { link, to } => match self.link_at(attachment, link) {
                 Err(bound) => Some(bound),
                 Ok(spec) => {
-                    let fits = spec.law.trained(to).is_some();
-                    (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.law.trainings()))
+                    let fits = spec.model.trained(to).is_some();
+                    (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.model.trainings()))
                 }
             },
             FaultKind::MediaError { .. }
@@ -77,14 +77,14 @@ impl SystemSpec {
     /// Returns the link at a position on the paths of an attachment.
     fn link_at<'s>(
         &'s self,
-        one: &'s AttachmentSpec,
-        place: LinkPlace,
+        attachment_spec: &'s AttachmentSpec,
+        place: LinkSelector,
     ) -> Result<&'s LinkSpec, String> {
-        let ports = one.ways().count();
-        let way = one.ways().nth(place.port.into());
-        let way =
-            way.ok_or_else(|| format!("a port of the drive, which has {ports}, counted from 0"))?;
-        let links: Vec<&LinkSpec> = self.links(way).collect();
+        let ports = attachment_spec.port_paths().count();
+        let port_path = attachment_spec.port_paths().nth(place.port.into());
+        let port_path = port_path
+            .ok_or_else(|| format!("a port of the drive, which has {ports}, counted from 0"))?;
+        let links: Vec<&LinkSpec> = self.links(port_path).collect();
         let number = place.number.map_or(links.len() - 1, usize::from);
         let count = links.len();
         links.get(number).copied().ok_or_else(|| format!("the path has links 0 to {}", count - 1))

@@ -44,7 +44,7 @@ pub use power::{
 pub use volume::{CHUNK, VolumeSpec};
 
 use crate::engine::budget::LINKS_MAX;
-use crate::link::{Bridge, LinkLaw, LinkSpec};
+use crate::link::{Bridge, LinkModel, LinkSpec};
 use bounds::{check_rate, check_step_times, within};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::Fault;
@@ -76,7 +76,7 @@ pub struct AttachmentSpec {
     /// The protocol that carries commands to the drive.
     pub protocol: ProtocolSpec,
     /// The path to the drive's port.
-    pub way: PortPathSpec,
+    pub port_path: PortPathSpec,
     /// Second port of the drive, if both ports are connected.
     pub second: Option<SecondPort>,
     /// The drive.
@@ -302,7 +302,7 @@ pub enum WriteCache {
     /// Data is lost: a flush waits until the data is stored.
     #[default]
     Volatile,
-    /// Data is stored (power-loss protection): a flush is complete at once.
+    /// Data is stored (power-loss protection): a flush is complete immediately.
     Protected,
     /// The buffer is not used: a write is complete when it is stored.
     Off,
@@ -389,13 +389,14 @@ impl ProtocolSpec {
 
 impl AttachmentSpec {
     /// Returns the drive's paths: one, or two.
-    pub fn ways(&self) -> impl Iterator<Item = &PortPathSpec> {
-        std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
+    pub fn port_paths(&self) -> impl Iterator<Item = &PortPathSpec> {
+        std::iter::once(&self.port_path).chain(self.second.as_ref().map(|port| &port.port_path))
     }
 
     /// Returns the drive's paths, for modification.
     pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut PortPathSpec> {
-        std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
+        std::iter::once(&mut self.port_path)
+            .chain(self.second.as_mut().map(|port| &mut port.port_path))
     }
 
     /// Returns the largest command on which host and drive agree.
@@ -458,26 +459,27 @@ impl SystemSpec {
         self.journal.as_ref().map_or(Ok(()), JournalSpec::check)?;
         within("drives", self.attachments.len() as u64, 1, u64::from(u16::MAX) / 2)?;
         self.attachments.iter().try_for_each(|attachment| {
-            attachment.ways().try_for_each(|way| self.check_way(way))?;
+            attachment.port_paths().try_for_each(|port_path| self.check_way(port_path))?;
             attachment.check()
         })?;
         if let Some(volume) = self.volume {
-            let namespaces = self.attachments.iter().map(|one| one.namespaces.len()).max();
+            let namespaces =
+                self.attachments.iter().map(|attachment| attachment.namespaces.len()).max();
             volume.check(&self.drive_capacities(), namespaces.unwrap_or(0))?;
         }
         self.fault_errors().into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn check_way(&self, way: &PortPathSpec) -> Result<(), SpecError> {
-        within("links of the trunk on a path", way.trunk as u64, 0, self.trunk.len() as u64)?;
-        within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
-        for link in self.links(way) {
-            if let LinkLaw::Bridge(Bridge { command_time, rate }) = link.law {
+    fn check_way(&self, port_path: &PortPathSpec) -> Result<(), SpecError> {
+        within("links of the trunk on a path", port_path.trunk as u64, 0, self.trunk.len() as u64)?;
+        within("links", (port_path.trunk + port_path.links.len()) as u64, 1, LINKS_MAX as u64)?;
+        for link in self.links(port_path) {
+            if let LinkModel::Bridge(Bridge { command_time, rate }) = link.model {
                 check_step_times([("bridge.command_time", command_time)])?;
                 check_rate("bridge.rate", rate)?;
             }
         }
-        check_step_times(self.links(way).map(|link| ("latency", link.latency)))
+        check_step_times(self.links(port_path).map(|link| ("latency", link.latency)))
     }
 
     /// Returns the number of drives of the system.
@@ -504,8 +506,8 @@ impl SystemSpec {
     }
 
     /// Returns all links of a path, the links of the trunk first.
-    pub fn links<'s>(&'s self, way: &'s PortPathSpec) -> impl Iterator<Item = &'s LinkSpec> {
-        self.trunk[..way.trunk].iter().chain(&way.links)
+    pub fn links<'s>(&'s self, port_path: &'s PortPathSpec) -> impl Iterator<Item = &'s LinkSpec> {
+        self.trunk[..port_path.trunk].iter().chain(&port_path.links)
     }
 
     pub(crate) fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {

@@ -27,7 +27,7 @@ pub enum Multipath {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondPort {
     /// The path to the second port.
-    pub way: PortPathSpec,
+    pub port_path: PortPathSpec,
     /// Choice between both ports for each command.
     pub multipath: Multipath,
     /// Time for which the host waits for an answer over a path that has failed.
@@ -41,7 +41,7 @@ impl SecondPort {
     /// Returns a value that is out of bounds.
     pub(super) fn check(&self) -> Result<(), SpecError> {
         let (value, bound) = ("0".to_owned(), "at least one of the port's own".to_owned());
-        match self.way.links.is_empty() {
+        match self.port_path.links.is_empty() {
             true => Err(SpecError { field: "links of the second port", value, bound }),
             false => Ok(()),
         }

@@ -1,9 +1,9 @@
 //! The power of a drive, and the states that it enters when it is idle.
 //!
 //! NAND data sheets state the current of a die while it senses (ICC1), programs (ICC2) and erases (ICC3), and the
-//! current of its pins while data moves (ICC4): multiplied by the supply voltage, each gives a power. A hard disk turns
-//! its platters all the time, moves its arm and reads or writes. Everything else (controller and memory) draws one
-//! power while there is work, and another power otherwise.
+//! current of its pins while data moves (ICC4). Each current, multiplied by the supply voltage, is a power. A hard disk
+//! turns its platters all the time, moves its arm and reads or writes. Everything else (controller and memory) draws
+//! one power while there is work, and another power otherwise.
 //!
 //! States are ordered by depth: Partial, Slumber and DevSleep of Serial ATA 3.2, the power states of NVM Express with
 //! their entry and exit latencies, standby of a disk whose platters do not turn.

@@ -71,7 +71,7 @@ pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<Extent> {
 impl AttachmentSpec {
     /// Returns the bytes of the drive up to the end of the data, if the first `written` bytes of each namespace contain
     /// data: up to the end of the data in the last namespace.
-    pub fn held(&self, written: Bytes) -> Bytes {
+    pub fn written_extent(&self, written: Bytes) -> Bytes {
         let last = extents(&self.namespaces, self.drive.capacity).last().map(|last| last.start);
         match written {
             Bytes::ZERO => Bytes::ZERO,
@@ -122,7 +122,7 @@ impl SystemSpec {
         }
         self.attachments
             .iter()
-            .flat_map(|one| extents(&one.namespaces, one.drive.capacity))
+            .flat_map(|attachment| extents(&attachment.namespaces, attachment.drive.capacity))
             .map(|extent| extent.length)
             .collect()
     }

@@ -1,8 +1,8 @@
 //! A file system's journal during a run: the requests of a file sync.
 //!
 //! The model follows ext4 with an ordered journal (Linux, fs/jbd2/commit.c): the descriptor and the changed blocks of
-//! metadata are appended to the journal; then a flush makes them and the file's data durable; then the commit block is
-//! written and made durable, by another flush, because the drive is assumed not to support forced unit access, which
+//! metadata are appended to the journal; then a flush makes them and the file's data durable. The commit block is then
+//! written and made durable by another flush, because the drive is assumed not to support forced unit access, which
 //! would cost about the same. A file whose change time has not moved since its last commit needs no commit: its sync is
 //! only a flush.
 //!
@@ -13,7 +13,7 @@
 
 use crate::engine::budget::Budget;
 use crate::engine::slab::{Slab, SyncHandle, Syncs};
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
 use crate::spec::target::Target;
@@ -28,7 +28,7 @@ const LENGTH_MAX: Bytes = Bytes::mebi(64);
 pub(crate) struct Journal {
     spec: JournalSpec,
     heads: Vec<TargetJournal>,
-    asked: Slab<JournalRequest, Syncs>,
+    requests: Slab<JournalRequest, Syncs>,
 }
 
 /// The journal of one target.
@@ -74,7 +74,7 @@ impl Journal {
                 committed: None,
             }
         });
-        Some(Self { spec: journal, heads: heads.collect(), asked: Slab::new() })
+        Some(Self { spec: journal, heads: heads.collect(), requests: Slab::new() })
     }
 
     /// Accepts a request, and returns the submission of its first step.
@@ -85,7 +85,7 @@ impl Journal {
             _ => vec![access],
         };
         let access_first = left.pop().unwrap_or(access);
-        let asked = JournalRequest {
+        let request = JournalRequest {
             tag,
             access,
             target,
@@ -94,7 +94,7 @@ impl Journal {
             began: None,
             budget: Budget::default(),
         };
-        let handle = self.asked.insert(asked);
+        let handle = self.requests.insert(request);
         Submission { access: access_first, tag: handle.number().into(), ..submission }
     }
 
@@ -121,32 +121,32 @@ impl Journal {
 
     /// Discards a request whose first step was rejected.
     pub(crate) fn forget(&mut self, tag: u64) {
-        self.asked.free(SyncHandle::of(tag as u32));
+        self.requests.free(SyncHandle::of(tag as u32));
     }
 
     /// Returns the tag of the application's request to which a step belongs, and the instant at which its first step
     /// was submitted, if the step itself was submitted at `submitted`.
     pub(crate) fn request_of(&self, tag: u64, submitted: Instant) -> (u64, Instant) {
-        let asked = &self.asked[SyncHandle::of(tag as u32)];
-        (asked.tag, asked.began.unwrap_or(submitted))
+        let request = &self.requests[SyncHandle::of(tag as u32)];
+        (request.tag, request.began.unwrap_or(submitted))
     }
 
     /// Accepts the completion of a step. Returns the submission of the next step. After the last step it changes
     /// `completion` into the completion of the application's request.
     pub(crate) fn next_step(&mut self, completion: &mut Completion) -> Option<Submission> {
         let handle = SyncHandle::of(completion.tag as u32);
-        let asked = &mut self.asked[handle];
-        let submitted = *asked.began.get_or_insert(completion.submitted);
-        asked.budget.accumulate(&completion.budget);
-        if completion.status == Status::Good
-            && let Some(access) = asked.left.pop()
+        let request = &mut self.requests[handle];
+        let submitted = *request.began.get_or_insert(completion.submitted);
+        request.budget.accumulate(&completion.budget);
+        if completion.status == RequestStatus::Good
+            && let Some(access) = request.left.pop()
         {
-            let JournalRequest { target, thread, .. } = *asked;
+            let JournalRequest { target, thread, .. } = *request;
             let (at, tag) = (completion.completed, completion.tag);
             return Some(Submission { at, target, access, thread, tag });
         }
-        let (tag, access, budget) = (asked.tag, asked.access, asked.budget);
-        self.asked.free(handle);
+        let (tag, access, budget) = (request.tag, request.access, request.budget);
+        self.requests.free(handle);
         *completion = Completion { tag, access, submitted, budget, ..*completion };
         None
     }

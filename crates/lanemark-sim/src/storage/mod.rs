@@ -11,7 +11,7 @@ pub(crate) mod volume;
 use std::collections::BTreeMap;
 
 use crate::engine::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRequests};
-use crate::fault::{FaultClearError, FaultNumber, Status};
+use crate::fault::{FaultClearError, FaultNumber, RequestStatus};
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::target::Target;
@@ -45,7 +45,7 @@ struct Request {
     tag: u64,
     access: Access,
     parts_left: u32,
-    status: Status,
+    status: RequestStatus,
 }
 
 /// A request on a drive, as part of a request on the volume.
@@ -160,14 +160,18 @@ impl Storage {
                 tag,
                 access,
                 parts_left: 1,
-                status: Status::Good,
+                status: RequestStatus::Good,
             });
             return self.submit_part(&submission, request, part, true);
         }
         let parts = volume.parts_of(access);
         let parts_left = parts.clone().count() as u32;
-        let request =
-            volume.requests.insert(Request { tag, access, parts_left, status: Status::Good });
+        let request = volume.requests.insert(Request {
+            tag,
+            access,
+            parts_left,
+            status: RequestStatus::Good,
+        });
         for (index, part) in parts.enumerate() {
             self.submit_part(&submission, request, part, index == 0)?;
         }
@@ -264,14 +268,14 @@ impl Volume {
     /// Records that a drive has completed its part. If it was the last part, returns the tag of the whole request, its
     /// range and its outcome.
     #[inline]
-    fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, Status)> {
+    fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, RequestStatus)> {
         let part = PartHandle::of(completion.tag as u32);
         let VolumeRequestPart { request, drive } = self.parts[part];
         self.parts.free(part);
         self.outstanding[usize::from(drive)] -= 1;
         let whole = &mut self.requests[request];
         whole.parts_left -= 1;
-        if completion.status != Status::Good {
+        if completion.status != RequestStatus::Good {
             whole.status = completion.status;
         }
         if whole.parts_left > 0 {

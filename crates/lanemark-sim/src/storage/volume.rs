@@ -29,12 +29,12 @@ pub(crate) struct VolumePart {
 
 /// A position in a stripe: the row of chunks, one of each drive, and the offset in the row.
 #[derive(Clone, Copy, Default)]
-struct RowPlace {
+struct StripePosition {
     row: u64,
     into: u64,
 }
 
-impl RowPlace {
+impl StripePosition {
     fn of(chunk: Bytes, drives: u16, place: Bytes) -> Self {
         let row = chunk.get() * u64::from(drives);
         let rows = place.get() / row;
@@ -59,10 +59,11 @@ impl VolumeSpec {
         length: Bytes,
     ) -> impl Iterator<Item = VolumePart> + Clone {
         let (first, end) = match self {
-            Self::Mirror => (RowPlace::default(), RowPlace::default()),
-            Self::Stripe { chunk } => {
-                (RowPlace::of(chunk, drives, offset), RowPlace::of(chunk, drives, offset + length))
-            }
+            Self::Mirror => (StripePosition::default(), StripePosition::default()),
+            Self::Stripe { chunk } => (
+                StripePosition::of(chunk, drives, offset),
+                StripePosition::of(chunk, drives, offset + length),
+            ),
         };
         (0..drives).filter_map(move |drive| {
             let Self::Stripe { chunk } = self else {
@@ -95,7 +96,7 @@ impl VolumeSpec {
     pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the largest share of any prefix.
-        let written = RowPlace::of(chunk, drives, content.written).before(chunk, 0);
+        let written = StripePosition::of(chunk, drives, content.written).before(chunk, 0);
         PriorContent { written: Bytes(written), ..content }
     }
 

@@ -46,18 +46,21 @@ fn one_read_takes_the_adapters_time_more() {
 
 #[test]
 fn an_adapter_carries_as_many_commands_as_its_time_allows_and_fewer_when_crowded() {
-    for (depth, law) in [(16, 200_000.0), (64, 200_000.0), (128, 125_000.0), (256, 125_000.0)] {
+    for (depth, model) in [(16, 200_000.0), (64, 200_000.0), (128, 125_000.0), (256, 125_000.0)] {
         let seen = run(&behind_an_adapter(), &reads(depth)).iops();
-        assert!((seen / law - 1.0).abs() < 0.01, "{seen} at depth {depth}, by law {law}");
+        assert!((seen / model - 1.0).abs() < 0.01, "{seen} at depth {depth}, by formula {model}");
     }
 }
 
 #[test]
 fn drives_share_the_adapter_and_crowd_it_together() {
     // Each drive has up to 32 commands outstanding, so four drives have 128.
-    for (drives, law) in [(2, 200_000.0), (4, 125_000.0)] {
+    for (drives, model) in [(2, 200_000.0), (4, 125_000.0)] {
         let seen = run(&times(behind_an_adapter(), drives), &reads(32)).iops();
-        assert!((seen / law - 1.0).abs() < 0.01, "{seen} with {drives} drives, by law {law}");
+        assert!(
+            (seen / model - 1.0).abs() < 0.01,
+            "{seen} with {drives} drives, by formula {model}"
+        );
     }
 }
 
@@ -73,11 +76,15 @@ fn drives_without_an_adapter_are_not_held_up_by_that_of_others() {
 
 #[test]
 fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
-    let (system, asked) = (behind_an_adapter(), reads(32));
-    let hop = ceilings(&system, &asked).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    let (system, load) = (behind_an_adapter(), reads(32));
+    let hop = ceilings(&system, &load).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
     assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
-    assert!(hop.law.ends_with("5 us each, 8 us with more than 64 outstanding"), "{}", hop.law);
-    let told = sensitivity(&checked(&system), &asked.checked().unwrap(), StreamKey::from_seed(1));
+    assert!(
+        hop.formula.ends_with("5 us each, 8 us with more than 64 outstanding"),
+        "{}",
+        hop.formula
+    );
+    let told = sensitivity(&checked(&system), &load.checked().unwrap(), StreamKey::from_seed(1));
     let told = told.unwrap();
     let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();
     assert!(gain.throughput_gain > 0.9, "{gain:?}");

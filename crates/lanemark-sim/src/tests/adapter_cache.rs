@@ -15,15 +15,15 @@ const BLOCK: Bytes = Bytes::kibi(4);
 /// A SAS system of one drive without a cache. The drive processes 20,000 writes a second, regardless of their length.
 fn without_cache() -> SystemSpec {
     let mut system = sas(unlimited(), 4);
-    let one = &mut system.attachments[0];
+    let attachment = &mut system.attachments[0];
     let driver = Duration::from_nanoseconds(100);
-    (one.protocol.read_time, one.protocol.write_time) = (driver, driver);
-    (one.drive.front_end.engines, one.drive.front_end.write_time) = (1, WRITE);
-    one.drive.write_cache = WriteCache::Protected;
-    let flash = one.drive.flash_mut();
+    (attachment.protocol.read_time, attachment.protocol.write_time) = (driver, driver);
+    (attachment.drive.front_end.engines, attachment.drive.front_end.write_time) = (1, WRITE);
+    attachment.drive.write_cache = WriteCache::Protected;
+    let flash = attachment.drive.flash_mut();
     flash.blocks_per_plane = 4096;
     flash.program = PageTimes::alike(Duration::from_microseconds(10));
-    one.protocol.adapter = Some(AdapterSpec {
+    attachment.protocol.adapter = Some(AdapterSpec {
         command_time: Duration::from_microseconds(1),
         crowded: None,
         cache: None,
@@ -75,8 +75,8 @@ fn a_full_cache_takes_what_the_drive_takes() {
     // All writes reach the drive, except those in the cache at the end and those overwritten while they waited. One in
     // 33 writes meets an older write to the same block, because 256 of 8,192 blocks are waiting.
     let held = Bytes::mebi(1).get() as f64 / volume.get() as f64;
-    let law = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
-    assert!((seen.iops() / law - 1.0).abs() < 0.02, "{} for {law}", seen.iops());
+    let model = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
+    assert!((seen.iops() / model - 1.0).abs() < 0.02, "{} for {model}", seen.iops());
 }
 
 #[test]
@@ -139,9 +139,9 @@ fn the_time_budget_of_every_write_is_its_latency() {
 /// A cache of 192 KiB upstream of a drive that writes one request at a time, in 10 ms.
 fn crowded() -> SystemSpec {
     let mut system = with_cache(Bytes::kibi(192), Bytes::kibi(64));
-    let one = &mut system.attachments[0];
-    one.drive.front_end.write_time = Duration::from_microseconds(10_000);
-    one.protocol.adapter.as_mut().unwrap().cache.as_mut().unwrap().depth = 1;
+    let attachment = &mut system.attachments[0];
+    attachment.drive.front_end.write_time = Duration::from_microseconds(10_000);
+    attachment.protocol.adapter.as_mut().unwrap().cache.as_mut().unwrap().depth = 1;
     system
 }
 
@@ -260,14 +260,14 @@ fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {
 fn what_ends_at_the_adapter_takes_the_links_of_the_host_alone() {
     let at = |link: usize, latency: Duration, speed: u32| {
         let mut system = with_cache(Bytes::mebi(64), BLOCK);
-        let link = &mut system.attachments[0].way.links[link];
+        let link = &mut system.attachments[0].port_path.links[link];
         (link.latency, link.speed) = (latency, speed);
         let mut cached = simulator(&system);
         [Operation::Write, Operation::Read, Operation::Flush]
             .map(|operation| took(&one(&mut cached, operation, BLOCK)))
     };
     let (host, drive) = (0, 1);
-    let base = without_cache().attachments[0].way.links[host].latency;
+    let base = without_cache().attachments[0].port_path.links[host].latency;
     let plain = at(drive, Duration::ZERO, 1);
     assert_eq!(at(drive, Duration::from_microseconds(30), 1), plain);
     assert_eq!(at(drive, Duration::ZERO, 4), plain);

@@ -68,8 +68,8 @@ fn a_saturated_volume_reaches_its_rate_exactly() {
 fn the_tighter_limit_determines_the_rate() {
     for (kib, rate) in [(128, 1_000.0), (64, 2_000.0), (40, 3_000.0), (32, 3_000.0)] {
         for read in [true, false] {
-            let asked = requests(Bytes::kibi(kib), read, 4_000);
-            let sample = run(&system(plain_volume()), &asked);
+            let load = requests(Bytes::kibi(kib), read, 4_000);
+            let sample = run(&system(plain_volume()), &load);
             close(between_starts(&sample), 3_999.0 / rate, 1e-4);
         }
     }
@@ -99,9 +99,8 @@ fn sequential_requests_merge_and_random_ones_do_not() {
         ..plain_volume()
     };
     let rate = |pattern| {
-        let asked = test(Bytes::kibi(16), pattern, true, 32);
-        run(&system(volume.clone()), &Test { volume: Some(Bytes::kibi(16) * 3_200), ..asked })
-            .iops()
+        let load = test(Bytes::kibi(16), pattern, true, 32);
+        run(&system(volume.clone()), &Test { volume: Some(Bytes::kibi(16) * 3_200), ..load }).iops()
     };
     close(rate(Pattern::Sequential), 1_600.0, 0.01);
     close(rate(Pattern::Uniform), 100.0, 0.02);
@@ -129,10 +128,10 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
         let short = Test { duration: Some(Duration::from_seconds(1)), ..whole };
         let sample = run(&system(volume.clone()), &short);
         close(sample.operations() as f64, 3_000.0, 2e-3);
-        let found = sample.credits[0];
-        assert!(!found.is_simulated);
-        close(found.end.unwrap().as_seconds(), 2.0, 1e-6);
-        assert_eq!(found.refill_per_second, refill);
+        let credit = sample.credits[0];
+        assert!(!credit.is_simulated);
+        close(credit.end.unwrap().as_seconds(), 2.0, 1e-6);
+        assert_eq!(credit.refill_per_second, refill);
     }
 }
 
@@ -140,12 +139,12 @@ fn credits_end_by_the_closed_form_and_the_refill_follows() {
 fn a_load_below_the_refill_uses_no_credits() {
     // One request at a time, 500 µs each, is up to 2,000 a second.
     let volume = CloudSpec { operations: bursting(2_000, 3_000, 10), ..plain_volume() };
-    let asked = Test {
+    let load = Test {
         duration: Some(Duration::from_seconds(20)),
         volume: None,
         ..test(SMALL, Pattern::Uniform, true, 1)
     };
-    let sample = run(&system(volume), &asked);
+    let sample = run(&system(volume), &load);
     assert_eq!(sample.credits[0].end, None);
     let media = sample.path.unwrap().hops.into_iter().find(|hop| hop.id == HopId::Media).unwrap();
     assert_eq!(media.wait_ns, 0.0);
@@ -157,12 +156,12 @@ fn a_volume_may_start_without_credits() {
     let full = CloudSpec { operations: bursting(300, 3_000, 5_400), ..plain_volume() };
     for (share, operations) in [(0.0, 600.0), (0.5, 600.0 + 2_700.0), (1.0, 6_000.0)] {
         let volume = CloudSpec { credits_at_start: Ratio::new(share).unwrap(), ..full.clone() };
-        let asked = Test {
+        let load = Test {
             volume: None,
             duration: Some(Duration::from_seconds(2)),
             ..requests(SMALL, true, 1)
         };
-        close(run(&system(volume), &asked).operations() as f64, operations, 5e-3);
+        close(run(&system(volume), &load).operations() as f64, operations, 5e-3);
     }
 }
 
@@ -179,10 +178,10 @@ fn small_random_requests_of_a_disk_volume_count_as_whole_units() {
         ..plain_volume()
     };
     let rate = |pattern| {
-        let asked = test(Bytes::kibi(16), pattern, true, 32);
-        let asked = Test { volume: Some(Bytes::kibi(16) * 2_560), ..asked };
-        let sample = run(&system(volume.clone()), &asked);
-        assert!(sample.credits.iter().all(|one| one.reserve == Reserve::ThroughputCredits));
+        let load = test(Bytes::kibi(16), pattern, true, 32);
+        let load = Test { volume: Some(Bytes::kibi(16) * 2_560), ..load };
+        let sample = run(&system(volume.clone()), &load);
+        assert!(sample.credits.iter().all(|credit| credit.reserve == Reserve::ThroughputCredits));
         sample.iops()
     };
     close(rate(Pattern::Uniform), 40.0, 0.02);
@@ -193,15 +192,15 @@ fn small_random_requests_of_a_disk_volume_count_as_whole_units() {
 #[test]
 fn a_test_reports_the_phase_of_the_burst() {
     let volume = CloudSpec { operations: bursting(300, 3_000, 108_000), ..plain_volume() };
-    let asked = Test {
+    let load = Test {
         volume: None,
         duration: Some(Duration::from_seconds(120)),
         ..requests(SMALL, true, 1)
     };
-    let (system, asked) = (checked(&system(volume)), asked.checked().unwrap());
+    let (system, load) = (checked(&system(volume)), load.checked().unwrap());
     let key = StreamKey::from_seed(1);
     let length = RunLength::Converged;
-    let sample = run_length_watched(&system, &asked, key, length, &mut |_| true).unwrap();
+    let sample = run_length_watched(&system, &load, key, length, &mut |_| true).unwrap();
     let [burst, refill] = sample.phases.as_slice() else { panic!("{:?}", sample.phases) };
     assert_eq!(burst.ended_by, Some(Reserve::OperationCredits));
     close(burst.until.as_seconds(), 40.0, 0.01);
@@ -214,15 +213,15 @@ fn a_test_reports_the_phase_of_the_burst() {
 fn latencies_have_the_stated_percentiles() {
     let limits =
         CloudSpec { operations: Some(LimitSpec::steady(1_000_000)), bytes: None, ..plain_volume() };
-    let asked =
+    let load =
         |read| Test { volume: Some(SMALL * 200_000), ..test(SMALL, Pattern::Uniform, read, 1) };
     for (read, median, p99) in [(true, 500, 1_000), (true, 300, 2_400), (false, 700, 910)] {
         let latency = LatencySpec { median: us(median), tail: us(p99 - median) };
         let volume = CloudSpec { read_latency: latency, write_latency: latency, ..limits.clone() };
         let fixed = LatencySpec { tail: Duration::ZERO, ..latency };
         let constant = CloudSpec { read_latency: fixed, write_latency: fixed, ..limits.clone() };
-        let path = run(&system(constant), &asked(read)).latency().mean_ns() - median as f64 * 1e3;
-        let sample = run(&system(volume), &asked(read));
+        let path = run(&system(constant), &load(read)).latency().mean_ns() - median as f64 * 1e3;
+        let sample = run(&system(volume), &load(read));
         let at = |percentile| sample.latency().percentile_ns(percentile).unwrap() as f64 - path;
         close(at(50.0), median as f64 * 1e3, 0.01);
         close(at(99.0), p99 as f64 * 1e3, 0.03);
@@ -236,8 +235,8 @@ fn latencies_have_the_stated_percentiles() {
 fn the_seed_determines_every_latency() {
     let latency = LatencySpec { median: us(500), tail: us(500) };
     let system = system(CloudSpec { read_latency: latency, ..plain_volume() });
-    let asked = requests(SMALL, true, 500);
-    let of = |seed| simulate(&system, &asked, StreamKey::from_seed(seed)).unwrap();
+    let load = requests(SMALL, true, 500);
+    let of = |seed| simulate(&system, &load, StreamKey::from_seed(seed)).unwrap();
     assert_eq!(of(1), of(1));
     assert_ne!(of(1).latency(), of(2).latency());
 }
@@ -320,7 +319,7 @@ proptest! {
         let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
         let count = 300;
         let test = Test { threads, volume: Some(block * count), ..test(block, pattern, true, depth) }
-            .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
+            .with(|load| load.read_share = Ratio::new(read_share).unwrap());
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), block * count);

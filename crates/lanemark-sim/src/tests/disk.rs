@@ -1,7 +1,7 @@
 //! Hard disks compared with closed forms, and invariants of every disk.
 
 use crate::drive::disk::tests::small_disk;
-use crate::link::LinkLaw;
+use crate::link::LinkModel;
 use crate::spec::*;
 use crate::tests::random_read;
 use crate::tests::runs::{at_rest, sas, sata, share, simulate, times};
@@ -97,7 +97,9 @@ const SMALL: Bytes = Bytes::kibi(4);
 
 /// Time of a 4 KiB read, without the times of the arm and of the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
-    let LinkLaw::Sata(link) = system.attachments[0].way.links[1].law else { unreachable!("SATA") };
+    let LinkModel::Sata(link) = system.attachments[0].port_path.links[1].model else {
+        unreachable!("SATA")
+    };
     let front_end = &system.attachments[0].drive.front_end;
     system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800 + 150)

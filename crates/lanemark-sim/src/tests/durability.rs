@@ -2,7 +2,7 @@
 //! states the lost data.
 
 use crate::drive::disk::tests::small_disk;
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::spec::submission::Submission;
 use crate::spec::*;
 use crate::tests::fault::with;
@@ -77,7 +77,7 @@ proptest! {
         }
         let mut completed = vec![None; submitted.len()];
         while let Some(done) = storage.advance() {
-            if done.status == Status::Good && done.completed <= cut {
+            if done.status == RequestStatus::Good && done.completed <= cut {
                 completed[done.tag as usize] = Some(done.completed);
             }
         }

@@ -6,7 +6,7 @@ use crate::tests::runs::{nvme, retrying, sata, small_drive, test};
 use crate::{SystemSpec, may_converge};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{
-    Interval, Load, Pattern, Process, Requests, Rounds, Test, Tracked,
+    ArrivalProcess, Interval, Load, Pattern, Requests, Rounds, Test, TrackedFigure,
 };
 
 fn long(pattern: Pattern, read: bool) -> Test {
@@ -44,9 +44,9 @@ fn a_long_closed_loop_may_end_early() {
 fn each_condition_alone_keeps_the_stated_length() {
     let filled = system(Condition::default());
     let plain = || long(Pattern::Uniform, true);
-    let open = Load::Open { rate_per_second: 100.0, process: Process::Even };
+    let open = Load::Open { rate_per_second: 100.0, process: ArrivalProcess::Even };
     let interval = Duration::from_seconds(1);
-    let rounds = Rounds { length: interval, tracked: Tracked::Iops };
+    let rounds = Rounds { length: interval, tracked: TrackedFigure::Iops };
     let with = |change: &dyn Fn(&mut Requests)| plain().with(|asked| change(asked));
     let tests = [
         ("an open loop", with(&|asked| asked.load = open)),

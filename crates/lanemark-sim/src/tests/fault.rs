@@ -2,8 +2,8 @@
 //! which requests continue.
 
 use crate::fault::LINK_RETRIES;
-use crate::fault::Status;
-use crate::link::{LinkLaw, SataRate, UsbRate, UsbTransport};
+use crate::fault::RequestStatus;
+use crate::link::{LinkModel, SataRate, UsbRate, UsbTransport};
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
 use crate::spec::{Multipath, SystemSpec, WriteCache};
@@ -76,7 +76,7 @@ pub(crate) fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
 
 pub(crate) fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter();
-    counts.filter(|one| one.kind == kind).map(|one| one.requests).sum()
+    counts.filter(|count| count.kind == kind).map(|count| count.requests).sum()
 }
 
 #[test]
@@ -88,14 +88,14 @@ fn an_unreadable_range_fails_reads_after_the_drives_time_and_nothing_else() {
         for index in [0, 1, 3] {
             assert_eq!(seen[index], sound[index], "read {index}");
         }
-        assert_eq!(seen[2].status, Status::Failed(ErrorKind::Media));
+        assert_eq!(seen[2].status, RequestStatus::Failed(ErrorKind::Media));
         // The fault's time replaces the times of flash, channel and data.
         let end = latency(&seen[2]).saturating_sub(us(300));
         assert!(end < latency(&sound[2]) && latency(&seen[2]) > us(300), "{end}");
         assert_eq!((uses[0].failed, uses[0].held), (1, 1));
         assert_eq!(uses[0].recovery, Some(latency(&sound[0])));
         let write = [(at(0), access(Operation::Write, Bytes::kibi(8), BLOCK))];
-        assert_eq!(submitted(&bad, &write).0[0].status, Status::Good);
+        assert_eq!(submitted(&bad, &write).0[0].status, RequestStatus::Good);
     }
 }
 
@@ -152,14 +152,14 @@ fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
         let submit = Duration::from_nanoseconds(500);
         let reset = with(&base, &["stuck timeout=30ms reset=5ms at=0s"]);
         let (seen, uses) = submitted(&reset, &only);
-        assert_eq!(seen[0].status, Status::Good);
+        assert_eq!(seen[0].status, RequestStatus::Good);
         assert_eq!(latency(&seen[0]), submit + us(30_000) * timeouts + us(5_000) + alone);
         assert_eq!(uses[0].recovery, Some(latency(&seen[0])));
         let abort = with(&base, &["stuck timeout=30ms abort=2ms at=0s"]);
         assert_eq!(latency(&submitted(&abort, &only).0[0]), submit + us(32_000) + alone);
         let fails = with(&base, &["stuck timeout=30ms abort=2ms then=fail at=0s"]);
         let (seen, uses) = submitted(&fails, &only);
-        assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
+        assert_eq!(seen[0].status, RequestStatus::Failed(ErrorKind::Timeout));
         // Half of the driver's time precedes the command, and half follows it.
         assert_eq!(latency(&seen[0]), submit * 2 + us(32_000));
         assert_eq!((uses[0].failed, uses[0].recovery), (1, None));
@@ -175,12 +175,14 @@ fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
     let pause = "pause at=0s for=31ms";
     let again = with(&base, &["stuck timeout=30ms reset=5ms", pause]);
     let (seen, uses) = submitted(&again, &all);
-    assert!(seen.iter().all(|done| done.status == Status::Good && done.completed > at(35_000)));
+    assert!(
+        seen.iter().all(|done| done.status == RequestStatus::Good && done.completed > at(35_000))
+    );
     assert_eq!((uses[0].held, uses[0].failed), (8, 0), "one stuck, seven sent again");
     let fail = with(&base, &["stuck timeout=30ms reset=5ms then=fail", pause]);
     let (seen, uses) = submitted(&fail, &all);
-    assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
-    assert!(seen[1..].iter().all(|done| done.status == Status::Failed(ErrorKind::Aborted)));
+    assert_eq!(seen[0].status, RequestStatus::Failed(ErrorKind::Timeout));
+    assert!(seen[1..].iter().all(|done| done.status == RequestStatus::Failed(ErrorKind::Aborted)));
     assert_eq!(uses[0].failed, 8);
     // Commands that arrive during the reset wait for its end.
     let late = [(at(0), all[0].1), (at(32_000), all[1].1)];
@@ -251,8 +253,10 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     };
     let base = sata(unlimited());
     let mut slow = base.clone();
-    let LinkLaw::Sata(law) = base.attachments[0].way.links[1].law else { unreachable!() };
-    slow.attachments[0].way.links[1].law = LinkLaw::Sata(law.trained(SataRate::Gen1));
+    let LinkModel::Sata(model) = base.attachments[0].port_path.links[1].model else {
+        unreachable!()
+    };
+    slow.attachments[0].port_path.links[1].model = LinkModel::Sata(model.trained(SataRate::Gen1));
     let (fast, slow) = (megabytes(&run(&base, &test)), megabytes(&run(&slow, &test)));
     let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
     let seen = megabytes(&run(&fall, &test));
@@ -260,7 +264,7 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
 }
 
-/// Reads of one command at a time. A frame error costs the command one transmission and its recovery.
+/// One read command at a time. A frame error costs the command one transmission and its recovery.
 #[test]
 fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
     let count = 40_000;
@@ -302,7 +306,7 @@ fn a_queued_sata_command_that_is_spoilt_takes_all_others_with_it() {
     let spoilt = with(&base, &["link-errors rate=3e-7 recovery=100us"]);
     let reads = Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 8) };
     let held = |system: &SystemSpec| run(system, &reads).faults[0].held;
-    let single = reads.clone().with(|asked| asked.queue_depth = 1);
+    let single = reads.clone().with(|read| read.queue_depth = 1);
     let alone = run(&spoilt, &single).faults[0].held;
     assert!(held(&spoilt) > alone * 4, "{} for {alone}", held(&spoilt));
     let sas = with(&sas(small_drive(), 1), &["link-errors rate=3e-7 recovery=100us"]);
@@ -315,9 +319,11 @@ fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
     let spoilt = with(&base, &["link-errors rate=1e-6"]);
     let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
     let (sound, seen) = (run(&base, &long), run(&spoilt, &long));
-    let LinkLaw::Pcie(law) = base.attachments[0].way.links[0].law else { unreachable!() };
-    let replays = 1e-6 * (law.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
-    let expected = replays * law.replay_time().as_seconds();
+    let LinkModel::Pcie(model) = base.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
+    let replays = 1e-6 * (model.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
+    let expected = replays * model.replay_time().as_seconds();
     let more = (seen.elapsed - sound.elapsed).as_seconds();
     assert!((more / expected - 1.0).abs() < 0.25, "{more} for {expected}");
     assert_eq!((seen.errors.total(), seen.faults[0].held), (0, 0));
@@ -364,7 +370,7 @@ fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
     let end = sound.iter().map(|done| done.completed).max().unwrap();
     let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
     let (seen, uses) = submitted(&with(&base, &[&cut]), &all);
-    assert!(seen.iter().all(|done| done.status == Status::Good));
+    assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
     (uses[0].lost, BLOCK * count)
 }
 

@@ -1,6 +1,6 @@
 //! Faults that affect a share of the requests, heal by writes or stay silent, compared with closed forms and counts.
 
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::simulator::Completion;
 use crate::spec::{PageTimes, SystemSpec, VolumeSpec, WriteCache};
 use crate::tests::fault::{BLOCK, access, at, failed, latency, reads, submitted, timed, us, with};
@@ -11,7 +11,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
-const MEDIA: Status = Status::Failed(ErrorKind::Media);
+const MEDIA: RequestStatus = RequestStatus::Failed(ErrorKind::Media);
 
 /// Checks that `count` of `all` independent events with this probability is within four standard deviations.
 #[track_caller]
@@ -81,7 +81,7 @@ fn block(operation: Operation, index: u64) -> Access {
 }
 
 fn is_bad(done: &Completion) -> bool {
-    assert!([Status::Good, MEDIA].contains(&done.status));
+    assert!([RequestStatus::Good, MEDIA].contains(&done.status));
     done.status == MEDIA
 }
 
@@ -187,7 +187,7 @@ fn cut_after_flush(
     let end = done.iter().map(|done| done.completed).max().unwrap();
     let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
     let (done, uses) = submitted(&with(base, &[faults, &[&cut]].concat()), &all);
-    assert!(done.iter().all(|done| done.status == Status::Good));
+    assert!(done.iter().all(|done| done.status == RequestStatus::Good));
     (done[count], uses)
 }
 

@@ -7,7 +7,7 @@ use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Load, Pattern, Process, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Test};
 use proptest::prelude::*;
 
 fn us(microseconds: u64) -> Duration {
@@ -55,7 +55,7 @@ fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_a
 #[test]
 fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
     let system = with(&nvme(small_drive()), &["pause at=50ms for=1s"]);
-    let load = Load::Open { rate_per_second: 10_000.0, process: Process::Even };
+    let load = Load::Open { rate_per_second: 10_000.0, process: ArrivalProcess::Even };
     let open = timed(us(100_000), 8).with(|asked| asked.load = load);
     let sample = run(&system, &open);
     let in_flight = sample.in_flight.unwrap();

@@ -2,7 +2,7 @@
 
 use crate::engine::budget::Hop;
 use crate::link::{
-    Bridge, LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+    Bridge, LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
     Usb, UsbRate, UsbTransport,
 };
 use crate::run::ceiling::ceilings;
@@ -23,10 +23,10 @@ pub(crate) fn read_of(length: Bytes) -> Access {
 }
 
 /// A SATA system with a different link model at its port, and `depth` commands.
-fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
+fn over_sata(drive: &DriveSpec, model: Sata, depth: u32) -> SystemSpec {
     let mut system = sata(drive.clone());
     system.attachments[0].protocol.queue_depth = depth;
-    system.attachments[0].way.links[1].law = LinkLaw::Sata(law);
+    system.attachments[0].port_path.links[1].model = LinkModel::Sata(model);
     system
 }
 
@@ -36,10 +36,10 @@ pub(crate) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
 }
 
 /// A drive whose frames are paused by a FIFO of `fifo` and its data path.
-pub(crate) fn held(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
-    let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let law = law.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
-    over_sata(drive, law, 32)
+pub(crate) fn with_fifo(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
+    let model = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let model = model.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
+    over_sata(drive, model, 32)
 }
 
 /// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.
@@ -47,10 +47,10 @@ pub(crate) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     share(&mut system, 1);
     let first = &mut system.attachments[0];
-    let mut way = first.way.clone();
-    first.way.links[0].name = "SAS 12 Gb/s, port a".to_owned();
-    way.links[0].name = "SAS 12 Gb/s, port b".to_owned();
-    first.second = Some(SecondPort { way, multipath, path_timeout: COMMAND_TIMEOUT });
+    let mut port_path = first.port_path.clone();
+    first.port_path.links[0].name = "SAS 12 Gb/s, port a".to_owned();
+    port_path.links[0].name = "SAS 12 Gb/s, port b".to_owned();
+    first.second = Some(SecondPort { port_path, multipath, path_timeout: COMMAND_TIMEOUT });
     system
 }
 
@@ -71,7 +71,9 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let system = sata(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
-    let LinkLaw::Pcie(uplink) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
@@ -166,7 +168,9 @@ fn one_trim_over_sata_takes_the_sum_of_its_stages() {
 
 /// Time that the uplink of a SATA controller takes to complete a command after the link to the drive.
 fn completion_over_uplink(system: &SystemSpec) -> Duration {
-    let LinkLaw::Pcie(uplink) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(uplink) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
 }
 
@@ -190,9 +194,10 @@ fn sas_carries_both_directions_at_once_and_sata_does_not() {
 #[test]
 fn one_pio_read_takes_the_sum_of_its_stages() {
     let system = pio(&small_drive(), Bytes(512));
-    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) =
-        (system.attachments[0].way.links[0].law, system.attachments[0].way.links[1].law)
-    else {
+    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (
+        system.attachments[0].port_path.links[0].model,
+        system.attachments[0].port_path.links[1].model,
+    ) else {
         unreachable!()
     };
     let block = Bytes::kibi(4);
@@ -224,18 +229,18 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     let length = Bytes::mebi(8);
     for rate in SATA_RATES {
         for block in [Bytes(512), Bytes::kibi(8)] {
-            let law = Sata::new(rate, SataCommands::Pio { block });
-            let mut system = over_sata(&unlimited(), law, 1);
+            let model = Sata::new(rate, SataCommands::Pio { block });
+            let mut system = over_sata(&unlimited(), model, 1);
             system.attachments[0].protocol.transfer_max = length;
             system.attachments[0].drive.buffer = Bytes::mebi(16);
             system.attachments[0].drive.flash_mut().program =
                 PageTimes::alike(Duration::from_nanoseconds(10));
             for read in [true, false] {
                 let data = match read {
-                    true => law.read_data_time(length, true) + law.read_completion_time(),
-                    false => law.write_data_time(length, true) + law.completion_time(),
+                    true => model.read_data_time(length, true) + model.read_completion_time(),
+                    false => model.write_data_time(length, true) + model.completion_time(),
                 };
-                let formula = (length / (law.issue_time() + data)).as_megabytes();
+                let formula = (length / (model.issue_time() + data)).as_megabytes();
                 let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
                 assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
             }
@@ -244,7 +249,7 @@ fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
 }
 
 /// Throughput of a run, and the busy share of its SATA link.
-fn seen(system: &SystemSpec, read: bool) -> (f64, f64) {
+fn throughput_and_use(system: &SystemSpec, read: bool) -> (f64, f64) {
     let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
     let path = sample.path.as_ref().unwrap();
     let link = path.hops.iter().find(|hop| hop.name.starts_with("SATA")).unwrap();
@@ -263,30 +268,32 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
     drive.buffer = Bytes::mebi(16);
     let block = Bytes::kibi(128);
     for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
-        let system = held(&drive, Bytes(fifo));
-        let LinkLaw::Sata(law) = system.attachments[0].way.links[1].law else { unreachable!() };
-        let (data, end) = match read {
-            true => (law.read_data_time(block, true), law.read_completion_time()),
-            false => (law.write_data_time(block, true), law.completion_time()),
+        let system = with_fifo(&drive, Bytes(fifo));
+        let LinkModel::Sata(model) = system.attachments[0].port_path.links[1].model else {
+            unreachable!()
         };
-        let (occupied, moved) = (law.issue_time() + data + end, block / rate);
+        let (data, end) = match read {
+            true => (model.read_data_time(block, true), model.read_completion_time()),
+            false => (model.write_data_time(block, true), model.completion_time()),
+        };
+        let (occupied, moved) = (model.issue_time() + data + end, block / rate);
         let formula = (block / occupied.max(moved)).as_megabytes();
         let share = (occupied.as_seconds() / moved.as_seconds()).min(1.0);
-        let (carried, utilisation) = seen(&system, read);
+        let (carried, utilisation) = throughput_and_use(&system, read);
         assert!((carried / formula - 1.0).abs() < 0.01, "{fifo} B: {carried} for {formula} MB/s");
         assert!((utilisation - share).abs() < 0.02, "{fifo} B: {utilisation} for {share}");
         // With a FIFO for a whole frame the link is free half of the time.
-        let (free, busy) = seen(&held(&drive, Bytes::kibi(8)), read);
+        let (free, busy) = throughput_and_use(&with_fifo(&drive, Bytes::kibi(8)), read);
         assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
     }
 }
 
 /// A SAS system with a different link model at its port, after an uplink that is not a limit.
-fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
+fn over_sas(drive: &DriveSpec, model: Sas) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
-    system.attachments[0].way.links[0].law = LinkLaw::Pcie(uplink);
-    system.attachments[0].way.links[1].law = LinkLaw::Sas(law);
+    system.attachments[0].port_path.links[0].model = LinkModel::Pcie(uplink);
+    system.attachments[0].port_path.links[1].model = LinkModel::Sas(model);
     system
 }
 
@@ -327,11 +334,11 @@ fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
     drive.buffer = Bytes::mebi(32);
     for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 2, 4].map(|phys| (rate, phys))) {
         let link = Sas::new(rate, phys).kept_open();
-        let ways = [
+        let port_paths = [
             (true, link.read_data_time(block) + link.response_behind_data_time()),
             (false, link.command_time() + link.write_data_time(block)),
         ];
-        for (read, time) in ways {
+        for (read, time) in port_paths {
             let formula = (block / time).as_megabytes() * f64::from(phys);
             let sample = run(&over_sas(&drive, link), &test(block, Pattern::Sequential, read, 32));
             let seen = megabytes(&sample);
@@ -346,17 +353,17 @@ pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport
     let bulk_only = transport == UsbTransport::BulkOnly;
     let commands = if bulk_only { SataCommands::Unqueued } else { SataCommands::Queued };
     let mut system = over_sata(drive, Sata::new(SataRate::Gen3, commands), 30);
-    let one = &mut system.attachments[0];
-    one.protocol.kind = if bulk_only { ProtocolKind::BulkOnly } else { ProtocolKind::Uasp };
-    one.protocol.queue_depth = if bulk_only { 1 } else { 30 };
+    let attachment = &mut system.attachments[0];
+    attachment.protocol.kind = if bulk_only { ProtocolKind::BulkOnly } else { ProtocolKind::Uasp };
+    attachment.protocol.queue_depth = if bulk_only { 1 } else { 30 };
     let link =
-        |name: &str, law, latency| LinkSpec { name: name.to_owned(), law, latency, speed: 1 };
+        |name: &str, model, latency| LinkSpec { name: name.to_owned(), model, latency, speed: 1 };
     let (command_time, bytes_per_second) = (Duration::from_microseconds(20), 2_000_000_000);
     let bridge = Bridge { command_time, rate: BytesPerSecond(bytes_per_second) };
     let latency = Duration::from_microseconds(5);
-    let bridge = link("bridge", LinkLaw::Bridge(bridge), latency);
-    let usb = link("USB", LinkLaw::Usb(Usb::new(rate, transport)), Duration::ZERO);
-    one.way.links.splice(1..1, [usb, bridge]);
+    let bridge = link("bridge", LinkModel::Bridge(bridge), latency);
+    let usb = link("USB", LinkModel::Usb(Usb::new(rate, transport)), Duration::ZERO);
+    attachment.port_path.links.splice(1..1, [usb, bridge]);
     system
 }
 
@@ -379,7 +386,7 @@ fn an_enclosure_carries_what_its_narrower_link_does() {
 fn usb_2_carries_one_direction_at_a_time() {
     let mut system = enclosed(&unlimited(), UsbRate::High, UsbTransport::AttachedScsi);
     for (speed, least) in [(1, 0.975), (4, 0.998)] {
-        system.attachments[0].way.links.last_mut().unwrap().speed = speed;
+        system.attachments[0].port_path.links.last_mut().unwrap().speed = speed;
         for share in [1.0, 0.5, 0.0] {
             let test = test(Bytes::kibi(128), Pattern::Uniform, true, 16);
             let test = test.with(|asked| asked.read_share = Ratio::new(share).unwrap());
@@ -417,7 +424,7 @@ fn bulk_only_transport_has_one_command_at_a_time() {
 fn a_bridge_s_latency_is_paid_at_every_pass() {
     let slower = |latency| {
         let mut system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
-        system.attachments[0].way.links[2].latency = Duration::from_microseconds(latency);
+        system.attachments[0].port_path.links[2].latency = Duration::from_microseconds(latency);
         system
     };
     for (reading, passes) in [(true, 2.0), (false, 3.0)] {

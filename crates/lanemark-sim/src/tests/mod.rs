@@ -2,8 +2,8 @@
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_cache;
-pub(crate) mod beside;
 pub(crate) mod cloud;
+pub(crate) mod concurrent;
 pub(crate) mod disk;
 pub(crate) mod drive;
 pub(crate) mod durability;

@@ -1,7 +1,7 @@
 //! Pairs of faults, and of faults and states, compared with their closed form or a plain model.
 
-use crate::fault::Status;
-use crate::link::{LinkLaw, Pcie, PcieGeneration};
+use crate::fault::RequestStatus;
+use crate::link::{LinkModel, Pcie, PcieGeneration};
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
 use crate::spec::{Condition, Multipath, SystemSpec, WriteCache};
@@ -42,7 +42,7 @@ pub(crate) fn read(at: Duration, number: u64) -> Ask {
 }
 
 /// Returns a system with all of `asks` submitted.
-fn asked(system: &SystemSpec, asks: &[Ask]) -> Storage {
+fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Storage {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, drive, access)) in asks.iter().enumerate() {
         storage
@@ -54,7 +54,7 @@ fn asked(system: &SystemSpec, asks: &[Ask]) -> Storage {
 
 /// Returns all completions in the order of `asks`, and the outcome of the faults.
 pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, Vec<FaultUse>) {
-    let mut storage = asked(system, asks);
+    let mut storage = run_requests(system, asks);
     let mut seen: Vec<Completion> = std::iter::from_fn(|| storage.advance()).collect();
     seen.sort_by_key(|done| done.tag);
     assert_eq!((seen.len(), storage.simulator().outstanding()), (asks.len(), 0));
@@ -81,15 +81,15 @@ pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
 /// Time of an NVMe command before it reaches the media, and time of a command that fails there until its request
 /// completes.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
-    let one = &system.attachments[0];
-    let LinkLaw::Pcie(link) = one.way.links[0].law else { unreachable!() };
-    let front_end = &one.drive.front_end;
+    let attachment = &system.attachments[0];
+    let LinkModel::Pcie(link) = attachment.port_path.links[0].model else { unreachable!() };
+    let front_end = &attachment.drive.front_end;
     let own = match operation {
         Operation::Read => front_end.read_time + front_end.read_latency,
         _ => front_end.write_time + front_end.write_latency,
     };
     // Doorbell, and fetch of the entry.
-    let fetched = Duration::from_nanoseconds(150 + 300) + one.protocol.memory_read;
+    let fetched = Duration::from_nanoseconds(150 + 300) + attachment.protocol.memory_read;
     let entry = link.write_time(Bytes(16)) + link.write_time(Bytes(4));
     (HALF + fetched + own, entry + Duration::from_nanoseconds(150) + HALF)
 }
@@ -157,7 +157,9 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
             let faults = texts.clone().map(|text| text.parse::<Fault>().unwrap());
             let system = with(&base, &[&texts[0], &texts[1]]);
             let operations = [Operation::Read, Operation::Write];
-            for (at, operation) in bounds.iter().flat_map(|at| operations.map(|one| (at, one))) {
+            for (at, operation) in
+                bounds.iter().flat_map(|at| operations.map(|operation| (at, operation)))
+            {
                 let (before, refused) = around_media(&base, operation);
                 let (until, error) = held_by(&faults, operation, Instant::ZERO + *at);
                 let seen = outcomes(&system, &[(*at - before, 0, block(operation, 1))]).0[0];
@@ -165,7 +167,11 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
                     Some(_) => refused,
                     None => good[usize::from(operation == Operation::Write)] - before,
                 };
-                assert_eq!(seen.status, error.map_or(Status::Good, Status::Failed), "{texts:?}");
+                assert_eq!(
+                    seen.status,
+                    error.map_or(RequestStatus::Good, RequestStatus::Failed),
+                    "{texts:?}"
+                );
                 assert_eq!(seen.completed, until + behind, "{texts:?}, {operation:?} at {at}");
             }
         }
@@ -231,7 +237,7 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
     drive.power = Some(flash_power());
     let mut shared = sata(drive.clone());
     let uplink = Pcie::new(PcieGeneration::One, 1, Bytes(128), Bytes(512));
-    shared.attachments[0].way.links[0].law = LinkLaw::Pcie(uplink);
+    shared.attachments[0].port_path.links[0].model = LinkModel::Pcie(uplink);
     share(&mut shared, 1);
     for base in [
         shared,
@@ -259,12 +265,12 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
             "power-cut boot=5ms at=30020us drive=1",
             "power-cut boot=5ms at=30200us drive=1",
         ] {
-            let mut storage = asked(&with(&base, &[fault]), &mixed());
+            let mut storage = run_requests(&with(&base, &[fault]), &mixed());
             while storage.advance().is_some() {}
             assert_eq!(storage.simulator().outstanding(), 0, "{fault}");
             let working = |seconds: u64| {
                 let readings = storage.simulator().power(Instant::ZERO + ms(seconds * 1_000));
-                readings.unwrap().iter().map(|one| one.times.working).collect::<Vec<_>>()
+                readings.unwrap().iter().map(|reading| reading.times.working).collect::<Vec<_>>()
             };
             assert!(working(100).iter().all(|time| *time > Duration::ZERO && *time < ms(60)));
             let kind = base.attachments[0].protocol.kind;
@@ -301,7 +307,7 @@ fn a_standing_fault_returns_after_a_temporary_one() {
 fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     let mut worn = times(nvme(small_drive()), 2);
     let alone = alone(&worn, BLOCK);
-    worn.attachments.iter_mut().for_each(|one| one.drive.flash_mut().cycles = 1_000);
+    worn.attachments.iter_mut().for_each(|attachment| attachment.drive.flash_mut().cycles = 1_000);
     let all = "read-retries share=100% endurance=1000";
     let asks: Vec<Ask> = (0..120)
         .map(|index| (us(index * 500), (index % 2) as u16, block(Operation::Read, index * 8)))
@@ -334,8 +340,8 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
 #[test]
 fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
     let base = sata(small_drive());
-    let links = &base.attachments[0].way.links;
-    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) = (links[0].law, links[1].law) else {
+    let links = &base.attachments[0].port_path.links;
+    let (LinkModel::Pcie(uplink), LinkModel::Sata(link)) = (links[0].model, links[1].model) else {
         unreachable!()
     };
     let front_end = base.attachments[0].drive.front_end;
@@ -345,7 +351,7 @@ fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
         HALF + fetched + link.register_time() + entry + Duration::from_nanoseconds(150) + HALF;
     let end = |fault: &str, operation| {
         let seen = outcomes(&with(&base, &[fault]), &[(us(0), 0, block(operation, 0))]).0;
-        assert_ne!(seen[0].status, Status::Good);
+        assert_ne!(seen[0].status, RequestStatus::Good);
         latency(&seen[0])
     };
     let read = front_end.read_time + front_end.read_latency;
@@ -441,7 +447,7 @@ fn of_two_limits_of_writes_the_lower_counts() {
     let asks = [write(us(500), 0), write(ms(2), 1), write(ms(4), 2), write(ms(6), 3)];
     let statuses = |faults: &[&str]| {
         let seen = outcomes(&with(&base, faults), &asks).0;
-        seen.iter().map(|done| done.status == Status::Good).collect::<Vec<_>>()
+        seen.iter().map(|done| done.status == RequestStatus::Good).collect::<Vec<_>>()
     };
     let (now, later) = ("read-only at=1ms for=4ms", "read-only written=1GiB at=3ms");
     assert_eq!(statuses(&[now, later]), [true, false, false, true]);
@@ -453,7 +459,7 @@ fn of_two_limits_of_writes_the_lower_counts() {
 #[test]
 fn a_power_cut_at_any_instant_of_a_read_forgets_it() {
     let base = nvme(small_drive());
-    let mut watched = asked(&base, &[read(us(10), 0)]);
+    let mut watched = run_requests(&base, &[read(us(10), 0)]);
     let mut instants = Vec::new();
     while let Some(at) = watched.simulator().next_at() {
         instants.push(at.since(Instant::ZERO));
@@ -468,17 +474,17 @@ fn a_power_cut_at_any_instant_of_a_read_forgets_it() {
         let up = cut + ms(1);
         // A cut at the instant of the submission precedes it, and the host submits all requests after the boot.
         if cut <= us(10) {
-            assert_eq!((seen[0].status, end(&seen[0])), (Status::Good, up + alone));
+            assert_eq!((seen[0].status, end(&seen[0])), (RequestStatus::Good, up + alone));
             assert!(end(&seen[1]) < up + alone * 2);
         } else {
             assert_eq!(end(&seen[1]), up + alone, "at {cut}");
         }
         let failed = cut > us(10) && cut <= us(10) + alone;
         if failed {
-            assert_eq!(seen[0].status, Status::Failed(ErrorKind::DeviceGone), "at {cut}");
+            assert_eq!(seen[0].status, RequestStatus::Failed(ErrorKind::DeviceGone), "at {cut}");
             assert_eq!(end(&seen[0]), cut);
         } else if cut > us(10) {
-            assert_eq!((seen[0].status, latency(&seen[0])), (Status::Good, alone));
+            assert_eq!((seen[0].status, latency(&seen[0])), (RequestStatus::Good, alone));
         }
         assert_eq!(uses[0].failed, u64::from(failed), "at {cut}");
         assert_eq!(end(&seen[2]), ms(3) + alone, "at {cut}");
@@ -493,7 +499,7 @@ fn of_two_power_cuts_the_longer_counts() {
         let cuts = ["power-cut at=10ms boot=20ms", &format!("power-cut {second}")];
         let asks = [read(ms(12), 0), read(ms(22), 1), read(ms(45), 2)];
         let (seen, uses) = outcomes(&with(&base, &cuts), &asks);
-        assert!(seen.iter().all(|done| done.status == Status::Good));
+        assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
         // Both commands use the same driver in succession.
         let (first, last) = (end(&seen[0]).min(end(&seen[1])), end(&seen[0]).max(end(&seen[1])));
         assert_eq!(first, ms(up) + alone);
@@ -538,7 +544,7 @@ fn protected_data_are_stored_after_a_cut_although_the_host_resets_the_drive_for_
     let cut = format!("power-cut at={}ps boot=1ms", (written + ms(1)).picoseconds());
     let stuck = format!("stuck timeout=100us reset=500ms at={}ps", written.picoseconds());
     for faults in [&[cut.as_str()][..], &[&cut, &stuck]] {
-        let mut storage = asked(&with(&base, faults), &asks);
+        let mut storage = run_requests(&with(&base, faults), &asks);
         let until = |storage: &mut Storage, at: Duration| {
             while storage.advance_until(Instant::ZERO + at).is_some() {}
             storage.simulator().drive_use()

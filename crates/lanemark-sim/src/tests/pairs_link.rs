@@ -1,6 +1,6 @@
 //! Pairs of faults of links and ports, and pairs of these with states of a drive.
 
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::spec::{Multipath, WriteCache};
 use crate::tests::fault::with;
 use crate::tests::link::{dual, read_of};
@@ -23,7 +23,7 @@ fn a_command_that_was_spoilt_is_sent_again_though_the_link_is_sound_by_then() {
     let errors = format!("{SPOILING} recovery=100us for={}ps", alone.picoseconds() - 100_000_000);
     let system = with(&base, &["pause for=1us", &errors]);
     let (seen, uses) = outcomes(&system, &[(us(0), 0, read_of(length))]);
-    assert_eq!(seen[0].status, Status::Good);
+    assert_eq!(seen[0].status, RequestStatus::Good);
     assert_eq!(latency(&seen[0]), alone * 2 - HALF + us(100));
     assert_eq!((uses[0].held, uses[1].held), (0, 1));
 }
@@ -34,7 +34,7 @@ fn a_reset_sends_a_spoilt_command_again_once() {
     let asks = [0, 1].map(|index| (us(index), 0, read_of(Bytes::kibi(128))));
     let errors = format!("{SPOILING} recovery=10ms for=5ms");
     let (seen, uses) = outcomes(&with(&base, &[&errors]), &asks);
-    assert!(seen.iter().all(|done| done.status == Status::Good && end(done) < ms(13)));
+    assert!(seen.iter().all(|done| done.status == RequestStatus::Good && end(done) < ms(13)));
     assert_eq!((uses[0].held, uses[0].failed), (2, 0));
 }
 
@@ -45,7 +45,7 @@ fn the_ranges_of_a_trim_are_spoilt_as_data_are() {
     let trims: Vec<Ask> = (0..count).map(trim).collect();
     let system = with(&sata(small_drive()), &[&format!("{SPOILING} recovery=0ps")]);
     let (seen, uses) = outcomes(&system, &trims);
-    assert!(seen.iter().all(|done| done.status == Status::Good));
+    assert!(seen.iter().all(|done| done.status == RequestStatus::Good));
     // 512 bytes of ten bits each.
     let p = 1.0 - libm::exp(-1e-5 * 5_120.0);
     let expected = count as f64 * p / (1.0 - p);
@@ -77,10 +77,10 @@ fn a_flush_of_the_host_is_no_recovery_and_fails_with_a_drive_that_is_gone() {
     let base = nvme(drive);
     let flush = |at| (at, 0, Access { operation: Operation::Flush, ..read_of(Bytes::ZERO) });
     let (seen, uses) = outcomes(&with(&base, &["pause at=1ms for=4ms"]), &[flush(ms(2))]);
-    assert_eq!((seen[0].status, uses[0].recovery), (Status::Good, None));
+    assert_eq!((seen[0].status, uses[0].recovery), (RequestStatus::Good, None));
     let lost = with(&base, &["port-loss timeout=1ms at=1ms"]);
     let seen = outcomes(&lost, &[read(ms(2), 0), flush(ms(5))]).0;
-    assert_eq!(seen[1].status, Status::Failed(ErrorKind::DeviceGone));
+    assert_eq!(seen[1].status, RequestStatus::Failed(ErrorKind::DeviceGone));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_command_on_the_port_that_is_lost_goes_over_the_other_after_its_time() {
         let asks = [read(us(990), 0), read(us(991), 1), read(ms(5), 2), read(ms(6), 3)];
         let seen = outcomes(&with(&base, &[&fault]), &asks).0;
         for (index, done) in seen.iter().enumerate() {
-            assert_eq!(done.status, Status::Good);
+            assert_eq!(done.status, RequestStatus::Good);
             assert_eq!(latency(done) > ms(2), index == lost, "port {port}, read {index}");
         }
     }
@@ -104,13 +104,14 @@ fn a_port_is_lost_for_as_long_as_a_loss_of_it_holds() {
     let losses = ["port-loss timeout=1ms at=1ms for=3ms", "port-loss at=3ms timeout=2ms for=5ms"];
     let asks = [read(ms(1), 0), read(ms(5), 1), read(ms(8) - HALF, 2), read(ms(9), 3)];
     let (seen, uses) = outcomes(&with(&base, &losses), &asks);
-    let fails = |kind, at: Duration| (Status::Failed(kind), at);
-    let seen: Vec<(Status, Duration)> = seen.iter().map(|done| (done.status, end(done))).collect();
+    let fails = |kind, at: Duration| (RequestStatus::Failed(kind), at);
+    let seen: Vec<(RequestStatus, Duration)> =
+        seen.iter().map(|done| (done.status, end(done))).collect();
     // The host detects the loss by its timer, and then refuses new commands.
     assert_eq!(seen[0], fails(ErrorKind::Timeout, ms(1) + HALF + ms(1) + HALF));
     assert_eq!(seen[1], fails(ErrorKind::DeviceGone, ms(5) + us(2)));
-    assert_eq!(seen[2], (Status::Good, ms(8) - HALF + alone));
-    assert_eq!(seen[3], (Status::Good, ms(9) + alone));
+    assert_eq!(seen[2], (RequestStatus::Good, ms(8) - HALF + alone));
+    assert_eq!(seen[3], (RequestStatus::Good, ms(9) + alone));
     assert_eq!((uses[0].failed, uses[1].failed), (2, 0));
     // The timeout of one loss does not apply to a later loss.
     let later = ["port-loss timeout=1ms at=1ms for=1ms", "port-loss at=3ms for=60s"];

@@ -256,8 +256,8 @@ fn a_disk_that_stands_still_starts_to_turn_for_the_next_read() {
 
 /// The arithmetic of AnandTech 7843, page 3: a laptop of 50 Wh whose drive takes 1 W in light use and 3 W in heavy use,
 /// and a drive that completes the same work 20% and 40% faster and then idles at 0.05 W. The page states 80% light use.
-/// It computes 9.6 W and 5.2 hours with the first drive. The second drive takes 1.1 W, 0.3 W less, and lasts 10 minutes
-/// longer.
+/// The page computes 9.6 W and 5.2 hours with the first drive. The second drive takes 1.1 W, 0.3 W less, and lasts 10
+/// minutes longer.
 #[test]
 fn a_faster_drive_rests_the_time_that_it_saves() {
     let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
@@ -267,7 +267,7 @@ fn a_faster_drive_rests_the_time_that_it_saves() {
             let mut system = metered(power);
             system.attachments[0].drive.front_end.read_latency = time;
             system.attachments[0].protocol.read_time = Duration::ZERO;
-            system.attachments[0].way.links[0].latency = Duration::ZERO;
+            system.attachments[0].port_path.links[0].latency = Duration::ZERO;
             system
         };
         let power = PowerSpec {
@@ -327,8 +327,8 @@ fn what_no_drive_takes_is_told_with_its_place() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any requests at any time, the times add up, the energy equals power times time plus the energy of
-    /// operations, no value decreases between two reads of the counters, and no die works longer than the elapsed time.
+    /// For any requests at any time, the times add up, and the energy equals power times time plus the energy of
+    /// operations. No value decreases between two reads of the counters, and no die works longer than the elapsed time.
     #[test]
     fn energy_is_conserved(
         gaps in proptest::collection::vec((0u64..40_000, 0u64..6, 1u64..40), 1..40), seed: u64,

@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A read of 4 KiB. Reads of neighbouring places use different dies.
+/// A read of 4 KiB. Reads of neighbouring positions use different dies.
 fn read(place: u64) -> Access {
     let offset = small_drive().flash().unit() * (place % 1024);
     Access { operation: Operation::Read, offset, length: Bytes::kibi(4) }
@@ -250,7 +250,7 @@ proptest! {
         if over_sata {
             let arbitration = ArbitrationSpec::default();
             let drive = system.attachments[0].drive.clone();
-            system.attachments[0].way = sata(drive).attachments[0].way.clone();
+            system.attachments[0].port_path = sata(drive).attachments[0].port_path.clone();
             system.attachments[0].protocol.kind = ProtocolKind::Ahci;
             (system.attachments[0].protocol.queues, system.attachments[0].protocol.queue_depth) = (1, 32);
             system.attachments[0].protocol.arbitration = arbitration;

@@ -104,9 +104,12 @@ fn outstanding_is_rate_times_latency() {
     for gap_us in [200, 40, 5] {
         let (sample, replay) =
             run(&sata(small_drive()), &RECORDED, &random_arrivals(5_000, gap_us, 11));
-        let law = sample.iops() * sample.latency().mean_ns() / 1e9;
+        let model = sample.iops() * sample.latency().mean_ns() / 1e9;
         let seen = replay.outstanding_mean;
-        assert!((seen / law - 1.0).abs() < 1e-4, "gap {gap_us} us: {seen} outstanding for {law}");
+        assert!(
+            (seen / model - 1.0).abs() < 1e-4,
+            "gap {gap_us} us: {seen} outstanding for {model}"
+        );
         assert!((staged_ns(&sample) - sample.latency().mean_ns()).abs() < 0.51);
     }
 }
@@ -125,8 +128,8 @@ fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
     let path = sample.path.as_ref().unwrap();
     assert_eq!(path.hops[0].name, "not yet submitted");
     assert!((staged_ns(&sample) / sample.latency().mean_ns() - 1.0).abs() < 1e-6);
-    let law = sample.iops() * sample.latency().mean_ns() / 1e9;
-    assert!((replay.outstanding_mean / law - 1.0).abs() < 1e-4);
+    let model = sample.iops() * sample.latency().mean_ns() / 1e9;
+    assert!((replay.outstanding_mean / model - 1.0).abs() < 1e-4);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use crate::engine::budget::Budget;
 use crate::link::{
-    LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
+    LinkModel, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
 use crate::run::replay::{Pace, Replay, Speed, replay};
@@ -12,13 +12,13 @@ use crate::spec::submission::Submission;
 use crate::spec::target::Target;
 use crate::spec::{Multipath, SystemSpec};
 use crate::tests::fault::with;
-use crate::tests::link::{dual, enclosed, held, pio};
+use crate::tests::link::{dual, enclosed, pio, with_fifo};
 use crate::tests::runs::{
     checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
     unlimited,
 };
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
-use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkSelector};
 use lanemark_schema::workload::{Access, Arrival, Operation, Pattern, Test};
 
 fn ms(milliseconds: u64) -> Duration {
@@ -80,21 +80,21 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
 /// Returns the system whose links have the trained values of a fault.
 fn trained(system: &SystemSpec, text: &str) -> SystemSpec {
     let fault: Fault = format!("{text} at=1ms").parse().unwrap();
-    let FaultKind::Retrain { link: LinkPlace { port, number }, to } = fault.kind else {
+    let FaultKind::Retrain { link: LinkSelector { port, number }, to } = fault.kind else {
         unreachable!()
     };
     let mut new = system.clone();
-    for one in &mut new.attachments {
-        let way = match port {
-            0 => &mut one.way,
-            _ => &mut one.second.as_mut().unwrap().way,
+    for attachment in &mut new.attachments {
+        let port_path = match port {
+            0 => &mut attachment.port_path,
+            _ => &mut attachment.second.as_mut().unwrap().port_path,
         };
-        let number = number.map_or(way.trunk + way.links.len() - 1, usize::from);
-        let link = match number.checked_sub(way.trunk) {
-            Some(own) => &mut way.links[own],
+        let number = number.map_or(port_path.trunk + port_path.links.len() - 1, usize::from);
+        let link = match number.checked_sub(port_path.trunk) {
+            Some(own) => &mut port_path.links[own],
             None => &mut new.trunk[number],
         };
-        link.law = link.law.trained(to).unwrap();
+        link.model = link.model.trained(to).unwrap();
     }
     assert_ne!(&new, system, "{text}");
     new
@@ -103,8 +103,8 @@ fn trained(system: &SystemSpec, text: &str) -> SystemSpec {
 /// Two SATA drives behind an uplink that both share.
 fn behind_an_uplink() -> SystemSpec {
     let mut system = sata(small_drive());
-    system.attachments[0].way.links[0].law =
-        LinkLaw::Pcie(Pcie::new(PcieGeneration::Two, 4, Bytes(128), Bytes(512)));
+    system.attachments[0].port_path.links[0].model =
+        LinkModel::Pcie(Pcie::new(PcieGeneration::Two, 4, Bytes(128), Bytes(512)));
     share(&mut system, 1);
     times(system, 2)
 }
@@ -114,14 +114,14 @@ fn cases() -> Vec<(SystemSpec, &'static str)> {
     limited.data_path_read = Some(BytesPerSecond(200_000_000));
     limited.data_path_write = limited.data_path_read;
     let mut closed = sas(small_drive(), 4);
-    closed.attachments[0].way.links[1].law = LinkLaw::Sas(Sas::new(SasRate::Gen3, 4));
+    closed.attachments[0].port_path.links[1].model = LinkModel::Sas(Sas::new(SasRate::Gen3, 4));
     let mut unqueued = sata(small_drive());
-    unqueued.attachments[0].way.links[1].law =
-        LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Unqueued));
+    unqueued.attachments[0].port_path.links[1].model =
+        LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Unqueued));
     unqueued.attachments[0].protocol.queue_depth = 1;
     let usb = |transport| enclosed(&small_drive(), UsbRate::Gen2, transport);
     let mut faster = nvme(small_drive());
-    faster.attachments[0].way.links[0].speed = 3;
+    faster.attachments[0].port_path.links[0].speed = 3;
     let mut shared = behind_an_uplink();
     shared.trunk[0].speed = 2;
     vec![
@@ -133,7 +133,7 @@ fn cases() -> Vec<(SystemSpec, &'static str)> {
         (sata(small_drive()), "retrain link=0 lanes=1"),
         (unqueued, "retrain speed=3Gb/s"),
         (pio(&small_drive(), Bytes::kibi(2)), "retrain speed=3Gb/s"),
-        (held(&limited, Bytes(512)), "retrain speed=1.5Gb/s"),
+        (with_fifo(&limited, Bytes(512)), "retrain speed=1.5Gb/s"),
         (sas(small_drive(), 2), "retrain lanes=1"),
         (sas(small_drive(), 1), "retrain lanes=4 speed=6Gb/s"),
         (closed, "retrain lanes=2 speed=3Gb/s"),
@@ -215,7 +215,7 @@ fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
         })
         .collect();
     let figures = |system: &SystemSpec, from: usize| {
-        let arrivals = arrivals[from..].iter().map(|one| Ok::<_, Infallible>(*one));
+        let arrivals = arrivals[from..].iter().map(|arrival| Ok::<_, Infallible>(*arrival));
         let sample = replay(&checked(system), &plan, arrivals, &mut |_| true).unwrap().sample;
         (sample.elapsed, sample.reads, sample.writes, sample.flushes, sample.trims)
     };
@@ -231,8 +231,8 @@ fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
 #[test]
 fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after() {
     let mut system = sata(unlimited());
-    system.attachments[0].way.links[0].law =
-        LinkLaw::Pcie(Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512)));
+    system.attachments[0].port_path.links[0].model =
+        LinkModel::Pcie(Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512)));
     share(&mut system, 1);
     let system = times(system, 2);
     let test = Test {

@@ -1,7 +1,7 @@
 //! The simulator compared with closed forms, and invariants of every system.
 
 use crate::link::{
-    LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
+    LinkModel, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
     UsbTransport,
 };
 use crate::spec::*;
@@ -11,7 +11,7 @@ use crate::tests::trajectory::trajectory;
 use crate::*;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
-use lanemark_schema::workload::fault::{LinkPlace, ReadRetries, Training};
+use lanemark_schema::workload::fault::{LinkSelector, ReadRetries, TrainedRate};
 use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
 
@@ -35,9 +35,9 @@ pub(crate) fn retrying(share: f64) -> Fault {
 
 /// Makes the first `count` links of the first drive's path the trunk.
 pub(crate) fn share(system: &mut SystemSpec, count: usize) {
-    let way = &mut system.attachments[0].way;
-    system.trunk = way.links.drain(..count).collect();
-    way.trunk = count;
+    let port_path = &mut system.attachments[0].port_path;
+    system.trunk = port_path.links.drain(..count).collect();
+    port_path.trunk = count;
 }
 
 /// Returns a system with `count` drives like its first, each on a separate path after the trunk.
@@ -51,9 +51,9 @@ pub(crate) fn sata(drive: DriveSpec) -> SystemSpec {
     system.attachments[0].protocol.kind = ProtocolKind::Ahci;
     system.attachments[0].protocol.queues = 1;
     system.attachments[0].protocol.queue_depth = 32;
-    system.attachments[0].way.links.push(LinkSpec {
+    system.attachments[0].port_path.links.push(LinkSpec {
         name: "SATA 6 Gb/s".to_owned(),
-        law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
+        model: LinkModel::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
         latency: Duration::ZERO,
         speed: 1,
     });
@@ -65,9 +65,9 @@ pub(crate) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     system.attachments[0].protocol.kind = ProtocolKind::SasHba;
     system.attachments[0].protocol.queues = 1;
     system.attachments[0].protocol.queue_depth = 256;
-    system.attachments[0].way.links.push(LinkSpec {
+    system.attachments[0].port_path.links.push(LinkSpec {
         name: "SAS 12 Gb/s".to_owned(),
-        law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
+        model: LinkModel::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
         latency: Duration::ZERO,
         speed: 1,
     });
@@ -87,11 +87,11 @@ pub(crate) fn unlimited() -> DriveSpec {
 
 pub(crate) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
     Test { block, span: Bytes::mebi(32), volume: Some(Bytes::mebi(32)), ..random_read() }.with(
-        |asked| {
-            asked.alignment = block;
-            asked.pattern = pattern;
-            asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
-            asked.queue_depth = depth;
+        |load| {
+            load.alignment = block;
+            load.pattern = pattern;
+            load.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+            load.queue_depth = depth;
         },
     )
 }
@@ -121,8 +121,8 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
     // Two commands of a request pay it only once.
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let rate = |block: u64, read, threads| {
-        let asked = test(Bytes::kibi(block), Pattern::Uniform, read, 16);
-        run(&system, &Test { threads, volume: Some(Bytes::mebi(8)), ..asked }).iops()
+        let load = test(Bytes::kibi(block), Pattern::Uniform, read, 16);
+        run(&system, &Test { threads, volume: Some(Bytes::mebi(8)), ..load }).iops()
     };
     for (block, threads, bound) in [(4, 1, 10_000.0), (8, 1, 10_000.0), (4, 2, 20_000.0)] {
         let seen = rate(block, false, threads);
@@ -131,8 +131,9 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
     assert!(rate(4, true, 1) > 100_000.0);
     let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
     let all = crate::run::ceiling::ceilings(&system, &write);
-    let law = &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().law;
-    assert!(law.contains("a read") && law.contains("a write on 1 of 4 cores"), "{law}");
+    let formula =
+        &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().formula;
+    assert!(formula.contains("a read") && formula.contains("a write on 1 of 4 cores"), "{formula}");
     assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
 }
 
@@ -154,7 +155,9 @@ pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
 fn one_read_takes_the_sum_of_its_stages() {
     let system = nvme(small_drive());
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
-    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let drive = &system.attachments[0].drive;
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150)       // doorbell
@@ -173,7 +176,9 @@ fn one_read_takes_the_sum_of_its_stages() {
 #[test]
 fn a_saturated_pcie_link_carries_its_closed_form() {
     let system = nvme(unlimited());
-    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let LinkModel::Pcie(pcie) = system.attachments[0].port_path.links[0].model else {
+        unreachable!()
+    };
     let block = Bytes::kibi(128);
     let overhead =
         pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
@@ -292,8 +297,8 @@ fn ahci_holds_at_most_32_commands() {
 /// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
 fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
     let mut system = sata(drive);
-    let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
-    system.attachments[0].way.links[0].law = LinkLaw::Pcie(law);
+    let model = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
+    system.attachments[0].port_path.links[0].model = LinkModel::Pcie(model);
     share(&mut system, 1);
     times(system, count)
 }
@@ -307,13 +312,13 @@ fn a_link_that_retrains_carries_less_from_then_on() {
         ..test(Bytes::kibi(128), Pattern::Sequential, true, 16)
     };
     let before = megabytes(&run(&system, &test));
-    let narrow = LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
-    let to = Training { lanes: Some(1), ..Training::default() };
-    let kind = FaultKind::Retrain { link: LinkPlace::default(), to };
+    let narrow = LinkModel::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
+    let to = TrainedRate { lanes: Some(1), ..TrainedRate::default() };
+    let kind = FaultKind::Retrain { link: LinkSelector::default(), to };
     system.faults = vec![Fault::at(Duration::from_microseconds(100_000), kind)];
     let seen = megabytes(&run(&system, &test));
     system.faults.clear();
-    system.attachments[0].way.links[0].law = narrow;
+    system.attachments[0].port_path.links[0].model = narrow;
     let after = megabytes(&run(&system, &test));
     let expected = f64::midpoint(before, after);
     assert!((seen / expected - 1.0).abs() < 0.03, "{seen} for {expected} MB/s");
@@ -327,7 +332,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
     let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
     // One drive is limited by its SATA link, two by both SATA links, four by the uplink.
     assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
-    let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].law else {
+    let LinkModel::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].model else {
         unreachable!()
     };
     let block = Bytes::kibi(128);
@@ -403,7 +408,7 @@ fn the_trajectory_of_a_fixed_system_never_changes() {
         (sample.elapsed.picoseconds(), events, trajectory(system, test))
     };
     let mixed = test(Bytes::kibi(16), Pattern::Uniform, true, 8)
-        .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+        .with(|load| load.read_share = Ratio::new(0.7).unwrap());
     let seen = [
         fingerprint(&nvme(small_drive()), &mixed),
         fingerprint(&sata(small_drive()), &mixed),
@@ -456,7 +461,7 @@ proptest! {
             1 => sas(drive.clone(), 2),
             2 => crate::tests::link::pio(&drive, Bytes(512)),
             3 => crate::tests::link::pio(&drive, Bytes::kibi(8)),
-            4 => crate::tests::link::held(&drive, Bytes(512)),
+            4 => crate::tests::link::with_fifo(&drive, Bytes(512)),
             7 => crate::tests::link::dual(&drive, Multipath::RoundRobin),
             8 => crate::tests::link::dual(&drive, Multipath::Failover),
             9 => enclosed(&drive, UsbRate::Gen2, UsbTransport::AttachedScsi),
@@ -475,7 +480,7 @@ proptest! {
         let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
         let volume = Some(Bytes(block.get() * 300));
         let test = Test { block, threads, volume, ..test(block, pattern, true, depth) }
-            .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
+            .with(|load| load.read_share = Ratio::new(read_share).unwrap());
         prop_assert_eq!(test.check(), Ok(()));
         let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
@@ -493,7 +498,7 @@ proptest! {
         let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
         let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
         let pure = share == Ratio::ZERO || share == Ratio::ONE;
-        let seen = test.clone().with(|asked| asked.read_share = share);
+        let seen = test.clone().with(|load| load.read_share = share);
         let alone = if system.drives() == 1 { ceilings(&system, &seen) } else { Vec::new() };
         for ceiling in alone {
             let in_flash = ceiling.name.starts_with("flash");
@@ -531,7 +536,7 @@ fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
         Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
     let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
     assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
-    let pausing = Test { span, ..random_read() }.with(|asked| asked.think = Duration::INPUT_MAX);
+    let pausing = Test { span, ..random_read() }.with(|load| load.think = Duration::INPUT_MAX);
     let outcome = simulate(&nvme(small_drive()), &pausing, StreamKey::from_seed(1));
     assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
 }

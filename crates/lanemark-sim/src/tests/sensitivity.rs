@@ -9,11 +9,11 @@ use crate::tests::{disk, link};
 use lanemark_schema::result::{Gain, HopId, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{CheckedTest, Load, Pattern, Process, Test, TestError};
+use lanemark_schema::workload::{ArrivalProcess, CheckedTest, Load, Pattern, Test, TestError};
 
 const KEY: StreamKey = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
 
-fn asked(system: &SystemSpec, test: &Test) -> Sensitivity {
+fn sensitivity_of(system: &SystemSpec, test: &Test) -> Sensitivity {
     sensitivity(&checked(system), &test.clone().checked().unwrap(), KEY).unwrap()
 }
 
@@ -33,8 +33,8 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     let system = sata(unlimited());
     let reads = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
     let reads = Test { volume: Some(Bytes::mebi(1024)), ..reads };
-    let asked = asked(&system, &reads);
-    let link = &system.attachments[0].way.links[1].name;
+    let asked = sensitivity_of(&system, &reads);
+    let link = &system.attachments[0].port_path.links[1].name;
     assert_eq!(bottleneck(&asked), link);
     let own = gain(&asked, link);
     assert!((own.throughput_gain - 1.0).abs() < 0.02, "{own:?}");
@@ -59,7 +59,7 @@ fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
     let system = nvme(drive);
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
     let base = simulate(&system, &reads, KEY).unwrap();
-    let asked = asked(&system, &reads);
+    let asked = sensitivity_of(&system, &reads);
     assert_eq!(bottleneck(&asked), "flash dies");
     // The latency decreases by half of tR, and throughput is its reciprocal.
     let total = base.latency().mean_ns();
@@ -77,7 +77,7 @@ fn a_core_that_is_the_limit_is_found() {
     system.cpu.cores = 1;
     system.cpu.request_submit = Duration::from_microseconds(20);
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 16);
-    let asked = asked(&system, &reads);
+    let asked = sensitivity_of(&system, &reads);
     assert_eq!(bottleneck(&asked), "CPU core");
     assert!((gain(&asked, "CPU core").throughput_gain - 1.0).abs() < 0.05);
 }
@@ -89,7 +89,7 @@ fn a_random_read_of_a_disk_gains_from_its_mechanics() {
     let span = Bytes(system.attachments[0].drive.capacity.get() / 4096 * 4096);
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
     let reads = Test { span, volume: Some(Bytes::mebi(2)), ..reads };
-    let asked = asked(&system, &reads);
+    let asked = sensitivity_of(&system, &reads);
     assert_eq!(bottleneck(&asked), "disk mechanics");
     assert!((0.85..1.05).contains(&gain(&asked, "disk mechanics").throughput_gain));
 }
@@ -98,9 +98,9 @@ fn a_random_read_of_a_disk_gains_from_its_mechanics() {
 #[test]
 fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 32).with(|asked| {
-        asked.load = Load::Open { rate_per_second: 2_000.0, process: Process::Poisson }
+        asked.load = Load::Open { rate_per_second: 2_000.0, process: ArrivalProcess::Poisson }
     });
-    let asked = asked(&nvme(small_drive()), &reads);
+    let asked = sensitivity_of(&nvme(small_drive()), &reads);
     assert_eq!(bottleneck(&asked), "flash dies");
     let die = gain(&asked, "flash dies");
     assert!(die.throughput_gain.abs() < 0.02 && die.latency_gain > 0.2, "{die:?}");
@@ -112,7 +112,7 @@ fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
 fn what_cannot_be_changed_is_left_out() {
     let system = nvme(small_drive());
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 65_536);
-    let base = simulate(&system, &reads.clone().with(|asked| asked.queue_depth = 1), KEY).unwrap();
+    let base = simulate(&system, &reads.clone().with(|read| read.queue_depth = 1), KEY).unwrap();
     let variants = variants(&checked(&system), &reads.checked().unwrap(), &base);
     let names: Vec<String> = variants.into_iter().map(|variant| variant.hop).collect();
     for left_out in ["queue depth", "write buffer", "data path"] {
@@ -129,7 +129,9 @@ fn both_ways_to_a_drive_are_made_faster_together() {
     let base = simulate(&system, &reads, KEY).unwrap();
     for variant in variants(&checked(&system), &reads.checked().unwrap(), &base) {
         let second = variant.spec.attachments[0].second.as_ref().unwrap();
-        for (one, other) in variant.spec.attachments[0].way.links.iter().zip(&second.way.links) {
+        for (one, other) in
+            variant.spec.attachments[0].port_path.links.iter().zip(&second.port_path.links)
+        {
             assert_eq!(one.speed, other.speed, "{}", variant.hop);
         }
     }
@@ -147,7 +149,7 @@ fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     flash.channel_rate.0 = 482_000_000;
     let rate = |depth, speed| {
         let mut system = nvme(drive.clone());
-        system.attachments[0].way.links[0].speed = speed;
+        system.attachments[0].port_path.links[0].speed = speed;
         let reads = Test {
             volume: Some(Bytes::kibi(24) * 6_000),
             ramp: Duration::from_microseconds(100_000),
@@ -172,10 +174,10 @@ fn harms(gain: &Gain) -> bool {
 /// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: up to half of
 /// the neighbouring tests, with 4 KiB or one request more or less, also lose. Servers that process requests in the
 /// order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Requests
-/// settle into a better or worse order at the dies, and keep it. This applies to sequential reads, as in the test above
-/// with its loss of 8.2%. It also applies to mixes in which reads precede writes and a request has exactly as many
-/// pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and 0% with 4
-/// KiB more or less, or if dies keep the order of arrival.
+/// settle into a better or worse order at the dies, and keep it. This rule applies to sequential reads, as in the test
+/// above with its loss of 8.2%. The rule also applies to mixes in which reads precede writes and a request has exactly
+/// as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and 0%
+/// with 4 KiB more or less, or if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
     gain: &Gain,
@@ -234,8 +236,8 @@ proptest! {
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
-            // A die without a cache register is occupied while its page is transferred, so it is busy for both times,
-            // and a faster array or channel gains half of the time that the array or channel takes.
+            // A die without a cache register is occupied while its page is transferred, so it is busy for both times. A
+            // faster array or channel then gains half of the time that it takes.
             let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
             let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);

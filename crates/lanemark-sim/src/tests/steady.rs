@@ -8,7 +8,7 @@ use lanemark_schema::result::Sample;
 use lanemark_schema::result::steady::{Outcome, ROUNDS_MAX, WINDOW, judge};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Interval, Pattern, Rounds, Test, Tracked};
+use lanemark_schema::workload::{Interval, Pattern, Rounds, Test, TrackedFigure};
 
 /// 200 superblocks of 2 MiB. The data fills 156 superblocks, and the flash is so slow that no other part is the limit.
 fn drive(condition: Condition) -> DriveSpec {
@@ -29,7 +29,7 @@ fn writes(drive: &DriveSpec, seconds: u64) -> Test {
     }
 }
 
-fn in_rounds(drive: &DriveSpec, length: Duration, tracked: Tracked) -> Test {
+fn in_rounds(drive: &DriveSpec, length: Duration, tracked: TrackedFigure) -> Test {
     Test { duration: None, rounds: Some(Rounds { length, tracked }), ..writes(drive, 1) }
 }
 
@@ -87,19 +87,19 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
 fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with() {
     let steady = |condition| {
         let drive = drive(condition);
-        let test = in_rounds(&drive, Duration::from_seconds(2), Tracked::Iops);
+        let test = in_rounds(&drive, Duration::from_seconds(2), TrackedFigure::Iops);
         let sample = run(&nvme(drive), &test);
         let state = sample.steady.clone().unwrap();
         assert!(state.reached(), "{state:?}");
         (sample, state.rounds.len())
     };
     let (run, rounds) = steady(Condition::Sequential);
-    let (law, at_once) = steady(Condition::Random);
+    let (model, at_once) = steady(Condition::Random);
     assert_eq!(at_once, WINDOW, "steady from the first round on");
     assert!(rounds > WINDOW, "steady after {rounds} rounds");
-    within(run.iops(), law.iops(), 0.05);
+    within(run.iops(), model.iops(), 0.05);
     let amplification = |sample: &Sample| sample.drive.unwrap().write_amplification().unwrap();
-    within(amplification(&run), amplification(&law), 0.05);
+    within(amplification(&run), amplification(&model), 0.05);
 }
 
 /// The share of a drive that was ever written, and the only part that is written: the rest is spare, as in the model.
@@ -135,7 +135,7 @@ fn what_was_never_written_is_spare_to_collection() {
 fn the_sample_of_a_test_of_rounds_is_its_last_five() {
     let drive = drive(Condition::Random);
     let length = Duration::from_microseconds(200_000);
-    for tracked in [Tracked::Iops, Tracked::Throughput, Tracked::Latency] {
+    for tracked in [TrackedFigure::Iops, TrackedFigure::Throughput, TrackedFigure::Latency] {
         let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
         let steady = sample.steady.clone().unwrap();
         assert_eq!(sample.elapsed, length * WINDOW as u64);
@@ -161,7 +161,7 @@ fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
     let mut drive = drive(Condition::Random);
     drive.power = Some(crate::tests::power::flash_power());
     let length = Duration::from_microseconds(400_000);
-    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
     let (of_rounds, of_whole) = (rounds.energy.unwrap(), whole.energy.unwrap());
     assert_eq!(of_rounds.elapsed, rounds.elapsed);
@@ -173,7 +173,7 @@ fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
     // Rounds so short that almost no round contains a completion.
     let drive = drive(Condition::Purged);
     let length = Duration::from_microseconds(1);
-    let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, TrackedFigure::Iops));
     let steady = sample.steady.unwrap();
     assert_eq!(steady.rounds.len(), ROUNDS_MAX);
     let warning = steady.warning("t").unwrap().to_string();
@@ -210,9 +210,9 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
 #[test]
 fn a_test_of_a_minute_is_recorded_by_itself() {
     let system = nvme(drive(Condition::Fresh));
-    let one = writes(&system.attachments[0].drive, 60).with(|asked| {
-        asked.queue_depth = 1;
-        asked.think = Duration::from_microseconds(50_000);
+    let one = writes(&system.attachments[0].drive, 60).with(|write| {
+        write.queue_depth = 1;
+        write.think = Duration::from_microseconds(50_000);
     });
     let key = StreamKey::from_seed(1);
     let series = simulate(&system, &one, key).unwrap().series.unwrap();
@@ -221,8 +221,8 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }
 
-/// The collection share of a steady drive is the setting of a fresh drive. Both then write at the same rate and move
-/// the same amount of data.
+/// The collection share of a steady drive is the setting of a fresh drive. Both drives then write at the same rate and
+/// move the same amount of data.
 #[test]
 fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
     for filled in [0.7, 1.0] {
@@ -234,22 +234,22 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
         let amplification = simulated.drive.unwrap().write_amplification().unwrap();
         assert!(amplification > 1.3, "{amplification}");
 
-        let mut told = drive(Condition::Fresh);
+        let mut measured = drive(Condition::Fresh);
         // Room for all written data, so that no collection runs at the same time.
-        told.flash_mut().blocks_per_plane = 4000;
-        told.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
-        let sample = run(&nvme(told.clone()), &test);
+        measured.flash_mut().blocks_per_plane = 4000;
+        measured.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
+        let sample = run(&nvme(measured.clone()), &test);
         within(sample.iops(), simulated.iops(), 0.05);
         within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
 
         let mut in_order = test.clone();
         in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
         let fresh = {
-            let mut fresh = told.clone();
+            let mut fresh = measured.clone();
             fresh.flash_mut().translation.beside_collection = None;
             run(&nvme(fresh), &in_order).iops()
         };
-        within(run(&nvme(told), &in_order).iops(), fresh, 0.01);
+        within(run(&nvme(measured), &in_order).iops(), fresh, 0.01);
     }
 }
 

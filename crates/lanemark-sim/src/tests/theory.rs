@@ -73,11 +73,13 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     let mean = 32.0 * 1024.0;
     let system = idle(|system| {
         system.cpu.cores = 64;
-        let law = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
-        system.attachments[0].way.links[0].law = link::LinkLaw::Pcie(law);
+        let model = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
+        system.attachments[0].port_path.links[0].model = link::LinkModel::Pcie(model);
     });
-    let link =
-        link::Link::new(&system.attachments[0].way.links[0], crate::host::protocol::COMPLETION);
+    let link = link::Link::new(
+        &system.attachments[0].port_path.links[0],
+        crate::host::protocol::COMPLETION,
+    );
     let position = link::BurstPosition { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));
@@ -137,10 +139,10 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
 /// the wait.
 #[test]
 fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
-    use lanemark_schema::workload::{Load, Process};
+    use lanemark_schema::workload::{ArrivalProcess, Load};
     let service = Duration::from_microseconds(10);
     let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
-    let load = Load::Open { rate_per_second: 80_000.0, process: Process::Poisson };
+    let load = Load::Open { rate_per_second: 80_000.0, process: ArrivalProcess::Poisson };
     let block = Bytes::kibi(4);
     let test = Test {
         volume: Some(block * 400_000),

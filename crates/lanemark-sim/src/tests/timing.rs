@@ -31,7 +31,7 @@ fn flush(at: Duration) -> Ask {
 }
 
 /// The simulator after all of `asks` have been submitted.
-fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
+fn run_requests(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread, access)) in asks.iter().enumerate() {
@@ -44,7 +44,7 @@ fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
 
 /// Returns the time at which the last of `asks` is complete, since the start.
 fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
-    let mut simulator = asked(system, asks);
+    let mut simulator = run_requests(system, asks);
     let tag = asks.len() as u64 - 1;
     let found = std::iter::from_fn(|| simulator.advance()).find(|done| done.tag == tag);
     found.unwrap().completed.since(Instant::ZERO)
@@ -56,7 +56,7 @@ fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
     assert_eq!(last(system, asks), at, "the last of {asks:?}");
     let tag = asks.len() as u64 - 1;
     let by = |limit: Duration| {
-        let mut simulator = asked(system, asks);
+        let mut simulator = run_requests(system, asks);
         let until = Instant::ZERO + limit;
         std::iter::from_fn(|| simulator.advance_until(until)).any(|done| done.tag == tag)
     };
@@ -231,7 +231,7 @@ fn a_write_of_more_than_two_pages_waits_for_its_list() {
     let system = nvme(small_drive());
     let fetched = |operation, length| {
         let access = Access { operation, offset: Bytes::ZERO, length: Bytes(length) };
-        let done = asked(&system, &[(us(0), 0, access)]).advance().unwrap();
+        let done = run_requests(&system, &[(us(0), 0, access)]).advance().unwrap();
         done.budget.service(Hop::Protocol as usize)
     };
     let once = Duration::from_nanoseconds(500 + 2 * 150);
@@ -265,7 +265,7 @@ fn commands_are_served_in_the_order_in_which_the_controller_has_them() {
 /// Simulated time stops at the end, and commands that complete at that instant are complete.
 #[test]
 fn a_completion_at_the_end_of_simulated_time_counts() {
-    let mut done = asked(&nvme(small_drive()), &[read(us(0), 0, 0)]).advance().unwrap();
+    let mut done = run_requests(&nvme(small_drive()), &[read(us(0), 0, 0)]).advance().unwrap();
     done.completed = Instant::END;
     assert_eq!(done.check_end(), Ok(()));
     done.completed = Instant::from_picoseconds(Instant::END.picoseconds() + 1);
@@ -364,7 +364,7 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
     let translation = &mut system.attachments[0].drive.flash_mut().translation;
     (translation.erased_idle, translation.idle_after) = (8, us(5_000));
     let moved_by = |after: Duration| {
-        let mut simulator = asked(&system, &[read(us(0), 0, 0)]);
+        let mut simulator = run_requests(&system, &[read(us(0), 0, 0)]);
         let done = simulator.advance().unwrap().completed;
         let _ = simulator.advance_until(done + after);
         (simulator.drive_use().moved, done)
@@ -378,7 +378,7 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
     assert!(us(5_000) - begins < us(2), "{begins} after {done:?}");
     assert_eq!(moved_by(early).0, Bytes::ZERO);
     // A command in between delays it.
-    let mut simulator = asked(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
+    let mut simulator = run_requests(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));

@@ -1,13 +1,13 @@
 //! The whole trajectory of a fixed run as one number: it covers every completion with its tag, time and budget.
 //!
-//! Means and counts of events can stay equal if two changes cancel each other; this number cannot. It shows only that
-//! some behaviour changed; the tests of each part show which.
+//! Means and counts of events can stay equal if two changes cancel each other; this number cannot. The number shows
+//! only that some behaviour changed; the tests of each part show which.
 
 use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
 use crate::spec::{DriveSpec, Multipath, PriorContent, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
-use crate::tests::link::{dual, held, pio};
+use crate::tests::link::{dual, pio, with_fifo};
 use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Instant, Ratio};
@@ -61,7 +61,7 @@ fn the_trajectory_of_every_way_never_changes() {
         ("sata", sata(drive.clone())),
         ("sas", sas(drive.clone(), 2)),
         ("pio", pio(&drive, Bytes(512))),
-        ("held", held(&slower, Bytes(512))),
+        ("held", with_fifo(&slower, Bytes(512))),
         ("round robin", dual(&drive, Multipath::RoundRobin)),
         ("failover", dual(&drive, Multipath::Failover)),
         ("stripe", striped(VolumeSpec::Stripe { chunk: Bytes::kibi(64) })),

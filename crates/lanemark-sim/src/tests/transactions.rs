@@ -154,10 +154,10 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     own.log.share = Ratio::new(0.5).unwrap();
     let sample = run(&nvme(small_drive()), &users(1, own.clone()));
     let seen = sample.transactions.as_ref().unwrap();
-    let law = own.buffer_use(Bytes::kibi(8), rate(&sample));
-    assert!((law.reads - 2.25).abs() < 0.01, "a quarter of the pages is held: {law:?}");
+    let model = own.buffer_use(Bytes::kibi(8), rate(&sample));
+    assert!((model.reads - 2.25).abs() < 0.01, "a quarter of the pages is held: {model:?}");
     assert!(
-        (seen.page_reads.unwrap() / law.reads - 1.0).abs() < 0.03,
+        (seen.page_reads.unwrap() / model.reads - 1.0).abs() < 0.03,
         "{} reads",
         seen.page_reads.unwrap()
     );
@@ -224,10 +224,10 @@ fn population_and_page_writes_obey_their_laws() {
         let seen = sample.transactions.as_ref().unwrap();
         let here = rate(&sample) * (400e-6 + seen.response.mean_ns() / 1e9);
         assert!((here / 24.0 - 1.0).abs() < 0.02, "{here} users");
-        let law = own.buffer_use(Bytes::kibi(8), rate(&sample));
+        let model = own.buffer_use(Bytes::kibi(8), rate(&sample));
         assert!(
-            (seen.page_writes.unwrap() / law.writes - 1.0).abs() < 0.05,
-            "{writers}: {} for {law:?}",
+            (seen.page_writes.unwrap() / model.writes - 1.0).abs() < 0.05,
+            "{writers}: {} for {model:?}",
             seen.page_writes.unwrap()
         );
     }

@@ -1,7 +1,7 @@
 //! Volumes during a run: the gain from striping and mirroring, and its limit through a shared uplink.
 
 use crate::engine::budget::Hop;
-use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+use crate::link::{LinkModel, LinkSpec, Pcie, PcieGeneration};
 use crate::run::ceiling::ceilings;
 use crate::simulator::SimError;
 use crate::spec::SystemSpec;
@@ -28,12 +28,12 @@ pub(crate) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> Syst
 /// Drives behind an uplink of this many PCIe 2.0 lanes.
 fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> SystemSpec {
     let mut system = apart(drive, count, volume);
-    let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
+    let model = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
     let latency = Duration::from_nanoseconds(150);
-    let law = LinkLaw::Pcie(law);
-    let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, speed: 1 };
+    let model = LinkModel::Pcie(model);
+    let uplink = LinkSpec { name: "uplink".to_owned(), model, latency, speed: 1 };
     system.trunk = vec![uplink];
-    system.attachments.iter_mut().for_each(|one| one.way.trunk = 1);
+    system.attachments.iter_mut().for_each(|attachment| attachment.port_path.trunk = 1);
     system
 }
 
@@ -60,8 +60,8 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
         let system = behind(&unlimited(), 2, STRIPE, lanes);
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
         let sample = run(&system, &test);
-        let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
-        let bound = (test.block / law.post_time(test.block)).as_megabytes();
+        let model = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
+        let bound = (test.block / model.post_time(test.block)).as_megabytes();
         let seen = megabytes(&sample);
         assert!(seen < bound * 1.001 && seen > bound * 0.97, "x{lanes}: {seen} of {bound}");
         assert_eq!(sample.path.unwrap().busiest, "uplink");
@@ -77,7 +77,7 @@ fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
 
 #[test]
 fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() {
-    let own = apart(&unlimited(), 2, STRIPE).attachments[0].way.links[0].name.clone();
+    let own = apart(&unlimited(), 2, STRIPE).attachments[0].port_path.links[0].name.clone();
     // The drives share one PCIe 2.0 lane, twice that, or more than both need.
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };

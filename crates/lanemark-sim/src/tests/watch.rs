@@ -12,7 +12,7 @@ const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
 
 /// Tests that end after a time, a volume, both, when they are steady, and with a database's users.
 fn tests() -> Vec<CheckedTest> {
-    let read = Test { span: Bytes::mebi(32), ..random_read() }.with(|asked| asked.queue_depth = 8);
+    let read = Test { span: Bytes::mebi(32), ..random_read() }.with(|calls| calls.queue_depth = 8);
     let timed = Test {
         volume: None,
         ramp: Duration::from_microseconds(50_000),
@@ -32,20 +32,20 @@ fn tests() -> Vec<CheckedTest> {
 fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
     let system = checked(&nvme(small_drive()));
     for test in tests() {
-        let mut told: Vec<Progress> = Vec::new();
+        let mut reports: Vec<Progress> = Vec::new();
         let watched = run_test_watched(&system, &test, KEY, &mut |progress| {
-            told.push(*progress);
+            reports.push(*progress);
             true
         });
         assert_eq!(watched, run_test(&system, &test, KEY));
-        assert!(told.len() > 5, "{}", told.len());
-        assert!(told.is_sorted_by(|one, two| one.now < two.now && one.requests <= two.requests));
-        let shares: Vec<f64> = told.iter().filter_map(|one| one.share).collect();
+        assert!(reports.len() > 5, "{}", reports.len());
+        assert!(reports.is_sorted_by(|one, two| one.now < two.now && one.requests <= two.requests));
+        let shares: Vec<f64> = reports.iter().filter_map(|one| one.share).collect();
         if test.rounds.is_some() {
             assert!(shares.is_empty(), "the end of a steady test is not known");
             continue;
         }
-        assert_eq!(shares.len(), told.len());
+        assert_eq!(shares.len(), reports.len());
         assert!(shares.is_sorted() && shares[0] < 0.1, "{}", shares[0]);
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
         assert!(shares[shares.len() - 1] > 0.8, "{}", shares[shares.len() - 1]);
@@ -57,12 +57,12 @@ fn a_test_ends_where_it_is_told_to() {
     let system = checked(&nvme(small_drive()));
     for test in tests() {
         for wanted in [1, 3] {
-            let mut asked = 0;
+            let mut calls = 0;
             let outcome = run_test_watched(&system, &test, KEY, &mut |_| {
-                asked += 1;
-                asked < wanted
+                calls += 1;
+                calls < wanted
             });
-            assert_eq!((outcome, asked), (Err(SimError::Cancelled), wanted));
+            assert_eq!((outcome, calls), (Err(SimError::Cancelled), wanted));
         }
     }
 }
@@ -72,13 +72,13 @@ fn between_two_looks_lie_a_bounded_number_of_requests() {
     let system = checked(&nvme(small_drive()));
     let (span, duration) = (Bytes::mebi(32), Some(Duration::from_seconds(3600)));
     let long = Test { span, volume: None, duration, ..random_read() };
-    let (mut requests, mut asked) = (0, 0);
+    let (mut requests, mut calls) = (0, 0);
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
         // A request causes at least one event.
         assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);
         requests = progress.requests;
-        asked += 1;
-        asked < 100
+        calls += 1;
+        calls < 100
     });
     assert_eq!(outcome, Err(SimError::Cancelled));
 }

@@ -10,7 +10,7 @@ const TOLD_MAX: usize = 40;
 pub(super) enum Problem {
     /// A required key is missing.
     Missing {
-        /// The table that lacks the key, and the location of the table.
+        /// The table without the key, and its location.
         table: String,
         location: Location,
         /// Whether the table itself is missing.

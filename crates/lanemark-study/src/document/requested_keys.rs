@@ -36,9 +36,9 @@ pub fn record<T>(read: impl FnOnce() -> T) -> (T, RequestedKeys) {
 
 /// Records a request for the key of a table, if a recording is active.
 pub(super) fn note(table: &str, key: &str, what: impl FnOnce(&mut RequestedKey)) {
-    ASKED.with_borrow_mut(|asked| {
-        if let Some(asked) = asked {
-            what(asked.entry((table.to_owned(), key.to_owned())).or_default());
+    ASKED.with_borrow_mut(|recorded| {
+        if let Some(recorded) = recorded {
+            what(recorded.entry((table.to_owned(), key.to_owned())).or_default());
         }
     });
 }

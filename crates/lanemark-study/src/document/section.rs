@@ -27,7 +27,7 @@ pub struct Section<'d> {
     asked: RefCell<Vec<String>>,
     /// Missing keys, each with the similar key that is read in its place.
     misspelt: RefCell<BTreeMap<String, String>>,
-    /// Whether the file lacks the table, so that every key has its default or is missing.
+    /// Whether the file does not contain the table. Each key then has its default or is missing.
     is_absent: bool,
     /// The number of tables that could not be read to their end before this table was begun.
     cut_short: usize,
@@ -74,7 +74,7 @@ impl<'d> Section<'d> {
         self.document.location(self.offset)
     }
 
-    /// Returns the location of the value of `key`, or of the table if it lacks the key.
+    /// Returns the location of the value of `key`, or of the table if the key is missing.
     pub fn location_of(&self, key: &str) -> Location {
         match self.table.get(key) {
             Some(entry) => self.document.location(entry.value.offset),
@@ -82,7 +82,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the offset of the value of `key` in the file, or of the table if it lacks the key.
+    /// Returns the offset of the value of `key` in the file, or of the table if the key is missing.
     pub(crate) fn offset_of(&self, key: &str) -> usize {
         self.table.get(key).map_or(self.offset, |entry| entry.value.offset)
     }

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use lanemark_schema::units::QuantityError;
 use lanemark_schema::workload::bound::Bound;
 
+use super::placeholder::PlaceholderValue;
 use super::problem::Problem;
 use super::requested_keys;
 use super::section::{Scalar, Section};
-use super::stand_in::PlaceholderValue;
 use crate::error::{StudyError, nearest};
 
 /// The result of reading a key.
@@ -253,7 +253,7 @@ impl Section<'_> {
     /// Reads a quantity with its unit.
     ///
     /// # Errors
-    /// Returns an error if the key is missing, or if it lacks a unit of the quantity.
+    /// Returns an error if the key is missing, or if its value has no unit of the quantity.
     pub fn quantity<T>(&self, key: &str) -> Result<T, StudyError>
     where
         T: FromStr<Err = QuantityError> + PlaceholderValue,
@@ -265,7 +265,7 @@ impl Section<'_> {
     /// Reads a quantity with its unit, if the key is present.
     ///
     /// # Errors
-    /// Returns an error if the value lacks a unit of the quantity.
+    /// Returns an error if the value has no unit of the quantity.
     pub fn optional_quantity<T: FromStr<Err = QuantityError>>(
         &self,
         key: &str,
@@ -285,7 +285,10 @@ impl Section<'_> {
     }
 
     /// Converts a value that was read to the result of its key, and records any error.
-    fn found<T>(&self, read: Result<Option<T>, StudyError>) -> Result<KeyReading<T>, StudyError> {
+    fn key_reading<T>(
+        &self,
+        read: Result<Option<T>, StudyError>,
+    ) -> Result<KeyReading<T>, StudyError> {
         match read {
             Ok(None) => Ok(KeyReading::Absent),
             Ok(Some(value)) => Ok(KeyReading::Read(value)),
@@ -294,7 +297,7 @@ impl Section<'_> {
     }
 
     fn optional<T>(&self, read: Result<Option<T>, StudyError>) -> Result<Option<T>, StudyError> {
-        match self.found(read)? {
+        match self.key_reading(read)? {
             KeyReading::Read(value) => Ok(Some(value)),
             KeyReading::Absent | KeyReading::Wrong => Ok(None),
         }
@@ -310,10 +313,10 @@ impl Section<'_> {
         stand_in: impl FnOnce() -> Result<T, StudyError>,
     ) -> Result<T, StudyError> {
         self.ask_always(key);
-        let mut found = self.found(read())?;
+        let mut found = self.key_reading(read())?;
         if let KeyReading::Absent = found {
             self.document.note(self.missing(key, what))?;
-            found = self.found(read())?;
+            found = self.key_reading(read())?;
         }
         match found {
             KeyReading::Read(value) => Ok(value),

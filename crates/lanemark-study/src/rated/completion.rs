@@ -5,12 +5,12 @@ use std::ops::RangeInclusive;
 use super::priors::Prior;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// The values that a drive file lacks.
+/// The values that are missing in a drive file.
 #[derive(Debug, Default)]
-pub(super) struct Completion(Vec<Given>);
+pub(super) struct Completion(Vec<GivenValue>);
 
 #[derive(Debug)]
-struct Given {
+struct GivenValue {
     /// The path of the value, `flash.read`.
     place: &'static str,
     text: String,
@@ -52,7 +52,7 @@ impl Unit {
 impl Completion {
     /// Adds a value that follows from ratings.
     pub(super) fn derived(&mut self, place: &'static str, text: String, why: impl Into<String>) {
-        self.0.push(Given { place, text, origin: ("derived", why.into()), range: None });
+        self.0.push(GivenValue { place, text, origin: ("derived", why.into()), range: None });
     }
 
     /// Adds a value that follows from ratings. A benchmark measures the rated figure multiplied by one of the numbers
@@ -67,25 +67,25 @@ impl Completion {
     ) {
         let range = Some([seen.start(), seen.end()].map(|factor| unit.text(value * factor)));
         let origin = ("derived", why.into());
-        self.0.push(Given { place, text: unit.text(value), origin, range });
+        self.0.push(GivenValue { place, text: unit.text(value), origin, range });
     }
 
     /// Adds a value that no figure on the box determines.
     pub(super) fn assumed(&mut self, place: &'static str, text: String, why: impl Into<String>) {
-        self.0.push(Given { place, text, origin: ("assumed", why.into()), range: None });
+        self.0.push(GivenValue { place, text, origin: ("assumed", why.into()), range: None });
     }
 
     /// Adds a choice that is not a model value.
     pub(super) fn choice(&mut self, place: &'static str, text: &str) {
         let origin = ("assumed", String::new());
-        self.0.push(Given { place, text: text.to_owned(), origin, range: None });
+        self.0.push(GivenValue { place, text: text.to_owned(), origin, range: None });
     }
 
     /// Adds a prior's value, multiplied by `scale`.
     pub(super) fn prior(&mut self, place: &'static str, unit: Unit, prior: &Prior, scale: f64) {
         let range = prior.range.map(|range| range.map(|end| unit.text(end * scale)));
         let text = unit.text(prior.value * scale);
-        self.0.push(Given { place, text, origin: ("assumed", prior.why.clone()), range });
+        self.0.push(GivenValue { place, text, origin: ("assumed", prior.why.clone()), range });
     }
 
     /// Removes the value at `place`.
@@ -97,16 +97,16 @@ impl Completion {
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
         let value = |node| Value { offset, node };
         let entry = |node| Entry { key_offset: offset, value: value(node) };
-        let one = |given: Given| {
-            let keys = given.place.split('.').map(str::to_owned).collect();
-            if given.origin.1.is_empty() {
-                return (keys, entry(Node::Text(given.text)));
+        let one = |given_value: GivenValue| {
+            let keys = given_value.place.split('.').map(str::to_owned).collect();
+            if given_value.origin.1.is_empty() {
+                return (keys, entry(Node::Text(given_value.text)));
             }
             let text = |text: String| entry(Node::Text(text));
             let mut table = Table::new();
-            table.insert("value".to_owned(), text(given.text));
-            table.insert(given.origin.0.to_owned(), text(given.origin.1));
-            if let Some(range) = given.range {
+            table.insert("value".to_owned(), text(given_value.text));
+            table.insert(given_value.origin.0.to_owned(), text(given_value.origin.1));
+            if let Some(range) = given_value.range {
                 let ends = range.into_iter().map(|end| value(Node::Text(end))).collect();
                 table.insert("range".to_owned(), entry(Node::Array(ends)));
             }

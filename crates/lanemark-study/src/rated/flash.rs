@@ -2,8 +2,8 @@
 
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
-use super::behind::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
+use super::emptying::{beside_emptying, flush};
 use super::old_data::{OLD_SHARE, PAGE_RATIO, old_data};
 use super::phase_change::phase_change;
 use super::printed::{MapMemory, Market, PAGE, Rated};
@@ -16,17 +16,14 @@ use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 const HOST_NVME: f64 = 3.6e-6;
 const HOST_AHCI: f64 = 10.5e-6;
 const HOST_SAS: f64 = 6.2e-6;
-/// The additional time of a write, in seconds. Over SATA and SAS, the drive requests the data, which takes a round
-/// trip.
+/// The additional time of a write, in seconds. Over SATA and SAS, the drive requests the data by a round trip.
 const WRITE_NVME: f64 = 0.03e-6;
 const WRITE_AHCI: f64 = 0.82e-6;
 const WRITE_SAS: f64 = 0.3e-6;
-/// The margin of flash over the rating. Flash that is exactly as fast as its rating does not reach the rating, because
-/// some dies happen to be busy.
+/// The margin of flash over the rating, which flash as fast as its rating does not reach, because some dies are busy.
 const MARGIN: f64 = 1.25;
-/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds. It is between
-/// flash made for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets, which apply to
-/// whole pages.
+/// The assumed minimum time in which flash with one bit per cell reads a part of a page, in seconds: between flash made
+/// for this purpose (Z-NAND, 3 µs; XL-FLASH, 5 µs) and the 20 µs and more of data sheets for whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read in addition to its command if the data was read ahead, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
@@ -40,7 +37,7 @@ const FLASH_MOST: f64 = 17.59e12;
 const KEPT_PSEUDO_SLC: f64 = 0.1;
 
 /// The properties of the flash array from which other values follow.
-struct Array {
+struct FlashArray {
     dies: f64,
     channels: f64,
     planes: f64,
@@ -73,7 +70,7 @@ pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
 }
 
 /// Returns the rating, or the prior of such drives, capped at the throughput of the dies.
-fn held(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
+fn capped(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
 
@@ -105,7 +102,7 @@ const UNIT_ROOM: f64 = 0.9;
 /// The number of 4 KiB units in the commands of rated sequential reads.
 const RATED_UNITS: f64 = 32.0;
 
-/// Sets the time of a read for each 4 KiB after the first. It is a share of the first's time, and short enough that
+/// Sets the time of a read for each 4 KiB after the first. The time is a share of the first time, and short enough that
 /// sequential reads still reach their rate.
 fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     let first = 1.0 / rated.random_read.unwrap_or(controller.random_read.value);
@@ -120,7 +117,7 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
         Unit::Time,
         time,
         0.3..=high,
-        "each 4 KiB more is looked up: an Intel S4500 is rated at 72,000 reads of 4 KiB and 48,000 of 8 KiB",
+        "each further 4 KiB is looked up: an Intel S4500 is rated at 72,000 reads of 4 KiB and 48,000 of 8 KiB",
     );
 }
 
@@ -184,7 +181,7 @@ fn array(
     nand: &Nand,
     technology: Technology,
     out: &mut Completion,
-) -> Array {
+) -> FlashArray {
     // Flash capacities are powers of two and one and a half times these. The flash exceeds the host's capacity by 7% or
     // more.
     let mut raw = (1u64 << 30) as f64;
@@ -244,7 +241,7 @@ fn array(
     out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), origin);
     out.assumed("flash.erase", Unit::Time.text(nand.erase), &nand.name);
     out.assumed("flash.command_time", Unit::Time.text(nand.command_time), &nand.name);
-    Array {
+    FlashArray {
         dies: dies as f64,
         channels: channels as f64,
         planes: nand.planes as f64,
@@ -265,7 +262,7 @@ struct MaximumRates {
 }
 
 impl MaximumRates {
-    fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array) -> Self {
+    fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &FlashArray) -> Self {
         let cache = wanted_pseudo_slc(rated, controller, array);
         let (read, program) = match cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
             true => (nand.slc_read.value, nand.slc_program.value),
@@ -283,11 +280,17 @@ impl MaximumRates {
 }
 
 /// Sets tR, the additional times of a read, and channel rates that reach the rated reads.
-fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out: &mut Completion) {
+fn reads(
+    rated: &Rated,
+    controller: &Controller,
+    nand: &Nand,
+    array: &FlashArray,
+    out: &mut Completion,
+) {
     let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
-    let random = held(rated.random_read, &controller.random_read, most.random_read);
-    let sequential = held(rated.read, &controller.read, most.read).min(rated.link);
+    let random = capped(rated.random_read, &controller.random_read, most.random_read);
+    let sequential = capped(rated.read, &controller.read, most.read).min(rated.link);
     let channels = array.channels;
     let channel = nand.channel_rate.value;
     let needed = 1.15 * sequential / channels;
@@ -370,11 +373,11 @@ fn writes(
     rated: &Rated,
     controller: &Controller,
     nand: &Nand,
-    array: &Array,
+    array: &FlashArray,
     out: &mut Completion,
 ) {
     let most = MaximumRates::of(rated, controller, nand, array);
-    let sequential = held(rated.write, &controller.write, most.write).min(rated.link);
+    let sequential = capped(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
@@ -382,7 +385,7 @@ fn writes(
     // Flash is a tenth faster than the fastest rated writes, so that front end and data path are the limits.
     let fresh = match rated.market {
         Market::Client => {
-            let random = held(rated.random_write, &controller.random_write, most.random_write);
+            let random = capped(rated.random_write, &controller.random_write, most.random_write);
             sequential.max(random * PAGE)
         }
         Market::DataCenter => sequential,
@@ -426,12 +429,12 @@ fn writes(
     }
     // The data passes at the rate of the link or of the data path, whichever is slower.
     let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
-    let asked = match rated.protocol {
+    let requested_memory = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
         ProtocolKind::Ahci | ProtocolKind::AtaDma => WRITE_AHCI,
         ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => WRITE_SAS,
     };
-    let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / commands;
+    let fixed = host(rated.protocol) + requested_memory + PAGE / passed + 1.0 / commands;
     let place = "front_end.write_latency";
     further_time(place, rated.one_write, "write", &controller.one_write, fixed, out);
     if rated.market == Market::Client {
@@ -468,11 +471,11 @@ fn further_time(
 fn wanted_pseudo_slc<'c>(
     rated: &Rated,
     controller: &'c Controller,
-    array: &Array,
+    array: &FlashArray,
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
-    // A rating of zero states that the drive lacks a cache.
+    // A rating of zero states that the drive has no cache.
     (wanted > 0.0).then_some((wanted, share))
 }
 
@@ -481,7 +484,7 @@ fn pseudo_slc(
     rated: &Rated,
     controller: &Controller,
     nand: &Nand,
-    array: &Array,
+    array: &FlashArray,
     fresh: f64,
     out: &mut Completion,
 ) -> bool {

@@ -105,8 +105,8 @@ const SERVER_CAPACITIES: [u64; 21] = [
     100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
     12_800, 15_360, 25_600, 30_720, 61_440,
 ];
-/// The maximum capacity of a solid-state drive, in bytes. It leaves room for spare flash below the 16 TiB that the
-/// simulator can number.
+/// The maximum capacity of a solid-state drive, in bytes. This bound leaves room for spare flash below the 16 TiB that
+/// the simulator can number.
 const CAPACITY_MOST: f64 = 16e12;
 
 /// The rated random writes over random reads, below which a drive is assumed to be rated in steady state: for a drive
@@ -119,8 +119,8 @@ const STEADY_SHARE_ANY: f64 = 0.25;
 /// The year from which the last bound applies, because controllers no longer limited random writes by then.
 const STEADY_SHARE_FROM: u64 = 2014;
 
-/// Returns the market of a drive whose file does not state it. It follows from the connector and capacity, and for
-/// solid-state drives from their rated random `reads` and `writes`.
+/// Returns the market of a drive whose file does not state it. The market follows from the connector and capacity, and
+/// for solid-state drives from their rated random `reads` and `writes`.
 fn usual_market(
     is_disk: bool,
     capacity: Bytes,
@@ -242,15 +242,16 @@ impl Rated {
         wrong: &mut Vec<StudyError>,
     ) {
         let megabytes = |rate: f64| format!("{:.0} MB/s", rate / 1e6);
-        let mut beyond = |key: &str, rate: f64, text: String, most: f64, law: String| {
+        let mut beyond = |key: &str, rate: f64, text: String, most: f64, bound_text: String| {
             if rate > most {
-                wrong.push(section.error(key, format!("{key} = {text}: {law}")));
+                wrong.push(section.error(key, format!("{key} = {text}: {bound_text}")));
             }
         };
-        let law = format!("{plug} carries at most {} after its line code", megabytes(self.link));
+        let bound_text =
+            format!("{plug} carries at most {} after its line code", megabytes(self.link));
         for (key, rate) in [("read", self.read), ("write", self.write)] {
             let Some(rate) = rate else { continue };
-            beyond(key, rate, megabytes(rate), self.link, law.clone());
+            beyond(key, rate, megabytes(rate), self.link, bound_text.clone());
         }
         let random = [
             ("random_read", self.random_read, ("read", self.read)),
@@ -263,10 +264,10 @@ impl Rated {
             let of = format!("{} of 4 KiB requests, ", megabytes(bytes));
             match rate {
                 Some(rate) if bytes > 1.1 * rate && bytes <= self.link => {
-                    let law = format!("{of}more than {sequential} = {}", megabytes(rate));
-                    beyond(key, bytes, text, rate, law);
+                    let bound_text = format!("{of}more than {sequential} = {}", megabytes(rate));
+                    beyond(key, bytes, text, rate, bound_text);
                 }
-                _ => beyond(key, bytes, text, self.link, format!("{of}and {law}")),
+                _ => beyond(key, bytes, text, self.link, format!("{of}and {bound_text}")),
             }
         }
         for (key, one, (all, rate)) in [
@@ -276,15 +277,15 @@ impl Rated {
             let (Some(one), Some(rate)) = (one, rate) else { continue };
             let rated_steady = key == "random_write_qd1" && self.market == Market::DataCenter;
             if 1.0 / one > 1.001 * rate && !rated_steady {
-                let law = format!("more than {all} = {rate:.0}, with many outstanding");
-                beyond(key, 1.0 / one, format!("{:.0}", 1.0 / one), rate, law);
+                let bound_text = format!("more than {all} = {rate:.0}, with many outstanding");
+                beyond(key, 1.0 / one, format!("{:.0}", 1.0 / one), rate, bound_text);
             }
         }
         if let (Some(steady), Some(write)) = (self.steady_write, self.write)
             && steady > write
         {
-            let law = format!("more than write = {}", megabytes(write));
-            beyond("steady_write", steady, megabytes(steady), write, law);
+            let bound_text = format!("more than write = {}", megabytes(write));
+            beyond("steady_write", steady, megabytes(steady), write, bound_text);
         }
         if self.capacity > CAPACITY_MOST && !is_disk {
             let terabytes = self.capacity / 1e12;

@@ -157,12 +157,13 @@ impl Priors {
     }
 
     /// Returns the typical controller of that protocol, market, PCIe generation and year. A new drive with an older
-    /// link has the controller of that link. If the market lacks the protocol, the controllers of the other market are
-    /// used.
+    /// link has the controller of that link. If the market has no controllers with the protocol, the controllers of the
+    /// other market are used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
-            let fits = |one: &&Controller| {
-                one.protocol == rated.protocol && market.is_none_or(|market| one.market == market)
+            let fits = |controller: &&Controller| {
+                controller.protocol == rated.protocol
+                    && market.is_none_or(|market| controller.market == market)
             };
             of_generation(self.controllers.iter().filter(fits).collect(), rated.generation)
         };
@@ -173,7 +174,7 @@ impl Priors {
 
     /// Returns the typical disk in `year` with the nearest speed of rotation.
     pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
-        let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|own| own.abs_diff(rpm));
+        let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|disk| disk.abs_diff(rpm));
         let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
         latest(&own, year, |disk| disk.from).unwrap_or(&self.disks[0])
     }

@@ -5,7 +5,7 @@ use super::*;
 const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 
 /// Returns the systems that `text` finds, starting from the current one.
-fn found(text: &str) -> Vec<String> {
+fn names_found(text: &str) -> Vec<String> {
     let library = Library::built_in();
     let result = Index::new(&library).find(&library, text, Some(PRESENT), 8);
     result.found.into_iter().map(|one| one.system).collect()
@@ -38,16 +38,16 @@ fn a_text_finds_drive_platform_and_port() {
 
 #[test]
 fn parts_that_a_text_does_not_name_stay() {
-    assert_eq!(found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
-    assert_eq!(found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
-    assert_eq!(found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
+    assert_eq!(names_found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
+    assert_eq!(names_found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
+    assert_eq!(names_found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
     // If several capacities match, the current one is chosen.
-    assert_eq!(found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
-    let other = found("860 evo");
+    assert_eq!(names_found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
+    let other = names_found("860 evo");
     assert!(other[0].starts_with("samsung-860-evo"), "{other:?}");
     assert!(other[0].contains("@workstation-z170:sata"), "{other:?}");
     // An empty text lists the ports that accept the drive.
-    assert_eq!(found("").len(), 2);
+    assert_eq!(names_found("").len(), 2);
     // The platform changes if the current one does not accept the drive.
     let library = Library::built_in();
     let result = Index::new(&library).find(&library, "kioxia pm6", Some(PRESENT), 4);

@@ -38,13 +38,13 @@ const SPELLED_MIN: usize = 4;
 
 /// The words of an entry's names.
 #[derive(Clone, Debug)]
-pub(super) struct Names {
+pub(super) struct NameWords {
     tokens: Vec<String>,
     /// All letters and digits of the names, with a space between the names' words removed.
     letters: String,
 }
 
-impl Names {
+impl NameWords {
     pub(super) fn new(text: &str) -> Self {
         let mut tokens: Vec<String> = Vec::new();
         for token in split(text) {

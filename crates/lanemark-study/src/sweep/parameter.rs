@@ -1,7 +1,7 @@
 //! The parameters of a test that can be swept, by their names in workload files.
 
 use lanemark_schema::units::{BytesPerSecond, Ratio};
-use lanemark_schema::workload::{Load, Pattern, Process, Requests, Test};
+use lanemark_schema::workload::{ArrivalProcess, Load, Pattern, Requests, Test};
 
 /// A function that sets a test's value from a string.
 type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
@@ -95,7 +95,7 @@ fn rate(test: &mut Test, text: &str) -> Result<(), String> {
     };
     let process = match asked.load {
         Load::Open { process, .. } => process,
-        Load::Closed => Process::default(),
+        Load::Closed => ArrivalProcess::default(),
     };
     let requests = text.strip_suffix("/s").and_then(|number| number.trim().parse::<f64>().ok());
     let bytes = || {

@@ -1,7 +1,7 @@
 //! Conversion of points to lines of CSV and back.
 //!
-//! A complete line ends with a line feed; a line that was cut off when the process was killed lacks it. The key of a
-//! line identifies its sweep. An unknown value is empty. The last column is the reason why a point lacks figures.
+//! A complete line ends with a line feed; a line that was cut off when the process was killed does not. The key of a
+//! line identifies its sweep. An unknown value is empty. The last column is the reason why a point has no figures.
 
 use lanemark_schema::result::{DirectionFigures, Sweep, SweepFigures, SweepPoint};
 
@@ -54,7 +54,7 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
     let mut fields =
         vec![point.number.to_string(), key.to_owned(), quoted(&point.system), quoted(&point.test)];
     fields.extend(point.values.iter().map(|value| quoted(value)));
-    let told = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+    let cell = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
     match &point.outcome {
         Ok(figures) => {
             let (hop, busy) = figures.busiest.clone().unzip();
@@ -63,8 +63,8 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
                 format!("{:.0}", figures.bytes_per_second),
                 format!("{:.3}", figures.latency_mean_us),
             ]);
-            fields.extend(figures.latency_percentiles_us.map(told));
-            fields.push(told(figures.latency_max_us));
+            fields.extend(figures.latency_percentiles_us.map(cell));
+            fields.push(cell(figures.latency_max_us));
             fields.push(quoted(&hop.unwrap_or_default()));
             fields.push(busy.map_or(String::new(), |share| format!("{share:.4}")));
             for direction in [&figures.reads, &figures.writes] {
@@ -86,14 +86,14 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
 /// Returns the seven fields of the reads or of the writes of a point.
 fn direction_fields(figures: Option<&DirectionFigures>) -> Vec<String> {
     let Some(figures) = figures else { return vec![String::new(); WRITES - READS] };
-    let told = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+    let cell = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
     let mut fields = vec![
         format!("{:.3}", figures.iops),
         format!("{:.0}", figures.bytes_per_second),
         format!("{:.3}", figures.latency_mean_us),
     ];
-    fields.extend(figures.latency_percentiles_us.map(told));
-    fields.push(told(figures.latency_max_us));
+    fields.extend(figures.latency_percentiles_us.map(cell));
+    fields.push(cell(figures.latency_max_us));
     fields
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
             .map(|(key, text)| (key.as_str(), text.as_str()))
             .collect();
         read(kind, &keys).map_err(|errors| {
-            let mut all = errors.into_iter().map(|one| section.error(&one.key, one.message));
+            let mut all = errors.into_iter().map(|error| section.error(&error.key, error.message));
             match all.next() {
                 Some(first) => section.wrong(first, &all.collect::<Vec<_>>()),
                 None => section.error("kind", "the fault cannot be read"),

@@ -1,13 +1,13 @@
 //! The mix of a test, the arrival of its requests, and its start.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_schema::workload::{Load, Mix, Process, SizeShare, Start};
+use lanemark_schema::workload::{ArrivalProcess, Load, Mix, SizeShare, Start};
 
-use super::Layers;
+use super::TestTables;
 use crate::error::StudyError;
 
 /// Reads `sizes`, `trim`, `flush_every` and `copy_to`.
-pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
+pub(super) fn mix(layers: &TestTables<'_, '_>) -> Result<Mix, StudyError> {
     let section = layers.holding("sizes");
     let size = |text: &String| {
         let parts = text.rsplit_once(' ').and_then(|(block, share)| {
@@ -36,10 +36,10 @@ pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
 }
 
 /// Reads `rate`, requests or bytes a second, and `arrivals`, their distribution; `mean` is the length of a request.
-pub(super) fn load(layers: &Layers<'_, '_>, mean: f64) -> Result<Load, StudyError> {
+pub(super) fn load(layers: &TestTables<'_, '_>, mean: f64) -> Result<Load, StudyError> {
     let section = layers.holding("arrivals");
     let process = match section.has("arrivals") {
-        true => Some(section.choice("arrivals", &Process::ALL)?),
+        true => Some(section.choice("arrivals", &ArrivalProcess::ALL)?),
         false => None,
     };
     let bound = "requests or bytes a second, \"5000/s\" or \"20 MB/s\"";
@@ -62,7 +62,7 @@ pub(super) fn load(layers: &Layers<'_, '_>, mean: f64) -> Result<Load, StudyErro
 }
 
 /// Reads `start` and `delay`.
-pub(super) fn start(layers: &Layers<'_, '_>) -> Result<Start, StudyError> {
+pub(super) fn start(layers: &TestTables<'_, '_>) -> Result<Start, StudyError> {
     let section = layers.holding("start");
     let beside = match section.has("start") {
         true => section.choice("start", &[("after", false), ("beside", true)])?,

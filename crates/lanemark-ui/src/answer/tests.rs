@@ -21,7 +21,7 @@ fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
 }
 
 /// A system with one request at a time, so its rate follows from its latency.
-fn system(name: &str, hops: Vec<HopFigures>) -> Named {
+fn system(name: &str, hops: Vec<HopFigures>) -> NamedSystem {
     let mean: f64 = hops.iter().map(time).sum();
     let figures = Figures {
         test: "t".to_owned(),
@@ -42,10 +42,10 @@ fn system(name: &str, hops: Vec<HopFigures>) -> Named {
         faults: Vec::new(),
         warnings: Vec::new(),
     };
-    Named { name: name.to_owned(), figures }
+    NamedSystem { name: name.to_owned(), figures }
 }
 
-fn answer_of(systems: Vec<Named>) -> Answer {
+fn answer_of(systems: Vec<NamedSystem>) -> Answer {
     answer(&AnswerRequest { systems }).unwrap()
 }
 
@@ -116,7 +116,7 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
 #[test]
 fn four_systems_are_one_sentence_and_failures_are_stated() {
     let hops = |time| vec![hop(HopId::Media, "flash", 0.95, time)];
-    let mut all: Vec<Named> = [("A", 10.0), ("B", 20.0), ("C", 40.0), ("D", 10.0)]
+    let mut all: Vec<NamedSystem> = [("A", 10.0), ("B", 20.0), ("C", 40.0), ("D", 10.0)]
         .map(|(name, time)| system(name, hops(time)))
         .into();
     all[2].figures.failed = 3;

@@ -10,14 +10,14 @@ import { ask, words } from "./server.js";
  */
 export function details({ system, question, changed, fail }) {
   const values = make("div", { class: "values" }), drawing = make("div"), command = make("pre", { hidden: true, tabindex: "0" });
-  let number_told = 0, open = false, drawn = false;
+  let latest_request = 0, open = false, drawn = false;
 
   /** Requests values, drawing and command, and shows the open parts. */
   async function read() {
-    const own = ++number_told;
+    const request = ++latest_request;
     try {
       const reply = await (await ask("/api/system", question())).json();
-      if (own !== number_told) return null;
+      if (request !== latest_request) return null;
       if (open) fields(reply.values);
       if (drawn) picture(reply.drawing);
       return reply;
@@ -28,9 +28,9 @@ export function details({ system, question, changed, fail }) {
   function fields(reply) {
     if (values.contains(document.activeElement)) return;
     const set = (parameter, text) => {
-      const own = system();
-      own.set = own.set.filter(([other]) => other !== parameter);
-      if (text !== "") own.set.push([parameter, text]);
+      const current = system();
+      current.set = current.set.filter(([other]) => other !== parameter);
+      if (text !== "") current.set.push([parameter, text]);
       change();
     };
     values.replaceChildren(...reply.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));

@@ -29,10 +29,10 @@ export function parts(library, system) {
   const [drive, rest = ""] = system.split("@");
   const colon = rest.lastIndexOf(":");
   const [platform, port] = [rest.slice(0, colon), rest.slice(colon + 1)];
-  const own = library.drives.find((one) => one.id === drive), board = library.platforms.find((one) => one.id === platform.split(",")[0]);
+  const drive_entry = library.drives.find((one) => one.id === drive), board = library.platforms.find((one) => one.id === platform.split(",")[0]);
   const place = board?.ports.find((one) => one.name === port);
   const about = place ? `${port}: ${place.connector}, ${place.behind.length ? `behind ${place.behind.join(", ")}` : "at the processor"}` : "";
-  return { drive: own?.name ?? drive, platform: board?.name ?? platform, port, about };
+  return { drive: drive_entry?.name ?? drive, platform: board?.name ?? platform, port, about };
 }
 
 /** The system on one line. */
@@ -67,8 +67,8 @@ export function picker({ label, name, present, choose, said }) {
   function mark(place) {
     at = place;
     [...list.children].forEach((one, index) => one.setAttribute("aria-selected", String(index === at)));
-    const own = list.children[at];
-    if (own) { input.setAttribute("aria-activedescendant", own.id); own.scrollIntoView({ block: "nearest" }); } else input.removeAttribute("aria-activedescendant");
+    const option = list.children[at];
+    if (option) { input.setAttribute("aria-activedescendant", option.id); option.scrollIntoView({ block: "nearest" }); } else input.removeAttribute("aria-activedescendant");
   }
 
   function take(place) {

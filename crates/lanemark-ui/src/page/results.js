@@ -36,9 +36,9 @@ export function results(page, systems) {
     const room = SHOWN_MAX - shown().length;
     const file = { name, tests: reply.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
     files.push(file);
-    const own = ++numbers;
+    const file_number = ++numbers;
     const check = (test, place) => {
-      const id = `result-${own}-${place}`;
+      const id = `result-${file_number}-${place}`;
       const made = make("input", { type: "checkbox", id, checked: test.isShown, onchange: (event) => {
         if (event.target.checked && shown().length >= SHOWN_MAX) {
           event.target.checked = false;
@@ -71,7 +71,7 @@ export function results(page, systems) {
 
   /** Simulates the shown tests on all systems of the page. */
   async function same() {
-    const own = ++run, button = of("same"), said = of("same-said");
+    const current_run = ++run, button = of("same"), said = of("same-said");
     const tests = new Map(shown().filter((test) => test.definition).map((test) => [key(test), test.definition]));
     button.disabled = true;
     said.textContent = "Simulating …";
@@ -80,14 +80,14 @@ export function results(page, systems) {
       for (const [slot, { system }] of systems().entries()) {
         const answer = await ask("/api/workload", { page: `${page}-f`, slot, system, tests: [...tests.values()] });
         for await (const reply of lines(answer)) {
-          if (own !== run) return;
+          if (current_run !== run) return;
           if (reply.stage !== "figures") continue;
           simulated.get([...tests.keys()][reply.index])[slot] = reply.figures;
           draw();
         }
       }
       said.textContent = "";
-    } catch (error) { if (own === run) said.textContent = words(error); } finally { if (own === run) { button.disabled = false; draw(); } }
+    } catch (error) { if (current_run === run) said.textContent = words(error); } finally { if (current_run === run) { button.disabled = false; draw(); } }
   }
 
   /** Discards the simulations, because the systems have changed. */
@@ -100,7 +100,7 @@ export function results(page, systems) {
 
   const ends = ({ low, high, of: share }, word) => (share === "all" ? `repeats ${word(low)}–${word(high)}` : `${share} in ${word(low)}–${word(high)}`);
   const figure = (one, word) => (one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one.interval, word)) : ""] : ["–"]);
-  const at = (latency_us, percentile) => latency(latency_us.find(([own]) => own === percentile)?.[1]);
+  const at = (latency_us, percentile) => latency(latency_us.find(([stated]) => stated === percentile)?.[1]);
 
   function draw() {
     const tests = shown(), groups = new Map();
@@ -111,11 +111,11 @@ export function results(page, systems) {
     of("same").hidden = !able;
     if (tests.length && !able) of("same-said").textContent = `These tests cannot be simulated here: ${tests[0].not_simulated ?? "a part of a test cannot be simulated by itself"}.`;
     const has_transactions = tests.some((test) => test.transactions_per_minute);
-    const bodies = [...groups].map(([own, group]) => {
+    const bodies = [...groups].map(([key, group]) => {
       const [rate] = rated(group[0].is_random);
       const rows = [
         ...group.map((test) => ({ name: `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}`, colour: "neutral", ...test })),
-        ...systems().map(({ name, colour }, slot) => [name, colour, simulated.get(own)?.[slot]]).filter(([, , figures]) => figures).map(([name, colour, figures]) => ({
+        ...systems().map(({ name, colour }, slot) => [name, colour, simulated.get(key)?.[slot]]).filter(([, , figures]) => figures).map(([name, colour, figures]) => ({
           name, how: "simulated here", colour: `s${colour}`, latency_us: figures.latency_us, transactions_per_minute: null,
           megabytes_per_second: { value: figures.megabytes_per_second }, iops: { value: figures.iops }, latency_mean_us: { value: figures.latency_mean_us } })),
       ];

@@ -76,79 +76,79 @@ function names() {
   return made.map((text, place) => (made.indexOf(text) === place ? text : `${text} (${made.slice(0, place + 1).filter((other) => other === text).length})`));
 }
 
-function fail(own, text) {
-  own.error.textContent = text;
+function fail(view, text) {
+  view.error.textContent = text;
 }
 
 /** Simulates a system a moment after the last change. */
-function simulate(own) {
-  clearTimeout(own.timer);
-  own.stale = true;
-  own.nodes.forEach((node) => node.classList.add("stale"));
+function simulate(view) {
+  clearTimeout(view.timer);
+  view.stale = true;
+  view.nodes.forEach((node) => node.classList.add("stale"));
   of("answer").classList.add("stale");
   of("caution").classList.add("stale");
-  own.timer = setTimeout(() => simulateNow(own), WAIT_MS);
+  view.timer = setTimeout(() => simulateNow(view), WAIT_MS);
 }
 
-async function simulateNow(own) {
-  own.abort?.abort();
-  const abort = own.abort = new AbortController();
-  const slot = slots.indexOf(own);
+async function simulateNow(view) {
+  view.abort?.abort();
+  const abort = view.abort = new AbortController();
+  const slot = slots.indexOf(view);
   try {
-    const answer = await ask("/api/simulate", { page: PAGE, slot: own.number, system: sent(state.systems[slot]), test: state.test }, abort.signal);
+    const answer = await ask("/api/simulate", { page: PAGE, slot: view.number, system: sent(state.systems[slot]), test: state.test }, abort.signal);
     for await (const reply of lines(answer)) {
       if (abort.signal.aborted) return;
-      if (reply.stage === "figures") show(own, reply);
-      if (reply.stage === "done") say(own);
+      if (reply.stage === "figures") show(view, reply);
+      if (reply.stage === "done") say(view);
     }
-    await curve(own, abort);
+    await curve(view, abort);
   } catch (error) {
-    if (own.abort !== abort || error.name === "AbortError") return;
-    fail(own, words(error));
-    if (error.name !== "Stopped") { own.figures = null; own.points = []; own.stale = false; all_figures(); }
+    if (view.abort !== abort || error.name === "AbortError") return;
+    fail(view, words(error));
+    if (error.name !== "Stopped") { view.figures = null; view.points = []; view.stale = false; all_figures(); }
   }
 }
 
 /** The curve of a system over load; another queue depth does not change it. */
-async function curve(own, abort) {
-  const slot = slots.indexOf(own);
+async function curve(view, abort) {
+  const slot = slots.indexOf(view);
   const system = sent(state.systems[slot]), key = JSON.stringify([system, { ...state.test, queue_depth: 1 }]);
-  if (own.key === key) { draw_curves(); return; }
+  if (view.key === key) { draw_curves(); return; }
   const points = [];
-  for await (const reply of lines(await ask("/api/curve", { page: `${PAGE}-c`, slot: own.number, system, test: state.test }, abort.signal))) {
+  for await (const reply of lines(await ask("/api/curve", { page: `${PAGE}-c`, slot: view.number, system, test: state.test }, abort.signal))) {
     if (abort.signal.aborted) return;
     if (reply.stage !== "point") continue;
     points.push(reply.point);
-    if (points.length > 1) { Object.assign(own, { points: [...points], key: null, stale: false }); draw_curves(); }
+    if (points.length > 1) { Object.assign(view, { points: [...points], key: null, stale: false }); draw_curves(); }
   }
-  own.key = key;
+  view.key = key;
 }
 
-function show(own, { figures, elapsed_ms }) {
-  Object.assign(own, { figures, elapsed_ms, stale: false });
-  fail(own, "");
-  own.nodes.forEach((node) => node.classList.remove("stale"));
+function show(view, { figures, elapsed_ms }) {
+  Object.assign(view, { figures, elapsed_ms, stale: false });
+  fail(view, "");
+  view.nodes.forEach((node) => node.classList.remove("stale"));
   all_figures();
 }
 
 /** Announces the figures to a screen reader when they no longer change. */
-function say(own) {
-  const figures = own.figures, name = names()[slots.indexOf(own)];
+function say(view) {
+  const figures = view.figures, name = names()[slots.indexOf(view)];
   if (figures) of("said").textContent = `${name}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
 }
 
 /** Draws all figures on their common scales. */
 function all_figures() {
-  const known = slots.map((own) => own.figures).filter(Boolean);
+  const known = slots.map((view) => view.figures).filter(Boolean);
   const [key, unit] = rated(known[0]?.is_random ?? state.test.pattern === "random");
   const end = (figures) => figures[key] * Math.max(1, figures.interval?.high_ratio ?? 1);
   const most = Math.max(...known.map(end), 1e-9), slowest = longest(known);
   of("test-name").textContent = `${known[0]?.test ?? ""}${known.length > 1 ? ` · bars: ${unit} on one scale` : ""}`;
-  slots.forEach((own, slot) => {
-    const { colour } = state.systems[slot], figures = own.figures;
-    own.result.replaceChildren(...(figures ? result(figures, key, most, colour, known) : []));
-    own.hops.replaceChildren(...(figures ? below(own, figures, slowest) : []));
-    own.heading.lastChild.textContent = names()[slot];
+  slots.forEach((view, slot) => {
+    const { colour } = state.systems[slot], figures = view.figures;
+    view.result.replaceChildren(...(figures ? result(figures, key, most, colour, known) : []));
+    view.hops.replaceChildren(...(figures ? below(view, figures, slowest) : []));
+    view.heading.lastChild.textContent = names()[slot];
   });
   draw_curves();
   clearTimeout(answer_timer);
@@ -159,20 +159,20 @@ function all_figures() {
 function result(figures, key, most, colour, known) {
   const of_most = (value) => value / most;
   const ends = figures.interval && [figures.interval.low_ratio, figures.interval.high_ratio].map((ratio) => of_most(figures[key] * ratio));
-  const at = (percentile) => latency(figures.latency_us.find(([own]) => own === percentile)?.[1]);
+  const at = (percentile) => latency(figures.latency_us.find(([stated]) => stated === percentile)?.[1]);
   const cell = (value, unit, below, name = "") => make("div", { class: `figure ${name}` }, make("b", {}, value), make("span", {}, unit), below ? make("span", { class: "soft interval" }, below) : null);
   const first = known.length > 1 && known[0][key] > 0 ? `${Number((figures[key] / known[0][key]).toPrecision(2))} ×` : "";
   const shown = [["megabytes_per_second", "MB/s"], ["iops", "IOPS"]].sort(([one]) => (one === key ? -1 : 1));
   return [
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
-    ...shown.map(([own, unit], place) => cell(number(figures[own]), unit, "", place ? "" : "main")),
+    ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
     cell(latency(figures.latency_mean_us), "mean"), cell(at(99), "99%"),
     make("div", { class: "figure ratio" }, make("b", {}, first), make("span", {}, first ? "the first" : "")),
   ];
 }
 
 /** Path, time, faults and warnings of a system. */
-function below(own, figures, slowest) {
+function below(view, figures, slowest) {
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
   // The name of an assumed bottleneck contains "assumed"; its value and advice are the first warning.
   const assumed = figures.limit?.is_assumed ? 1 : 0;
@@ -184,7 +184,7 @@ function below(own, figures, slowest) {
     make("details", {}, make("summary", {}, "How this was computed"),
       ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
       make("p", { class: "soft" }, figures.bottleneck),
-      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(own.elapsed_ms)} ms here. Use the command line for a longer run, which may fill a cache.`)),
+      make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(view.elapsed_ms)} ms here. Use the command line for a longer run, which may fill a cache.`)),
   ];
 }
 
@@ -195,21 +195,21 @@ function busiest(figures) {
 
 /** Requests the answer as a sentence. */
 async function sentence() {
-  const own = ++answers, all = names();
+  const sentence_number = ++answers, all = names();
   const systems = slots.map(({ figures }, slot) => ({ name: all[slot], figures })).filter(({ figures }) => figures);
   try {
     const reply = await (await ask("/api/answer", { systems })).json();
-    if (own !== answers) return;
+    if (sentence_number !== answers) return;
     of("answer").textContent = reply?.sentence ?? "No system has figures.";
     of("caution").textContent = reply?.caution ?? "";
     const stale = slots.some((one) => one.stale);
     ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", stale));
-  } catch (error) { if (own === answers && words(error)) of("answer").textContent = words(error); }
+  } catch (error) { if (sentence_number === answers && words(error)) of("answer").textContent = words(error); }
 }
 
 function draw_curves() {
   const all = names();
-  const systems = slots.map((own, slot) => ({ name: all[slot], colour: state.systems[slot].colour, points: own.points, stale: own.stale }));
+  const systems = slots.map((view, slot) => ({ name: all[slot], colour: state.systems[slot].colour, points: view.points, stale: view.stale }));
   curves(of("curves"), systems, state.test.pattern === "random", state.test.queue_depth);
 }
 
@@ -228,36 +228,36 @@ async function allRead() {
 }
 
 /** Makes the row and the column of a system: its box, and space for its figures. */
-function system(own, slot) {
+function system(view, slot) {
   const asked = state.systems[slot];
   const about = make("p", { class: "soft about" }, own_about(asked.system));
   const said = make("p", { class: "advice", role: "status" });
   const pick = picker({ label: `System ${slot + 1}`, name: line(library, asked.system), present: () => asked.system, said: (text) => { said.textContent = text; },
     choose: async (one) => {
-      if (isHere(one.system)) await readMachine().catch((error) => fail(own, words(error)));
+      if (isHere(one.system)) await readMachine().catch((error) => fail(view, words(error)));
       Object.assign(asked, { system: one.system, set: [] });
       about.textContent = own_about(one.system);
       dropped.forget();
-      changed(own);
+      changed(view);
     } });
   const remove = make("button", { type: "button", class: "plain", disabled: state.systems.length < 2, "aria-label": `Remove system ${slot + 1}`, title: "Remove", onclick: () => {
-    own.abort?.abort();
-    clearTimeout(own.timer);
-    state.systems.splice(slots.indexOf(own), 1);
-    slots.splice(slots.indexOf(own), 1);
+    view.abort?.abort();
+    clearTimeout(view.timer);
+    state.systems.splice(slots.indexOf(view), 1);
+    slots.splice(slots.indexOf(view), 1);
     dropped.forget();
     all(true);
   } }, "×");
-  own.result = make("div", { class: "result" });
-  own.error = make("p", { class: "error", role: "alert" });
-  own.hops = make("div", { class: "below" });
-  own.heading = make("h3", { id: `part-${slot}` }, make("i", { class: `dot s${asked.colour}` }), make("span", {}, names()[slot]));
-  own.details = details({ system: () => asked, question: () => ({ system: sent(asked), test: state.test }), fail: (text) => fail(own, text),
-    changed: () => { dropped.forget(); changed(own); } });
-  own.nodes = [own.result, own.hops];
+  view.result = make("div", { class: "result" });
+  view.error = make("p", { class: "error", role: "alert" });
+  view.hops = make("div", { class: "below" });
+  view.heading = make("h3", { id: `part-${slot}` }, make("i", { class: `dot s${asked.colour}` }), make("span", {}, names()[slot]));
+  view.details = details({ system: () => asked, question: () => ({ system: sent(asked), test: state.test }), fail: (text) => fail(view, text),
+    changed: () => { dropped.forget(); changed(view); } });
+  view.nodes = [view.result, view.hops];
   const row = make("article", { class: "system", "aria-label": `System ${slot + 1}` },
-    make("div", { class: "name" }, make("i", { class: `dot s${asked.colour}` }), pick.box, remove, about, said), own.result, own.error);
-  const column = make("section", { class: "panel", "aria-labelledby": own.heading.id }, own.heading, own.hops, own.details.box);
+    make("div", { class: "name" }, make("i", { class: `dot s${asked.colour}` }), pick.box, remove, about, said), view.result, view.error);
+  const column = make("section", { class: "panel", "aria-labelledby": view.heading.id }, view.heading, view.hops, view.details.box);
   return [row, column];
 }
 
@@ -266,10 +266,10 @@ function own_about(system) {
   return parts(library, system).about + (left.length ? `. Without a port: ${left.join("; ")}` : "");
 }
 
-function changed(own) {
+function changed(view) {
   keep();
-  own.heading.lastChild.textContent = names()[slots.indexOf(own)];
-  simulate(own);
+  view.heading.lastChild.textContent = names()[slots.indexOf(view)];
+  simulate(view);
 }
 
 /** Offers the systems and the test as a file to save. */
@@ -315,15 +315,15 @@ function turned() {
 
 /** The buttons of the presets; the pressed button is the current test. */
 function presets() {
-  const is_now = (own) => Object.entries(own).every(([key, value]) => state.test[key] === value);
-  const title = (own) => `${own.block} ${own.pattern}, ${own.read_percent}% reads, depth ${own.queue_depth}${own.threads > 1 ? `, ${own.threads} threads` : ""}`;
+  const is_now = (preset) => Object.entries(preset).every(([key, value]) => state.test[key] === value);
+  const title = (preset) => `${preset.block} ${preset.pattern}, ${preset.read_percent}% reads, depth ${preset.queue_depth}${preset.threads > 1 ? `, ${preset.threads} threads` : ""}`;
   if (of("presets").childElementCount) {
-    PRESETS.forEach(([, own], place) => of("presets").children[place + 1].setAttribute("aria-pressed", String(is_now(own))));
+    PRESETS.forEach(([, preset], place) => of("presets").children[place + 1].setAttribute("aria-pressed", String(is_now(preset))));
     return;
   }
   of("presets").replaceChildren(make("button", { type: "button", id: "eight", title: "The eight tests of CrystalDiskMark 8 on all systems", onclick: eight }, "CrystalDiskMark"),
-    ...PRESETS.map(([name, own]) => make("button", { type: "button", title: title(own), "aria-pressed": String(is_now(own)),
-      onclick: () => { Object.assign(state.test, own); test(); turned(); } }, name)));
+    ...PRESETS.map(([name, preset]) => make("button", { type: "button", title: title(preset), "aria-pressed": String(is_now(preset)),
+      onclick: () => { Object.assign(state.test, preset); test(); turned(); } }, name)));
 }
 
 /** CrystalDiskMark's eight tests on all systems, one system at a time so that their run times are independent. */
@@ -334,24 +334,24 @@ async function eight() {
   of("eight-region").scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "nearest" });
   let longest_ms = 0;
   const systems = [...slots], all = systems.map(() => []), columns = names(), colours = state.systems.map(({ colour }) => colour);
-  for (const [slot, own] of systems.entries()) {
+  for (const [slot, view] of systems.entries()) {
     try {
-      const answer = await ask("/api/workload", { page: `${PAGE}-8`, slot: own.number, system: sent(state.systems[slot]), workload: "crystaldiskmark-8" });
+      const answer = await ask("/api/workload", { page: `${PAGE}-8`, slot: view.number, system: sent(state.systems[slot]), workload: "crystaldiskmark-8" });
       for await (const reply of lines(answer)) {
         if (reply.stage === "figures") all[slot][reply.index] = reply.figures;
         longest_ms = Math.max(longest_ms, reply.elapsed_ms);
         draw_eight(all, columns, colours);
       }
-    } catch (error) { fail(own, words(error)); }
+    } catch (error) { fail(view, words(error)); }
   }
   of("eight-time").textContent = `MB/s; bars on one scale for each test. ${Math.round(longest_ms)} ms for a system.`;
   button.disabled = false;
 }
 
 function draw_eight(all, columns, colours) {
-  const tests = all.find((own) => own.length) ?? [];
+  const tests = all.find((tests_of_system) => tests_of_system.length) ?? [];
   const rows = tests.map(({ test: name }, index) => {
-    const values = all.map((own) => own[index]?.megabytes_per_second);
+    const values = all.map((tests_of_system) => tests_of_system[index]?.megabytes_per_second);
     const most = Math.max(...values.map((value) => value ?? 0), 1e-9);
     return [name, ...values.map((value, slot) => [make("span", { class: "with-bar" }, bar([[(value ?? 0) / most, `s${colours[slot]}`]]), make("span", {}, number(value)))])];
   });
@@ -361,7 +361,7 @@ function draw_eight(all, columns, colours) {
 /** Draws all systems again. With `kept`, known figures remain. */
 function all(kept = false) {
   if (!kept) {
-    slots.forEach((own) => { own.abort?.abort(); clearTimeout(own.timer); });
+    slots.forEach((view) => { view.abort?.abort(); clearTimeout(view.timer); });
     slots = state.systems.map((_, number) => blank(number));
   }
   keep();
@@ -372,7 +372,7 @@ function all(kept = false) {
   of("parts").className = `parts of-${slots.length}`;
   of("add").disabled = state.systems.length >= SYSTEMS_MAX;
   all_figures();
-  slots.filter((own) => !own.figures).forEach(simulate);
+  slots.filter((view) => !view.figures).forEach(simulate);
 }
 
 /** A system without figures. The server identifies it by its number. */
@@ -381,7 +381,7 @@ function blank(number) {
 }
 
 function add() {
-  const taken = new Set(state.systems.map(({ colour }) => colour)), used = new Set(slots.map((own) => own.number));
+  const taken = new Set(state.systems.map(({ colour }) => colour)), used = new Set(slots.map((view) => view.number));
   state.systems.push({ ...structuredClone(state.systems.at(-1)), colour: free(taken) });
   slots.push(blank(free(used)));
   dropped.forget();

@@ -16,7 +16,7 @@ use std::time::Instant;
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, Pool};
-use lanemark_predict::{Job, fit};
+use lanemark_predict::{FitInput, fit};
 use lanemark_schema::result::{Calibration, Provenance, RunResult};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::{Library, Location};
@@ -92,7 +92,7 @@ fn judged(
     to: &mut Outputs<'_>,
 ) -> Result<Vec<Cell>, AnyError> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
-    let truth = Truth::drawn(library, &mut rng)?;
+    let truth = Truth::draw(library, &mut rng)?;
     let grid = truth.grid(library)?;
     let here = truth.measured(library, 0, &grid, &mut rng)?;
     let there = truth.measured(library, 1, &grid, &mut rng)?;
@@ -156,7 +156,7 @@ fn fitted(
         (Calibration { parameter, value, figure: None, reason: None }, Location::file("--set"))
     });
     let settings: Vec<(Calibration, Location)> = settings.collect();
-    let job = Job {
+    let job = FitInput {
         results: &results,
         platform,
         port,
@@ -169,9 +169,13 @@ fn fitted(
     };
     let fitted = fit(library, &job, &mut |_| ())?;
     if options.cells {
-        for one in &fitted.drive.parameters {
-            let (name, value) = (&one.parameter, &one.value);
-            writeln!(to.out, "     {name} = {value:?} {:?} {:?}", one.range_80, one.standing)?;
+        for parameter in &fitted.drive.parameters {
+            let (name, value) = (&parameter.parameter, &parameter.value);
+            writeln!(
+                to.out,
+                "     {name} = {value:?} {:?} {:?}",
+                parameter.range_80, parameter.standing
+            )?;
         }
         writeln!(to.out, "     truth {:?}", truth.drive_settings)?;
     }

@@ -34,26 +34,26 @@ impl Cell {
     pub fn of(result: &WhatIf, there: &RunResult) -> Vec<Self> {
         let truths: Vec<(&str, f64)> =
             there.tests.iter().map(|test| (test.test.name.as_str(), test.iops.value)).collect();
-        let cell = |one: &WhatIfTest| {
-            let truth = truths.iter().find(|(name, _)| *name == one.test)?.1;
-            let here = one.measured.as_ref()?.iops;
-            let block = one.measured.as_ref()?.bytes_per_second / here;
-            let links = one.other.links_bytes_per_second.unwrap_or(f64::INFINITY) / block;
-            let predicted = one.expected() / block;
-            let ends = one.interval.as_ref();
+        let cell = |what_if_test: &WhatIfTest| {
+            let truth = truths.iter().find(|(name, _)| *name == what_if_test.test)?.1;
+            let here = what_if_test.measured.as_ref()?.iops;
+            let block = what_if_test.measured.as_ref()?.bytes_per_second / here;
+            let links = what_if_test.other.links_bytes_per_second.unwrap_or(f64::INFINITY) / block;
+            let predicted = what_if_test.expected() / block;
+            let ends = what_if_test.interval.as_ref();
             Some(Self {
-                test: one.test.clone(),
+                test: what_if_test.test.clone(),
                 here,
                 truth,
                 predicted,
                 rule: here.min(links),
                 interval: ends
                     .map(|ends| (ends.low_ratio * predicted, ends.high_ratio * predicted)),
-                same_limit: one.limit_stays(),
+                same_limit: what_if_test.limit_stays(),
                 widest: ends
                     .and_then(|ends| ends.widest.as_ref())
                     .map_or(String::new(), |widest| widest.parameter.clone()),
-                models: (one.present.iops, one.other.iops),
+                models: (what_if_test.present.iops, what_if_test.other.iops),
             })
         };
         result.tests.iter().filter_map(cell).collect()
@@ -137,8 +137,8 @@ impl GridScore {
 
 /// Returns the scores of a run by kind of cells.
 pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
-    type Belongs = fn(&Cell) -> bool;
-    let kinds: [(&str, Belongs); 7] = [
+    type CellFilter = fn(&Cell) -> bool;
+    let kinds: [(&str, CellFilter); 7] = [
         ("reads", |cell| cell.test.starts_with("randread")),
         ("writes", |cell| cell.test.starts_with("randwrite")),
         ("one at a time", |cell| cell.test.ends_with("-1-1")),
@@ -147,7 +147,7 @@ pub fn by_kind(run: &str, drives: u64, cells: &[Cell]) -> Vec<GridRow> {
         ("slower there", |cell| cell.truth < 0.95 * cell.here),
         (ALL, |_| true),
     ];
-    let row = |(kind, belongs): (&str, Belongs)| GridRow {
+    let row = |(kind, belongs): (&str, CellFilter)| GridRow {
         run: run.to_owned(),
         drives,
         kind: kind.to_owned(),

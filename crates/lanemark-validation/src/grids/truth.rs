@@ -5,7 +5,7 @@
 //! separately, and so are the other costs of the port. Half of the drives without a pseudo-SLC cache are used drives,
 //! which collect.
 
-use lanemark_lab::{Lab, Work, assemble};
+use lanemark_lab::{Lab, LabRun, assemble};
 use lanemark_schema::result::{
     CpuUse, MeasuredTarget, Provenance, RunResult, Sample, Target, TestResult,
 };
@@ -76,7 +76,7 @@ pub(crate) struct Truth {
 
 impl Truth {
     /// Draws a drive that fits two or more ports, and two of these ports.
-    pub(crate) fn drawn(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
+    pub(crate) fn draw(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
         let drives: Vec<String> = library
             .names(LibraryKind::Drive)
             .into_iter()
@@ -100,17 +100,17 @@ impl Truth {
             }
             let here_system = assemble(library, &named(&drive, &here), &[])?;
             let there_system = assemble(library, &named(&drive, &there), &[])?;
-            let mut drive_settings = drawn(&here_system, &OF_DRIVE, rng);
+            let mut drive_settings = draw_settings(&here_system, &OF_DRIVE, rng);
             drive_settings.push("drive.buffer.capacity=16 MiB".to_owned());
             drive_settings.extend(collection(&here_system, rng));
-            let here_settings = drawn(&here_system, &OF_PLATFORM, rng);
+            let here_settings = draw_settings(&here_system, &OF_PLATFORM, rng);
             let sides = [
                 PortTruth { platform_port: here.clone(), settings: here_settings.clone() },
                 PortTruth {
                     // Both ports of one machine have the same host.
                     settings: match there.0 == here.0 {
                         true => here_settings,
-                        false => drawn(&there_system, &OF_PLATFORM, rng),
+                        false => draw_settings(&there_system, &OF_PLATFORM, rng),
                     },
                     platform_port: there,
                 },
@@ -219,7 +219,7 @@ impl Truth {
 
 fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
     let provenance = Provenance { seed: 77, ..Provenance::default() };
-    let works = [Work { system, workload }];
+    let works = [LabRun { system, workload }];
     let mut runs = Lab::default().run_all(&works, &provenance, &mut |_| ())?;
     Ok(runs.swap_remove(0))
 }
@@ -268,7 +268,7 @@ fn ports(library: &Library, drive: &str) -> Vec<(String, String)> {
 }
 
 /// Returns the values of `names` that a system has, each drawn around the value of its file.
-fn drawn(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
+fn draw_settings(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
     let mut settings = Vec::new();
     let mut factor = 1.0;
     for name in names {

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use lanemark_schema::result::DamageKind;
 
-use super::account::{Sum, VerdictCounts};
+use super::account::{VerdictCounts, VerdictSum};
 use super::error::VerifyError;
-use super::history::{History, Reading};
+use super::history::{History, HistoryReader};
 use super::journal::{read_header, read_records};
 use super::judge::Judge;
 use run::{Run, RunEnd};
@@ -26,7 +26,7 @@ fn history(journal: &[u8], cut: bool) -> Result<History, VerifyError> {
     let mut bytes = journal;
     let path = Path::new("journal");
     let header = read_header(&mut bytes, path)?;
-    let mut reading = Reading::new(header, path);
+    let mut reading = HistoryReader::new(header, path);
     read_records(bytes, path, &header, cut, &mut |position, record| {
         reading.take(position, record)
     })?;
@@ -34,7 +34,7 @@ fn history(journal: &[u8], cut: bool) -> Result<History, VerifyError> {
 }
 
 /// Judges the content of a device by a journal.
-fn judged(journal: &[u8], content: &[u8], cut: bool) -> Sum {
+fn judged(journal: &[u8], content: &[u8], cut: bool) -> VerdictSum {
     let history = history(journal, cut).unwrap();
     let judge = Judge { history: &history, volatile: cut };
     let mut account = VerdictCounts::new(&history);
@@ -45,7 +45,7 @@ fn judged(journal: &[u8], content: &[u8], cut: bool) -> Sum {
 }
 
 /// Returns every damaged unit with its kind of damage.
-fn wrong(sum: &Sum, from: u64, unit: u64) -> BTreeMap<u32, DamageKind> {
+fn wrong(sum: &VerdictSum, from: u64, unit: u64) -> BTreeMap<u32, DamageKind> {
     let mut units = BTreeMap::new();
     for damage in &sum.damage {
         let first = ((damage.offset_bytes.get() - from) / unit) as u32;

@@ -155,8 +155,10 @@ impl Run {
 
     /// Returns whether all requests are answered and recorded.
     fn is_idle(&mut self) -> bool {
-        let idle =
-            self.threads.iter().all(|one| one.outstanding.is_empty() && one.flushes.is_empty());
+        let idle = self
+            .threads
+            .iter()
+            .all(|thread| thread.outstanding.is_empty() && thread.flushes.is_empty());
         if idle {
             (0..self.threads.len()).for_each(|thread| self.tell(thread));
         }

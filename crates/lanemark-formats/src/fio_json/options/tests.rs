@@ -5,10 +5,10 @@ use lanemark_schema::workload::{Mix, SizeShare};
 use super::*;
 
 fn test() -> Test {
-    let mut test = Test::of_blocks(Bytes::kibi(8)).with(|asked| {
-        asked.pattern = Pattern::Sequential;
-        asked.read_share = Ratio::ONE;
-        asked.queue_depth = 3;
+    let mut test = Test::of_blocks(Bytes::kibi(8)).with(|requests| {
+        requests.pattern = Pattern::Sequential;
+        requests.read_share = Ratio::ONE;
+        requests.queue_depth = 3;
     });
     (test.name, test.threads, test.span) = ("t".to_owned(), 2, Bytes::mebi(7));
     test
@@ -19,11 +19,11 @@ fn changed(change: impl Fn(&mut Test)) -> String {
     let before = options(&test());
     let mut other = test();
     change(&mut other);
-    let all = options(&other).into_iter().filter(|one| !before.contains(one));
+    let all = options(&other).into_iter().filter(|option| !before.contains(option));
     all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-fn asked(change: impl Fn(&mut Requests)) -> String {
+fn described(change: impl Fn(&mut Requests)) -> String {
     changed(|test| *test = test.clone().with(|requests| change(requests)))
 }
 
@@ -50,59 +50,59 @@ fn every_setting_is_an_option_in_the_notation_of_fio() {
         ),
         (changed(|one| one.ramp = Duration::from_microseconds(2_500_000)), "ramp_time=3"),
         (changed(|one| one.compressibility = share(0.35)), "buffer_compress_percentage=35"),
-        (asked(|one| one.read_share = share(0.7)), "rw=rw rwmixread=70"),
-        (asked(|one| one.read_share = Ratio::ZERO), "rw=write"),
-        (asked(|one| one.think = Duration::from_microseconds(25)), "thinktime=25"),
-        (asked(|one| one.mix.flush_every = Some(5)), "fsync=5"),
-        (asked(|one| one.pattern = Pattern::Uniform), "rw=randread norandommap=1"),
-        (asked(|one| one.pattern = Pattern::Shuffled), "rw=randread"),
-        (asked(|one| one.alignment = Bytes::kibi(24)), "rw=read:16k"),
+        (described(|one| one.read_share = share(0.7)), "rw=rw rwmixread=70"),
+        (described(|one| one.read_share = Ratio::ZERO), "rw=write"),
+        (described(|one| one.think = Duration::from_microseconds(25)), "thinktime=25"),
+        (described(|one| one.mix.flush_every = Some(5)), "fsync=5"),
+        (described(|one| one.pattern = Pattern::Uniform), "rw=randread norandommap=1"),
+        (described(|one| one.pattern = Pattern::Shuffled), "rw=randread"),
+        (described(|one| one.alignment = Bytes::kibi(24)), "rw=read:16k"),
         (
-            asked(|one| (one.pattern, one.alignment) = (Pattern::Shuffled, Bytes::kibi(4))),
+            described(|one| (one.pattern, one.alignment) = (Pattern::Shuffled, Bytes::kibi(4))),
             "rw=randread blockalign=4k",
         ),
-        (asked(|one| one.pattern = Pattern::Backward), "rw=read:-16k"),
+        (described(|one| one.pattern = Pattern::Backward), "rw=read:-16k"),
         (
-            asked(|one| one.pattern = Pattern::Zipf { theta: 1.2 }),
+            described(|one| one.pattern = Pattern::Zipf { theta: 1.2 }),
             "rw=randread random_distribution=zipf:1.2",
         ),
         (
-            asked(|one| one.pattern = Pattern::Pareto { h: 0.3 }),
+            described(|one| one.pattern = Pattern::Pareto { h: 0.3 }),
             "rw=randread random_distribution=pareto:0.3",
         ),
         (
-            asked(|one| {
+            described(|one| {
                 one.pattern = Pattern::HotCold { hot_span: share(0.2), hot_share: share(0.9) };
             }),
             "rw=randread random_distribution=zoned:90/20:10/80",
         ),
         (
-            asked(|one| {
-                let (rate_per_second, process) = (300.0, Process::Poisson);
+            described(|one| {
+                let (rate_per_second, process) = (300.0, ArrivalProcess::Poisson);
                 one.load = Load::Open { rate_per_second, process };
             }),
             "rate_iops=150 rate_process=poisson",
         ),
         (
-            asked(|one| {
-                let (rate_per_second, process) = (300.0, Process::Even);
+            described(|one| {
+                let (rate_per_second, process) = (300.0, ArrivalProcess::Even);
                 one.load = Load::Open { rate_per_second, process };
             }),
             "rate_iops=150",
         ),
         (
-            asked(|one| {
+            described(|one| {
                 one.pattern = Pattern::Shuffled;
                 (one.read_share, one.mix.trim_share) = (Ratio::ZERO, Ratio::ONE);
             }),
             "rw=randtrim",
         ),
         (
-            asked(|one| (one.read_share, one.mix.trim_share) = (Ratio::ZERO, Ratio::HALF)),
+            described(|one| (one.read_share, one.mix.trim_share) = (Ratio::ZERO, Ratio::HALF)),
             "rw=trimwrite",
         ),
         (
-            asked(|one| {
+            described(|one| {
                 let size = |kib: u64, share| SizeShare { block: Bytes::kibi(kib), share };
                 one.pattern = Pattern::Shuffled;
                 one.alignment = Bytes::kibi(4);

@@ -49,7 +49,7 @@ fn exported(change: impl Fn(&mut TestResult)) -> Value {
         sample(&[1, 1_500, 1_900, 60], &[2_500_000], "vda", 7),
         sample(&[10, 20, 40, 80], &[999], "vda", 4),
     ];
-    let mut test = Test::of_blocks(Bytes::kibi(4)).with(|asked| asked.queue_depth = 12);
+    let mut test = Test::of_blocks(Bytes::kibi(4)).with(|requests| requests.queue_depth = 12);
     (test.name, test.threads) = ("t".to_owned(), 5);
     let workload = Workload::of_test("w", "W", test.clone());
     let mut result = TestResult::new(&workload, &test, samples);

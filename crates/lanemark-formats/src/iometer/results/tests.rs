@@ -32,7 +32,7 @@ fn result() -> TestResult {
         sample(&[1_000, 2_000, 3_000], &[500], 1, processors(4, 0.5, 1.0, 0.5)),
         sample(&[1_000, 2_000, 3_000], &[700], 3, processors(8, 0.8, 1.6, 0.8)),
     ];
-    let mut test = Test::of_blocks(Bytes(1 << 20)).with(|asked| asked.queue_depth = 7);
+    let mut test = Test::of_blocks(Bytes(1 << 20)).with(|requests| requests.queue_depth = 7);
     test.name = "a,b".to_owned();
     (test.threads, test.offset, test.span) = (3, Bytes(5 * 512), Bytes(9 * 512));
     TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, samples)

@@ -21,7 +21,7 @@ fn rates(name: &str, tests: Counts<'_>) -> RunResult {
 
 #[test]
 fn the_answer_counts_faster_slower_and_equal_tests() {
-    let told = |a: Counts<'_>, b: Counts<'_>| {
+    let answer_to = |a: Counts<'_>, b: Counts<'_>| {
         answer(("a.json", &rates("A", a)), ("b.json", &rates("B", b)))
     };
     let cases: [(Counts<'_>, Counts<'_>, &str); 8] = [
@@ -64,7 +64,7 @@ fn the_answer_counts_faster_slower_and_equal_tests() {
         (&[("x", &[100])], &[("y", &[100])], "B and A have no test in common."),
     ];
     for (a, b, wanted) in cases {
-        assert_eq!(told(a, b), wanted);
+        assert_eq!(answer_to(a, b), wanted);
     }
     let one = rates("A", &[("x", &[100])]);
     assert_eq!(

@@ -11,7 +11,7 @@ use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
 /// A panel with the texts of its bars.
-pub(crate) struct Pointed {
+pub(crate) struct ChartPanel {
     /// Text description of the panel's drawing.
     pub(crate) label: String,
     /// Height of a bar.
@@ -21,7 +21,10 @@ pub(crate) struct Pointed {
 }
 
 /// Returns the panels of a page: of a study, or of runs with the transactions of databases.
-pub(crate) fn pointed(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<Pointed> {
+pub(crate) fn pointed(
+    study: Option<&StudyOutcome>,
+    runs: &[(String, &RunResult)],
+) -> Vec<ChartPanel> {
     let (panels, metric) = match study {
         Some(outcome) => {
             let metric = metrics(outcome)[0];
@@ -33,7 +36,7 @@ pub(crate) fn pointed(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)
             (runs_panels(runs, &families), Metric::Throughput)
         }
     };
-    let mut all: Vec<Pointed> =
+    let mut all: Vec<ChartPanel> =
         panels.iter().flat_map(|panel| panel.pointed(metric.unit())).collect();
     if study.is_none() {
         let named: Vec<(&str, &RunResult)> =
@@ -45,7 +48,7 @@ pub(crate) fn pointed(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)
 }
 
 impl Panel {
-    fn pointed(&self, unit: &str) -> Vec<Pointed> {
+    fn pointed(&self, unit: &str) -> Vec<ChartPanel> {
         let part = |(title, groups): &(String, &[Group])| {
             let mut bars = Vec::new();
             for (group, top) in groups.iter().zip(bar_group_tops(groups).0) {
@@ -54,7 +57,7 @@ impl Panel {
                 };
                 bars.extend(group.bars.iter().enumerate().map(tooltip));
             }
-            Pointed { label: alt_text(title, groups, unit), height: BAR, bars }
+            ChartPanel { label: alt_text(title, groups, unit), height: BAR, bars }
         };
         self.parts().iter().map(part).collect()
     }

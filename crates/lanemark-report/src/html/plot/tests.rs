@@ -13,7 +13,7 @@ fn entry(name: &str) -> Entry {
 
 fn draw(entries: Vec<Entry>, figures: Vec<Drawing>, columns: usize) -> Plot {
     let heading = Heading { title: "t".repeat(99), chart: "Throughput", systems: "s".repeat(99) };
-    drawn(&Picture { entries, figures }, &heading, PlotStyle { dark: false, columns })
+    render(&Picture { entries, figures }, &heading, PlotStyle { dark: false, columns })
 }
 
 /// Returns the attributes `x` and `y`, and the text, of each element that begins with `start`.
@@ -131,8 +131,8 @@ fn two_pictures_have_the_names_of_both_unless_the_second_is_empty() {
         figures: (0..figures).map(|_| figure(name, 10.0, 10.0)).collect(),
     };
     let names = |picture: Picture| -> Vec<String> {
-        let entries = picture.entries.into_iter().map(|one| one.name);
-        entries.chain(picture.figures.into_iter().map(|one| one.title)).collect()
+        let entries = picture.entries.into_iter().map(|entry| entry.name);
+        entries.chain(picture.figures.into_iter().map(|figure| figure.title)).collect()
     };
     assert_eq!(names(both(picture("a", 1), picture("b", 1))), ["a", "b", "a", "b"]);
     assert_eq!(names(both(picture("a", 1), picture("b", 0))), ["a", "a"]);

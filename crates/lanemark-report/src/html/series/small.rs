@@ -7,7 +7,7 @@ use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
 use super::super::grid::grid;
-use super::super::heat::{self, Heat};
+use super::super::heat::{self, HeatMap};
 use super::super::picture::{self, Entry};
 use super::super::svg::{Image, image, num};
 use super::{BELOW, LEFT, Plot, RIGHT, Size, TestSeries, marked, marks, plots, shading, spans};
@@ -113,7 +113,7 @@ pub(super) fn draw(plotted: &TestSeries<'_>, size: Size) -> (Image, Option<f64>)
         placed.push((index, plot, top));
         top += plot.height;
     }
-    let heat = Heat::of(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
+    let heat = HeatMap::of(plotted.series, size.columns, size.row).map(|heat| (heat, top + GAP));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }

@@ -27,7 +27,7 @@ fn device(name: &str, hops: Vec<InspectedHop>) -> InspectedDevice {
         read_only: None,
         identity: Identity::default(),
         queue: QueueLimits::default(),
-        ways: vec![InspectedPath { hops, ..InspectedPath::default() }],
+        paths: vec![InspectedPath { hops, ..InspectedPath::default() }],
         below: Vec::new(),
         partitions: Vec::new(),
     }

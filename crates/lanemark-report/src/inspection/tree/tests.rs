@@ -19,21 +19,21 @@ fn device(name: &str) -> InspectedDevice {
         read_only: None,
         identity: Identity::default(),
         queue: QueueLimits::default(),
-        ways: Vec::new(),
+        paths: Vec::new(),
         below: Vec::new(),
         partitions: Vec::new(),
     }
 }
 
 fn text(device: &InspectedDevice, all: &[&InspectedDevice], width: usize) -> Vec<String> {
-    let mut sheet = Sheet::new(&Style { width, colour: false });
+    let mut sheet = TerminalText::new(&Style { width, colour: false });
     let all = all.iter().map(|&one| (one.name.as_str(), one)).collect();
     draw(&mut sheet, device, &all);
     sheet.finish().lines().map(str::to_owned).collect()
 }
 
 fn line(step: &Step<'_>, depth: usize, strong: bool) -> Vec<String> {
-    let mut sheet = Sheet::new(&Style { width: 60, colour: false });
+    let mut sheet = TerminalText::new(&Style { width: 60, colour: false });
     draw_line(&mut sheet, step, depth, strong);
     sheet.finish().lines().map(str::to_owned).collect()
 }
@@ -110,7 +110,7 @@ fn components_are_a_tree_in_which_each_device_is_followed_once() {
             "└─ sda 5.00 MB",
         ]
     );
-    // A component that is not among the devices lacks words.
+    // A component that is not among the devices has no description.
     assert_eq!(text(&dm, &[&dm], 80), ["├─ md0", "└─ sda"]);
     let names: Vec<String> = (0..BELOW_MAX + 5).map(|number| format!("x{number}")).collect();
     let wide = InspectedDevice { below: names, ..device("md0") };
@@ -138,13 +138,17 @@ fn a_path_begins_at_its_memory_and_its_last_line_has_the_limits() {
         link: None,
         numa_node: Some(1),
     };
-    let way = |name: &str| InspectedPath {
+    let named_path = |name: &str| InspectedPath {
         name: Some(name.to_owned()),
         state: None,
         hops: vec![hop.clone()],
     };
     let queue = QueueLimits { queue_depth: Some(31), ..QueueLimits::default() };
-    let own = InspectedDevice { ways: vec![way("a"), way("b")], queue, ..device("nvme0n1") };
+    let own = InspectedDevice {
+        paths: vec![named_path("a"), named_path("b")],
+        queue,
+        ..device("nvme0n1")
+    };
     assert_eq!(
         text(&own, &[], 80),
         [

@@ -175,7 +175,7 @@ fn a_hop_is_told_with_its_function_and_its_driver() {
 
 #[test]
 fn a_device_is_told_with_its_kind_and_its_size() {
-    let told = |kind: BlockKind, size: Option<u64>| {
+    let words_of = |kind: BlockKind, size: Option<u64>| {
         device(&InspectedDevice {
             name: "x".to_owned(),
             number: None,
@@ -185,7 +185,7 @@ fn a_device_is_told_with_its_kind_and_its_size() {
             read_only: None,
             identity: Identity { model: text("M1"), firmware: text("1.2"), ..Identity::default() },
             queue: QueueLimits::default(),
-            ways: Vec::new(),
+            paths: Vec::new(),
             below: Vec::new(),
             partitions: Vec::new(),
         })
@@ -228,9 +228,9 @@ fn a_device_is_told_with_its_kind_and_its_size() {
         (BlockKind::Ram, "memory, ".to_owned()),
         (BlockKind::Virtual, "virtual, ".to_owned()),
     ] {
-        assert_eq!(told(kind, Some(2_000_000)), format!("M1, {wanted}2.00 MB, firmware 1.2"));
+        assert_eq!(words_of(kind, Some(2_000_000)), format!("M1, {wanted}2.00 MB, firmware 1.2"));
     }
-    assert_eq!(told(BlockKind::Disk, None), "M1, firmware 1.2");
+    assert_eq!(words_of(BlockKind::Disk, None), "M1, firmware 1.2");
 }
 
 #[test]

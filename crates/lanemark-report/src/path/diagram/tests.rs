@@ -18,7 +18,7 @@ fn tree(children: Vec<TopologyNode>) -> TopologyNode {
     TopologyNode { children, ..node("CPU", None, 0, true) }
 }
 
-fn drawn(topology: &TopologyNode, narrow: &str) -> String {
+fn draw_topology(topology: &TopologyNode, narrow: &str) -> String {
     Drawing {
         heading: "Heading",
         subtitle: "Subtitle",
@@ -41,7 +41,7 @@ fn assert_contains(svg: &str, parts: &[&str]) {
 fn boxes_links_and_texts_have_their_places() {
     let long = "Samsung SSD 850 PRO 1TB in sata";
     let topology = tree(vec![node("Drive", Some("SATA"), 600, true), node(long, None, 0, false)]);
-    let svg = drawn(&topology, "Drive");
+    let svg = draw_topology(&topology, "Drive");
     // A unit of width is 50 MB/s, so that the link is 12 wide. Its rate needs 8 bold characters and 20, and the longer
     // name 23 characters and 20.
     assert_contains(
@@ -79,11 +79,11 @@ fn boxes_links_and_texts_have_their_places() {
             "<text class=\"bottleneck\" x=\"16\" y=\"222\">It is so.</text>",
         ],
     );
-    let svg = drawn(&topology, long);
+    let svg = draw_topology(&topology, long);
     assert_contains(&svg, &["<g class=\"off narrow\"><title>Samsung"]);
     assert!(!svg.contains("\"on narrow\""));
     // The root does not have a link that could be narrow.
-    assert!(!drawn(&topology, "CPU").contains(" narrow\""));
+    assert!(!draw_topology(&topology, "CPU").contains(" narrow\""));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn rates_beyond_the_widest_and_below_the_thinnest_line_are_noted() {
     let path = || node("Drive", Some("SATA"), 600, true);
     let with = |others: Vec<TopologyNode>| {
         let all = tree(std::iter::once(path()).chain(others).collect());
-        drawn(&all, "none")
+        draw_topology(&all, "none")
     };
     // The path has a width of 3 for 600 MB/s, so that 22 is 4,400 MB/s and 1.5 is 300 MB/s.
     let fast = || node("Fast", Some("PCIe"), 8_000, false);
@@ -144,7 +144,7 @@ fn a_tall_link_makes_its_row_taller_and_children_their_parent() {
         children: vec![node("A", Some("x"), 500, false), node("B", Some("y"), 500, false)],
         ..node("Switch", Some("PCIe"), 8_000, false)
     };
-    let svg = drawn(&tree(vec![node("Drive", Some("SATA"), 600, true), switch]), "none");
+    let svg = draw_topology(&tree(vec![node("Drive", Some("SATA"), 600, true), switch]), "none");
     // The drive's row is 35 high. The switch is as high as its two rows, and its link is in their middle.
     assert_contains(
         &svg,

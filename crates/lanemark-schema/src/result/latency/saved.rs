@@ -3,11 +3,11 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::super::range::ValuePath;
-use super::{Detail, LatencyHistogram, PERCENTILES};
+use super::{LatencyDetail, LatencyHistogram, PERCENTILES};
 
 /// The histogram in JSON. The percentiles are for other readers.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct SavedHistogram {
     count: u64,
     sum_ns: f64,
     min_ns: Option<u64>,
@@ -22,8 +22,8 @@ struct Stored {
     /// Pairs of the maximum latency in a bucket and its count.
     bins: Vec<(u64, u64)>,
     /// Detail in which the latencies are known.
-    #[serde(default, skip_serializing_if = "Detail::is_distribution")]
-    detail: Detail,
+    #[serde(default, skip_serializing_if = "LatencyDetail::is_distribution")]
+    detail: LatencyDetail,
     /// Percentiles as another program stated them: per cent and ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stated_percentiles_ns: Vec<(f64, u64)>,
@@ -43,7 +43,7 @@ impl Serialize for LatencyHistogram {
         let support = PERCENTILES.iter().filter_map(|&percentile| {
             Some((name(percentile), self.support(percentile).filter(|&support| support > 0)?))
         });
-        Stored {
+        SavedHistogram {
             count: self.count(),
             sum_ns: self.sum_ns,
             min_ns: self.min_ns(),
@@ -65,7 +65,7 @@ impl Serialize for LatencyHistogram {
 
 impl<'de> Deserialize<'de> for LatencyHistogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
+        let stored = SavedHistogram::deserialize(deserializer)?;
         let mut histogram = Self::new();
         for (latency_ns, count) in stored.bins {
             histogram.buckets.saturating_record_n(latency_ns, count);

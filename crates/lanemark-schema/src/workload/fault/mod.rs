@@ -100,7 +100,7 @@ pub enum FaultKind {
     /// A link corrupts bits.
     LinkErrors {
         /// The link.
-        link: LinkPlace,
+        link: LinkSelector,
         /// The share of bits that are corrupted.
         rate: f64,
         /// Time from a command's error until the host sends it again, over SATA and SAS.
@@ -109,9 +109,9 @@ pub enum FaultKind {
     /// A link trains to another width or rate.
     Retrain {
         /// The link.
-        link: LinkPlace,
+        link: LinkSelector,
         /// Rate and width to which the link trains.
-        to: Training,
+        to: TrainedRate,
     },
     /// A port returns no answers.
     PortLoss {
@@ -172,7 +172,7 @@ pub struct StuckCommands {
 
 /// A link on a path to a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkPlace {
+pub struct LinkSelector {
     /// The drive's port, 0 for the first.
     pub port: u8,
     /// Number of the link on the path, 0 for the nearest to the host; if absent, the last link, at the drive.
@@ -181,7 +181,7 @@ pub struct LinkPlace {
 
 /// The rate and width to which a link trains. Absent values stay unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Training {
+pub struct TrainedRate {
     /// Lanes of PCI Express, phys of SAS.
     pub lanes: Option<u32>,
     /// The generation of PCI Express.

@@ -7,8 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    BIT_ERRORS_MAX, BITS_MAX, ByteRange, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries,
-    STUCK_MAX, StuckCommands, Training,
+    BIT_ERRORS_MAX, BITS_MAX, ByteRange, FAULT_TIME_MAX, Fault, FaultKind, LinkSelector,
+    ReadRetries, STUCK_MAX, StuckCommands, TrainedRate,
 };
 use crate::text::saved_as_text;
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};
@@ -58,12 +58,12 @@ pub struct FaultError {
 }
 
 /// The keys of a fault while they are read, with the errors found.
-struct Keys<'t> {
+struct FaultKeys<'t> {
     given: &'t [(&'t str, &'t str)],
     errors: Vec<FaultError>,
 }
 
-impl<'t> Keys<'t> {
+impl<'t> FaultKeys<'t> {
     fn fail(&mut self, key: &str, message: String) {
         self.errors.push(FaultError { key: key.to_owned(), message });
     }
@@ -122,9 +122,9 @@ impl<'t> Keys<'t> {
         self.parsed("range", range)
     }
 
-    fn place(&mut self) -> LinkPlace {
+    fn place(&mut self) -> LinkSelector {
         let port = self.integer("port", 0, 1).unwrap_or(0) as u8;
-        LinkPlace { port, number: self.integer("link", 0, 15).map(|number| number as u8) }
+        LinkSelector { port, number: self.integer("link", 0, 15).map(|number| number as u8) }
     }
 
     /// Records keys that `kind` does not have, that are missing, or that are repeated.
@@ -154,7 +154,7 @@ impl<'t> Keys<'t> {
 /// # Errors
 /// Returns all errors of the fault.
 pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>> {
-    let mut keys = Keys { given, errors: Vec::new() };
+    let mut keys = FaultKeys { given, errors: Vec::new() };
     let Some((_, must, may)) = KINDS.iter().find(|(known, ..)| *known == kind) else {
         let known: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
         keys.fail("kind", format!("there is no fault `{kind}`; there are {}", known.join(", ")));
@@ -182,7 +182,7 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
 }
 
 /// Returns the kind by its name, or `None` if a required key is missing or wrong.
-fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
+fn kind_of(kind: &str, keys: &mut FaultKeys<'_>) -> Option<FaultKind> {
     Some(match kind {
         "bit-flips" => {
             let bits = keys.integer("bits", 1, BITS_MAX).unwrap_or(1);
@@ -236,8 +236,8 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
             let link = keys.place();
             let lanes = keys.integer("lanes", 1, 16);
             let generation = keys.integer("generation", 1, 5);
-            let to = Training { lanes, generation, speed: keys.quantity("speed") };
-            if keys.errors.is_empty() && to == Training::default() {
+            let to = TrainedRate { lanes, generation, speed: keys.quantity("speed") };
+            if keys.errors.is_empty() && to == TrainedRate::default() {
                 let message = "`retrain` needs `lanes`, `generation` or `speed`";
                 keys.fail("kind", message.to_owned());
             }
@@ -344,7 +344,7 @@ fn percentage(share: Ratio) -> String {
     format!("{}%", (share.get() * 1e9).round() / 1e7)
 }
 
-impl fmt::Display for LinkPlace {
+impl fmt::Display for LinkSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.port > 0 {
             Pair("port", self.port).fmt(f)?;
@@ -397,7 +397,7 @@ impl fmt::Display for FaultKind {
                 let rate = Pair("rate", format!("{rate:e}"));
                 write!(f, "link-errors{rate}{link}{}", Pair("recovery", time(recovery)))
             }
-            Self::Retrain { link, to: Training { lanes, generation, speed } } => {
+            Self::Retrain { link, to: TrainedRate { lanes, generation, speed } } => {
                 write!(f, "retrain{link}")?;
                 lanes.map_or(Ok(()), |lanes| Pair("lanes", lanes).fmt(f))?;
                 generation.map_or(Ok(()), |generation| Pair("generation", generation).fmt(f))?;

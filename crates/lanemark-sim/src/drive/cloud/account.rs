@@ -10,7 +10,7 @@ use lanemark_schema::units::{Bytes, Duration};
 
 /// The amounts for which a request counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Charge {
+pub(super) struct ChargedAmounts {
     /// Operations.
     pub(super) operations: u64,
     /// Bytes.
@@ -19,7 +19,7 @@ pub(super) struct Charge {
 
 /// The end of the data that was counted last.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct CountedRun {
     /// The write that has further bursts.
     pub(super) command: CommandHandle,
     /// Latency of that write.
@@ -30,7 +30,7 @@ pub(super) struct Run {
     rest: u64,
 }
 
-impl Run {
+impl CountedRun {
     /// No data before.
     pub(super) const NONE: Self = Self {
         command: Handle::NONE,
@@ -53,14 +53,14 @@ impl Run {
         offset: Bytes,
         length: Bytes,
         is_same: bool,
-    ) -> Charge {
+    ) -> ChargedAmounts {
         let follows = self.writes == writes && self.end == offset;
         let rest = if follows && (spec.merges || is_same) { self.rest } else { 0 };
         let operations = spec.units(Bytes(length.get().saturating_sub(rest)));
         let units = operations * spec.unit.get();
         (self.writes, self.end) = (writes, offset + length);
         self.rest = (rest + units).saturating_sub(length.get());
-        Charge { operations, bytes: if spec.whole_units { units } else { length.get() } }
+        ChargedAmounts { operations, bytes: if spec.whole_units { units } else { length.get() } }
     }
 }
 
@@ -72,9 +72,9 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn charges(spec: &CloudSpec, requests: &[(bool, u64, u64)]) -> Vec<(u64, u64)> {
-        let mut run = Run::NONE;
+        let mut run = CountedRun::NONE;
         let charge = |&(writes, offset, length): &(bool, u64, u64)| {
-            let Charge { operations, bytes } =
+            let ChargedAmounts { operations, bytes } =
                 run.charge(spec, writes, Bytes(offset * KIB), Bytes(length * KIB), false);
             (operations, bytes / KIB)
         };

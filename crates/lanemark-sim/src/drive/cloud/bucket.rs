@@ -2,9 +2,9 @@
 //!
 //! Both are kept as instants (the virtual scheduling form of the generic cell rate algorithm, ITU-T I.371). The peak
 //! rate `p` permits the next amount once the last one has taken its time at that rate, without any tolerance. The
-//! bucket is refilled at the rate `r` up to `C` credits. It is kept as the instant `f` at which it would be full again:
-//! it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An amount above `C` waits until
-//! the bucket is full, and leaves it that far below zero.
+//! bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the instant `f` at which it would be
+//! full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An amount above `C`
+//! waits until the bucket is full, and leaves it that far below zero.
 
 use crate::spec::cloud::time_of;
 use crate::spec::{BurstSpec, LimitSpec};

@@ -1,6 +1,6 @@
 //! A cloud volume as the medium of a drive.
 
-use super::account::Run;
+use super::account::CountedRun;
 use super::bucket::Bucket;
 use super::{Cloud, CloudOperation};
 use crate::drive::buffer::buffered;
@@ -57,7 +57,7 @@ impl Medium for Cloud {
         self.begin(CloudOperation { command, writes: true, bytes: length, room, span }, events);
     }
 
-    /// Completes a flush at once: every completed write is stored.
+    /// Completes a flush immediately: every completed write is stored.
     fn flush(
         &mut self,
         _now: Instant,
@@ -88,7 +88,7 @@ impl Medium for Cloud {
     /// Forgets the requests in progress. No completed write is lost, and the provider keeps the credits.
     fn power_cut(&mut self, _now: Instant) -> PowerLoss {
         self.operations = Slab::new();
-        self.run = Run::NONE;
+        self.run = CountedRun::NONE;
         PowerLoss::default()
     }
 

@@ -4,19 +4,19 @@
 //!  request ─► account (operations, bytes) ─► both limits, in the order of arrival ─► latency ─► data, or completion
 //! ```
 //!
-//! A request waits until both limits permit it (`bucket`), is never refused, and delays the requests after it. It then
-//! takes its own latency, so later requests may overtake it there. The latency is lognormal: `m exp(s z)` with the
-//! median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers everything beyond the links of the host:
-//! the network, the provider's servers and their media.
+//! A request waits until both limits permit it (`bucket`), is never refused, and delays the requests after it. A
+//! permitted request then takes a separate latency, during which later requests may overtake it. The latency is
+//! lognormal: `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers
+//! everything beyond the links of the host: the network, the provider's servers and their media.
 //!
-//! A write is complete once it is stored, so a flush ends at once. `docs/model/cloud-volumes.md` has the sources.
+//! A write is complete once it is stored, so a flush ends immediately. `docs/model/cloud-volumes.md` has the sources.
 
 mod account;
 mod bucket;
-mod law;
+mod formulas;
 mod medium;
 
-use self::account::{Charge, Run};
+use self::account::{ChargedAmounts, CountedRun};
 use self::bucket::Bucket;
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::{CommandHandle, Operations, Slab};
@@ -39,7 +39,7 @@ pub(crate) struct Cloud {
     iops: Option<Bucket>,
     /// The limit of bytes.
     throughput: Option<Bucket>,
-    run: Run,
+    run: CountedRun,
     rng: Rng,
     busy: Duration,
     /// End of the time that is counted as busy.
@@ -67,7 +67,7 @@ impl Cloud {
             operations: Slab::new(),
             iops: spec.operations.map(bucket),
             throughput: spec.bytes.map(bucket),
-            run: Run::NONE,
+            run: CountedRun::NONE,
             rng: Rng::new(key.of_drive(drive.0)),
             busy: Duration::ZERO,
             busy_until: Instant::ZERO,
@@ -77,8 +77,8 @@ impl Cloud {
     }
 
     /// Returns the first instant from `now` on at which both limits permit a request, which then passes them.
-    fn admit(&mut self, now: Instant, charge: Charge) -> Instant {
-        let Charge { operations, bytes } = charge;
+    fn admit(&mut self, now: Instant, charge: ChargedAmounts) -> Instant {
+        let ChargedAmounts { operations, bytes } = charge;
         let both = [(&mut self.iops, operations), (&mut self.throughput, bytes)];
         let mut start = now;
         for (bucket, amount) in &both {

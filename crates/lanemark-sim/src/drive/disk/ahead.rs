@@ -57,7 +57,7 @@ impl Disk {
 
     /// Records that the data of a segment was taken up to `end`: a disk that reads ahead into this segment may
     /// continue.
-    pub(super) fn taken(&mut self, now: Instant, segment: usize, end: u64) {
+    pub(super) fn record_read(&mut self, now: Instant, segment: usize, end: u64) {
         let limit = self.limit_behind(end);
         let ArmWork::Streaming(stream) = &mut self.arm else { return };
         if stream.segment != segment || limit <= stream.limit || !self.waiting.is_empty() {

@@ -120,8 +120,8 @@ impl Bench {
         self.seen.iter().filter_map(data).collect()
     }
 
-    pub(super) fn instant_of(&self, what: DiskEvent) -> Option<Instant> {
-        self.seen.iter().find(|(_, seen)| *seen == what).map(|(at, _)| *at)
+    pub(super) fn instant_of(&self, disk_event: DiskEvent) -> Option<Instant> {
+        self.seen.iter().find(|(_, seen)| *seen == disk_event).map(|(at, _)| *at)
     }
 
     /// Returns the sector that reading ahead has reached, and the sector at which it stops.

@@ -3,8 +3,8 @@
 //! Sectors are numbered along a track, then over the tracks of a cylinder, then over cylinders from the outermost
 //! inwards. Every other cylinder is traversed from the last head to the first (serpentine), so the step to the next
 //! cylinder keeps the head and is a seek without a head switch. Disks since about 2000 also keep one head over a band
-//! of cylinders before they change it; the width of the bands is not published, and it makes little difference, because
-//! a head switch takes about as long as a seek to the next track.
+//! of cylinders before they change it. The width of the bands is not published. It makes little difference, because a
+//! head switch takes about as long as a seek to the next track.
 //!
 //! Each track begins a skew later than the previous track, so that the head arrives in time. An angle is stated as the
 //! time in picoseconds between the index and the position; the index of all surfaces passes at every multiple of a

@@ -39,7 +39,7 @@ impl Medium for Disk {
         self.segments.touch(segment);
         if held >= end {
             events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
-            self.taken(now, segment, end);
+            self.record_read(now, segment, end);
             return 1;
         }
         // The first sector may count in part.
@@ -132,8 +132,10 @@ impl Medium for Disk {
     /// The heads are parked.
     fn power_cut(&mut self, now: Instant) -> PowerLoss {
         self.busy = self.arm_busy(now);
-        let operations = self.operations.handles().into_iter().map(|one| &self.operations[one]);
-        let buffered = operations.filter(|one| one.writes && one.command == Handle::NONE);
+        let operations =
+            self.operations.handles().into_iter().map(|handle| &self.operations[handle]);
+        let buffered =
+            operations.filter(|operation| operation.writes && operation.command == Handle::NONE);
         let lost = buffered.fold(Bytes::ZERO, |sum, one| sum + one.bytes);
         self.segments = super::Segments::new(&self.spec);
         self.operations = Slab::new();

@@ -35,8 +35,8 @@ fn destaged(spec: &DiskSpec, mut waiting: Vec<Dirty>) -> Vec<(Instant, u64)> {
         let all: Vec<(usize, Dirty)> = waiting.iter().copied().enumerate().collect();
         let choice: Vec<(usize, Dirty)> =
             all.iter().filter(allowed).take(window).copied().collect();
-        let expected = |one: &Dirty| {
-            let sweep = mechanics.reach(now, &track, one.first, true);
+        let expected = |dirty: &Dirty| {
+            let sweep = mechanics.reach(now, &track, dirty.first, true);
             let spare = sweep.at.since(now + mechanics.motion(&track, &sweep.track, true));
             let misses = spare < spec.reorder_margin;
             sweep.at + if misses { spec.revolution() } else { Duration::ZERO }

@@ -22,8 +22,8 @@
 //! revolution later.
 //!
 //! An otherwise idle disk reads ahead after a read. A read that continues at that position takes its data as the data
-//! passes, so a sequence of small reads runs at the rate of the media. Any other work ends the reading ahead at once. A
-//! disk that has read ahead up to its limit continues when half of that data has been taken.
+//! passes, so a sequence of small reads runs at the rate of the media. Any other work ends the reading ahead
+//! immediately. A disk that has read ahead up to its limit continues when half of that data has been taken.
 //!
 //! Not modelled: errors, retries and remapped sectors, servo wedges, thermal recalibration, reading a track from the
 //! sector at which the head arrives, waiting before an idle arm writes buffered data, merging buffered writes of the
@@ -37,8 +37,8 @@ mod arm_tests;
 #[cfg(test)]
 mod bench;
 mod disk_time;
+mod formulas;
 mod geometry;
-mod law;
 mod medium;
 #[cfg(test)]
 mod medium_tests;

@@ -2,9 +2,9 @@
 //!
 //! Model (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): an arm that
 //! accelerates and brakes takes a + b sqrt(d) over d cylinders, and an arm that coasts in between takes c + e d.
-//! Neither the distance at which one changes into the other nor the constants are published for any disk; data sheets
-//! state the times to the next cylinder, over all cylinders, and the average. These three determine the curve if its
-//! two parts meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
+//! Neither the distance at which the two parts meet nor the constants are published for any disk. Data sheets state the
+//! time to the next cylinder, the time over all cylinders, and the average. These three times determine the curve if
+//! its two parts meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
 //!
 //! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², the time above the shortest is
 //! b sqrt(x) up to there and b (u + (x - u²) / 2u) beyond. The full stroke determines b, and the mean over pairs of

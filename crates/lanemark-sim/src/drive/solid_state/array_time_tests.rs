@@ -3,7 +3,7 @@
 //! Times are as in `flash_tests.rs`: commands take 1 µs, tR 50 µs, a program 600 µs, an erase 3,000 µs, data 10 µs.
 
 use super::flash::Flash;
-use super::operation::{FlashTask, Site};
+use super::operation::{DieSite, FlashTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;
@@ -48,7 +48,7 @@ fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u
                 FlashTask::Erase { .. } => (3_000, 0, 0),
                 _ => (600, 10_000, 0),
             };
-            let site = Site { die: DieNumber(0), plane: 0, time: us(time), retries };
+            let site = DieSite { die: DieNumber(0), plane: 0, time: us(time), retries };
             flash.start(Instant::from_picoseconds(at * US), site, task, Bytes(bytes), &mut events);
         } else if let Some((now, Event::Media(_, handle))) = events.pop() {
             flash.step(now, handle, &mut events);

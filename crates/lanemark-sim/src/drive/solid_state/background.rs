@@ -1,13 +1,13 @@
 //! Background work of a drive with written data: storing the data, and making room for it.
 //!
-//! Units that the host fills are programmed at once. Garbage collection ([`Translation::relocate`](
+//! Units that the host fills are programmed immediately. Garbage collection ([`Translation::relocate`](
 //! super::Translation::relocate)) reads the data to be moved, and programs the unit that it fills when all of that data
 //! has arrived; each unit of the host's data pays for its share. If no flash is erased for buffered data, the data
 //! waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC cache and collects up to
 //! `erased_idle` superblocks.
 
-use super::operation::{FlashTask, Relocation, Site};
-use super::translation::{FullUnit, Progress, Stream};
+use super::operation::{DieSite, FlashTask, Relocation};
+use super::translation::{CollectionStep, FullUnit, Stream};
 use super::{Pending, SolidState};
 use crate::engine::number::SuperblockNumber;
 use crate::engine::schedule::Schedule;
@@ -66,7 +66,7 @@ impl SolidState {
     /// Makes one step of collection; returns false if there is nothing to collect.
     fn relocate(&mut self, now: Instant, fold: bool, events: &mut Schedule) -> bool {
         let progress = self.translation.relocate(fold, &mut self.sources);
-        if let Progress::Filled(filled) = progress {
+        if let CollectionStep::Filled(filled) = progress {
             let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
             let mut sources = std::mem::take(&mut self.sources);
             for source in sources.drain(..) {
@@ -87,7 +87,7 @@ impl SolidState {
             }
         }
         self.erase_emptied(now, events);
-        progress != Progress::Nothing
+        progress != CollectionStep::Nothing
     }
 
     /// Processes a completed read of data that is moved.
@@ -110,7 +110,7 @@ impl SolidState {
             || self.beside.as_mut().and_then(|one| Some((one.next(slots, dies)?, one.time)));
         while let Some((die, time)) = next() {
             self.translation.count_moved(slots);
-            let site = Site { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
+            let site = DieSite { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
             // The data leaves and returns over the channel.
             self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
         }

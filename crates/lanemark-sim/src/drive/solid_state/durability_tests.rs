@@ -122,7 +122,7 @@ fn any_case() -> impl Strategy<Value = Case> {
 }
 
 /// Runs a case. Data that a flush, a protected buffer or a drive without write cache has acknowledged must not be lost,
-/// reads must not be stale, every command must complete, and a cut must report exactly the data that it takes.
+/// and reads must not be stale. Every command must complete, and a cut must report exactly the data that it takes.
 fn run(case: Case) {
     let (drive, steps, written, is_just_written) = case;
     let written = SLOT * ((drive.capacity.get() / SLOT.get()) as f64 * written) as u64;

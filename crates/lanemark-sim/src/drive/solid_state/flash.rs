@@ -16,7 +16,7 @@
 //! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
 
 use super::array_time::ArrayTime;
-use super::operation::{EndedOperation, FlashOperation, FlashTask, Site};
+use super::operation::{DieSite, EndedOperation, FlashOperation, FlashTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber};
 use crate::engine::schedule::Schedule;
@@ -135,12 +135,12 @@ impl Flash {
     pub(crate) fn start(
         &mut self,
         now: Instant,
-        site: Site,
+        site: DieSite,
         task: FlashTask,
         bytes: Bytes,
         events: &mut Schedule,
     ) {
-        let Site { die, plane, time, retries } = site;
+        let DieSite { die, plane, time, retries } = site;
         let lane = die.0 * self.lanes_per_die + plane % self.lanes_per_die;
         let handle = self.operations.insert(FlashOperation {
             task,

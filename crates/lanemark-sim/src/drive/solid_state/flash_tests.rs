@@ -2,10 +2,10 @@
 //! at its time.
 //!
 //! Commands take 1 µs, a page 50 µs in the array (tR), a program 600 µs, an erase 3,000 µs, and the data of one
-//! operation 10 µs on the channel, so that the expected times can be added up by hand.
+//! operation 10 µs on the channel. The expected times can therefore be added up by hand.
 
 use super::flash::Flash;
-use super::operation::{FlashTask, Site};
+use super::operation::{DieSite, FlashTask};
 use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;
@@ -52,13 +52,13 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         Schedule::new(),
     );
     let mut done = vec![None; asks.len()];
-    let mut asked = 0;
+    let mut submitted = 0;
     loop {
-        let next = asks.get(asked).map(|(at, _)| Instant::from_picoseconds(ps(*at)));
+        let next = asks.get(submitted).map(|(at, _)| Instant::from_picoseconds(ps(*at)));
         let first = next.filter(|next| events.next_at().is_none_or(|at| *next <= at));
         if let Some(now) = first {
-            let (_, ask) = asks[asked];
-            let number = asked as u32;
+            let (_, ask) = asks[submitted];
+            let number = submitted as u32;
             let (task, time, bytes) = match ask {
                 Read(..) => (FlashTask::Read { command: Handle::of(number) }, 50, 10_000),
                 Move => (FlashTask::Move { relocation: Handle::of(number) }, 50, 10_000),
@@ -67,10 +67,14 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
             };
             let (plane, retries) =
                 if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
-            let site =
-                Site { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
+            let site = DieSite {
+                die: DieNumber(0),
+                plane,
+                time: Duration::from_microseconds(time),
+                retries,
+            };
             flash.start(now, site, task, Bytes(bytes), &mut events);
-            asked += 1;
+            submitted += 1;
             continue;
         }
         let Some((now, event)) = events.pop() else { break };
@@ -301,7 +305,7 @@ fn a_cut_ends_all_operations_and_returns_the_programs() {
     let program = FlashTask::Program { unit: 7, held: 3, epoch: 0 };
     for (die, task) in [(0, program), (1, FlashTask::Erase { superblock: SuperblockNumber(0) })] {
         let time = Duration::from_microseconds(600);
-        let site = Site { die: DieNumber(die), plane: 0, time, retries: 0 };
+        let site = DieSite { die: DieNumber(die), plane: 0, time, retries: 0 };
         flash.start(at(10), site, task, Bytes(0), &mut events);
     }
     assert_eq!(flash.power_cut(at(100)), [program]);

@@ -167,7 +167,7 @@ mod tests {
         cache.look(1, true);
         assert_eq!(cache.look(2, false), MapLookup { found: MapLocation::InFlash, stores: None });
         assert_eq!(cache.look(1, false).found, MapLocation::InHost);
-        // Five more pages push the changed page out of the host's two pages, and thereby to flash, once.
+        // Five more pages evict the changed page from the host's two pages, so it is written to flash once.
         let stored: Vec<u32> = (3..8).filter_map(|page| cache.look(page, false).stores).collect();
         assert_eq!(stored, [1]);
     }

@@ -40,7 +40,7 @@ impl Medium for SolidState {
     }
 
     /// Starts the flash reads of a command, one for each part of it that a die reads at once. Data in memory, and slots
-    /// that were never written, are returned at once.
+    /// that were never written, are returned immediately.
     #[inline]
     fn read(
         &mut self,

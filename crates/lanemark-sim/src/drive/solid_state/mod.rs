@@ -17,19 +17,19 @@ mod array_time;
 #[cfg(test)]
 mod array_time_tests;
 mod background;
-mod beside;
 #[cfg(test)]
 mod durability_tests;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
 mod flushes;
-mod law;
+mod formulas;
 mod map_cache;
 mod medium;
 #[cfg(test)]
 mod medium_tests;
 mod operation;
+mod parallel_collection;
 mod read_ahead;
 mod translation;
 
@@ -39,13 +39,13 @@ pub(crate) use translation::write_amplification;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use self::beside::ParallelCollection;
 use self::flash::Flash;
 use self::flushes::Flushes;
 use self::map_cache::{MapCache, MapLocation};
-use self::operation::{FlashTask, Relocation, Site};
+use self::operation::{DieSite, FlashTask, Relocation};
+use self::parallel_collection::ParallelCollection;
 use self::read_ahead::ReadAhead;
-use self::translation::{SlotRun, Source, Translation};
+use self::translation::{MovedSlots, SlotRun, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
 use crate::engine::event::Event;
@@ -71,7 +71,7 @@ pub(crate) struct SolidState {
     ahead: Option<ReadAhead>,
     relocations: Slab<Relocation, Relocations>,
     /// Sources still to be read for the unit that is being filled with moved data.
-    sources: Vec<Source>,
+    sources: Vec<MovedSlots>,
     /// The unit from which data to be moved was last read.
     last_moved: Option<u32>,
     /// Dies that have not erased their part of a superblock.
@@ -269,7 +269,7 @@ impl SolidState {
 
     /// Returns the die, plane and time of a read of `place`.
     #[inline]
-    fn site_of_read(&mut self, place: u32) -> Site {
+    fn site_of_read(&mut self, place: u32) -> DieSite {
         let unit = self.translation.unit_of(place);
         let time = self.read_time(unit);
         let plane = match self.spec.die.independent_planes {
@@ -284,8 +284,8 @@ impl SolidState {
         site
     }
 
-    fn site(&self, unit: u32, plane: u32, time: Duration) -> Site {
-        Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
+    fn site(&self, unit: u32, plane: u32, time: Duration) -> DieSite {
+        DieSite { die: self.flash.die_of(unit), plane, time, retries: 0 }
     }
 
     #[inline]

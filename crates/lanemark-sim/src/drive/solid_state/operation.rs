@@ -62,7 +62,7 @@ pub(super) struct Relocation {
 
 /// The die and plane of an operation, and its time in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Site {
+pub(crate) struct DieSite {
     /// The die.
     pub die: DieNumber,
     /// The plane, if planes read independently.

@@ -23,16 +23,16 @@
 //!
 //! *Data in flight.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
 //! tags (2.2.6.2). A fetch of write data therefore has up to tags · MRRS in flight for a round trip. Posted writes need
-//! credits of the receiver (2.6.1), which return a round trip later. Both limit the rate: a burst occupies its
-//! direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup states
-//! the limits if they are known; by default the link is not limited. The round trip is by default twice the link's
-//! latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup must state
-//! the round trip for a device downstream of a switch or chipset.
+//! credits of the receiver (2.6.1), which return a round trip later. Tags and credits limit the rate: a burst occupies
+//! its direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup
+//! states the limits if they are known; by default the link is not limited. The round trip is by default twice the
+//! link's latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup
+//! must state the round trip for a device downstream of a switch or chipset.
 //!
 //! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
-//! (USB4 Specification 2.0, 11). Their remaining throughput is smaller than the link's model predicts and is stated as
-//! `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of this rate,
-//! as on the wire.
+//! (USB4 Specification 2.0, 11). The throughput that remains in a tunnel is smaller than the link's model predicts and
+//! is stated as `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of
+//! this rate, as on the wire.
 //!
 //! While a limit delays a burst, the direction counts as occupied, for small packets as well. Doorbells, completion
 //! entries, MSI-X and the fetching of commands cost only their time on the wire.
@@ -78,9 +78,9 @@ pub struct Pcie {
     /// Symbols of a completion in addition to its payload.
     completion_overhead: u64,
     /// Limit of unanswered data that a device has requested.
-    fetch_window: Option<Window>,
+    fetch_window: Option<InFlightLimit>,
     /// Limit of posted data in flight.
-    post_window: Option<Window>,
+    post_window: Option<InFlightLimit>,
     /// Picoseconds per byte, including SKP sets, in units of 2^-20 ps.
     byte_time: u64,
     /// The share of a time on the wire for which its answers occupy the other direction, in units of 2^-20.
@@ -92,7 +92,7 @@ pub struct Pcie {
 
 /// A limit on the bytes in flight; each byte makes room for another byte a round trip later.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Window {
+struct InFlightLimit {
     in_flight: u64,
     round_trip: Duration,
 }
@@ -131,7 +131,7 @@ impl Pcie {
         let answers = 2.0 * DLLP / (interval * width);
         let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
         let round_trip = setup.round_trip.unwrap_or(PcieSetup::usual_round_trip(latency));
-        let window = |in_flight| Window { in_flight, round_trip };
+        let window = |in_flight| InFlightLimit { in_flight, round_trip };
         let read_request_max = setup.read_request_max.get();
         Self {
             generation,
@@ -253,7 +253,7 @@ impl fmt::Display for Pcie {
             write!(f, ", {most} through its tunnel")?;
         }
         for (window, what) in [(fetch_window, "fetched"), (post_window, "posted")] {
-            if let Some(Window { in_flight, round_trip }) = window {
+            if let Some(InFlightLimit { in_flight, round_trip }) = window {
                 write!(f, ", {} {what} in {round_trip}", Bytes(*in_flight))?;
             }
         }
@@ -262,8 +262,8 @@ impl fmt::Display for Pcie {
 }
 
 /// Returns the longer of the time on the wire and the time of the window, if there is one.
-fn longer(on_wire: Duration, window: Option<Window>, payload: Bytes) -> Duration {
-    window.map_or(on_wire, |Window { in_flight, round_trip }| {
+fn longer(on_wire: Duration, window: Option<InFlightLimit>, payload: Bytes) -> Duration {
+    window.map_or(on_wire, |InFlightLimit { in_flight, round_trip }| {
         on_wire.max(round_trip.scaled(payload.get(), in_flight))
     })
 }

@@ -1,14 +1,16 @@
 //! The table of PCI Express: data and accesses are packets, and a protocol's commands are accesses.
 
 use super::{Pcie, PcieGeneration};
-use crate::link::law::{Accesses, BurstPosition, Law, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{
+    BurstPosition, LinkFormulas, LinkLoad, Phase, PhaseTime, ProtocolAccesses,
+};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
 /// The only burst of its command.
 const ALONE: BurstPosition = BurstPosition { first: true, last: true };
 
-impl Law for Pcie {
+impl LinkFormulas for Pcie {
     fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
             Phase::Command(_) | Phase::Completion(_) => PhaseTime::NONE,
@@ -21,7 +23,7 @@ impl Law for Pcie {
                     + self.answer_time(self.completion_bytes(bytes)),
                 to_drive: self.fetch_time(bytes),
             },
-            Phase::Accesses(Accesses { host_writes, device_writes, device_reads }) => {
+            Phase::Accesses(ProtocolAccesses { host_writes, device_writes, device_reads }) => {
                 let (bytes, requests) = device_reads;
                 let written: Duration =
                     device_writes.into_iter().map(|bytes| self.write_time(bytes)).sum();
@@ -51,7 +53,7 @@ impl Law for Pcie {
         BytesPerSecond((test.block.get() as f64 / to_host.max(to_drive)) as u64)
     }
 
-    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+    fn train(&self, TrainedRate { lanes, generation, speed }: TrainedRate) -> Option<Self> {
         let lanes = lanes.unwrap_or(self.lanes());
         let generation = match generation {
             Some(number) => PcieGeneration::new(number.into())?,
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn a_mix_is_limited_by_the_direction_that_fills_first() {
         let link = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
-        let end = Accesses {
+        let end = ProtocolAccesses {
             host_writes: Bytes::ZERO,
             device_writes: [Bytes(16), Bytes(4)],
             device_reads: (Bytes::ZERO, 0),

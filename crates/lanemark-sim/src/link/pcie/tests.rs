@@ -140,7 +140,7 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
 /// the direction to the host, with its read requests and acknowledgements.
 #[test]
 fn answers_go_against_the_data_alone() {
-    use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
+    use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
     let pcie = set_up(|_| ());
     let (block, whole) = (Bytes::mebi(1), BurstPosition { first: true, last: true });
     // An interval of generation 3 x4 with 128 B is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, 678.4 B.
@@ -153,8 +153,11 @@ fn answers_go_against_the_data_alone() {
     assert!(near(to_drive, block.get() / 128 * 152), "{to_drive}");
     let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
     assert_eq!(to_drive, pcie.completion_time(block));
-    let asked = pcie.read_request_time(block);
-    assert!(near(to_host - asked, block.get() / 128 * 148), "{to_host}, including {asked}");
+    let request_time = pcie.read_request_time(block);
+    assert!(
+        near(to_host - request_time, block.get() / 128 * 148),
+        "{to_host}, including {request_time}"
+    );
 }
 
 /// A 4 KiB NVMe read as in the documents: 140 B down, 4,956 / 4,572 / 4,380 B up.
@@ -280,8 +283,8 @@ fn a_tunnel_bounds_data_in_full_packets() {
         let time = |rate_max: Option<u64>| {
             let rate_max = rate_max.map(BytesPerSecond);
             let setup = PcieSetup { rate_max, ..PcieSetup::new(Bytes(payload), Bytes(512)) };
-            let law = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
-            (law.post_time(block), law.fetch_time(block))
+            let model = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
+            (model.post_time(block), model.fetch_time(block))
         };
         let (post, fetch) = time(Some(2_750_000_000));
         let seen = (block / post).as_megabytes();

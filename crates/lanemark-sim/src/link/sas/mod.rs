@@ -15,7 +15,7 @@
 //!
 //! Policy. One connection for each COMMAND, XFER_RDY, RESPONSE after a write, and burst of data; frames are back to
 //! back in it, and a read's RESPONSE follows its last data. [`Sas::kept_open`] is the other bound, which a busy link
-//! approaches: connections that never close, and cost nothing.
+//! approaches: connections that never close and take no time.
 //!
 //! The link is full duplex. A wide port's phys carry one connection each, in parallel: times here apply to one phy, and
 //! a port serves one burst per phy at once.
@@ -233,8 +233,8 @@ impl Sas {
         self.connection_answer + self.acknowledge
     }
 
-    /// Returns the time that a connection adds to the frames of a SATA drive that it carries over STP. They occupy
-    /// their phy in both directions for the time of the SATA model, as SATA is half duplex.
+    /// Returns the time that a connection adds to the frames of a SATA drive that it carries over STP. These frames
+    /// occupy their phy in both directions for the time of the SATA model, as SATA is half duplex.
     pub fn stp_connection_time(&self) -> Duration {
         self.stp_connection
     }

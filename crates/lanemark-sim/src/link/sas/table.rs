@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::{Sas, SasRate};
 use crate::link::LINE_BITS;
-use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
-impl Law for Sas {
+impl LinkFormulas for Sas {
     fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
             Phase::Command(_) => {
@@ -53,7 +53,7 @@ impl Law for Sas {
         BytesPerSecond((test.block.get() as f64 / seconds) as u64)
     }
 
-    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+    fn train(&self, TrainedRate { lanes, generation, speed }: TrainedRate) -> Option<Self> {
         let phys = lanes.unwrap_or(self.phys());
         let rate = speed.map_or(Some(self.rate()), SasRate::new)?;
         let fits = generation.is_none() && [1, 2, 4].contains(&phys);

@@ -19,10 +19,10 @@
 //! modelled: AHCI and similar controllers move the data to memory as they do for DMA.
 //!
 //! A drive whose FIFO for frames is smaller than a Data frame begins to send when the FIFO is full, and sends HOLD when
-//! the FIFO is empty; a drive that receives sends HOLD when it is full (flow control, 9.4.7). The frame ends when its
-//! last data has passed, so with L bytes, a FIFO of F and r bytes a second on the drive's side its data occupies the
-//! link for (L - F) / r if that is longer than its time on the wire. HOLDA answers HOLD after up to 20 dwords; this
-//! maximum is added once to each held frame. The model also covers the FIFO of a host.
+//! the FIFO is empty. A drive that receives sends HOLD when the FIFO is full (flow control, 9.4.7). The frame ends when
+//! its last data has passed. With L bytes, a FIFO of F bytes and r bytes a second on the drive's side, the data
+//! therefore occupies the link for (L - F) / r if that is longer than its time on the wire. HOLDA answers HOLD after up
+//! to 20 dwords; this maximum is added once to each held frame. The model also covers the FIFO of a host.
 //!
 //! The link is half duplex: one direction carries frames at a time, so it is one station. Commands are sent between the
 //! Data frames of others (`frame_turns`).

@@ -3,12 +3,12 @@
 use super::{Sata, SataRate};
 use crate::engine::station::Demand;
 use crate::link::LINE_BITS;
-use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
-impl Law for Sata {
+impl LinkFormulas for Sata {
     /// SATA announces a command's first burst with a DMA Setup frame; the end of the command follows the last burst.
     /// FLUSH CACHE and DATA SET MANAGEMENT are not queued, so the drive does not release the bus in between.
     fn cost(&self, phase: Phase) -> PhaseTime {
@@ -64,7 +64,7 @@ impl Law for Sata {
         demand.rate(test.block, test.read_share(), 1).unwrap_or_default()
     }
 
-    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+    fn train(&self, TrainedRate { lanes, generation, speed }: TrainedRate) -> Option<Self> {
         let fits = lanes.is_none() && generation.is_none();
         Some(self.trained(SataRate::new(speed.filter(|_| fits)?)?))
     }

@@ -126,9 +126,10 @@ const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSec
 
 /// Both kinds of commands, each with a FIFO that pauses the frames of both directions.
 fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
-    let law = |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
+    let model =
+        |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
     // DMA Activate (one dword) requests a queued write; a PIO block has a PIO Setup (five dwords).
-    [(1.0, law(SataCommands::Queued)), (5.0, law(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
+    [(1.0, model(SataCommands::Queued)), (5.0, model(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
 }
 
 /// Dwords of a frame without its data, (L - F) / r, and 20 dwords.
@@ -171,7 +172,7 @@ fn held_bursts_cost_the_same_as_their_frames_one_by_one() {
 #[test]
 fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     let plain = queued(SataRate::Gen3);
-    let frame = |law: &Sata, bytes| law.read_data_time(Bytes(bytes), false);
+    let frame = |model: &Sata, bytes| model.read_data_time(Bytes(bytes), false);
     let with = |fifo, moved| plain.with_fifo(Bytes(fifo), Some(BytesPerSecond(moved)), None);
     // Half a frame passes while a whole frame is on the wire.
     let even = (300e6 * 2.0 * 254.0 / 256.0 / 2.0) as u64;
@@ -247,7 +248,7 @@ fn data_of_any_length_meets_the_closed_form_frame_by_frame() {
 /// Device Bits after its last data.
 #[test]
 fn phases_of_a_command_take_their_frames_and_one_direction() {
-    use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
+    use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
     use lanemark_schema::workload::Operation::{Flush, Read, Trim, Write};
     for rate in RATES {
         let sata = queued(rate);

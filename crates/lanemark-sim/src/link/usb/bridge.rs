@@ -3,16 +3,16 @@
 //! Model. Each command occupies the bridge's processor for `command_time`; data passes at `rate` in each direction.
 //! Written data and commands take turns, like all traffic from the host. The time through the bridge, including frames
 //! that it stores until they are checked, is the latency of its link: a read pays this latency twice, and a write three
-//! times (command, data, status). Both figures are properties of the chip, from published data.
+//! times (command, data, status). Time and rate are properties of the chip, from published data.
 //!
 //! Not modelled: data that the bridge reads ahead or keeps, several processors, sectors of another length than the
 //! drive's, the drive's queue downstream of an NVMe bridge (its time is part of `command_time`).
 
 use std::fmt;
 
-use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{LinkFormulas, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
 /// A bridge between USB and a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Bridge {
     pub rate: BytesPerSecond,
 }
 
-impl Law for Bridge {
+impl LinkFormulas for Bridge {
     fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
             Phase::Command(_) => PhaseTime { to_drive: self.command_time, ..PhaseTime::NONE },
@@ -47,7 +47,7 @@ impl Law for Bridge {
         BytesPerSecond((test.block.get() as f64 / to_drive.max(data * share)) as u64)
     }
 
-    fn train(&self, _: Training) -> Option<Self> {
+    fn train(&self, _: TrainedRate) -> Option<Self> {
         None
     }
 

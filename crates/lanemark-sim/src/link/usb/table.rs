@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::{HEADER_PACKET, LINK_COMMANDS, SymbolCounts, Usb, UsbRate, UsbTransport};
-use crate::link::law::{BurstPosition, Law, LinkLoad, Phase, PhaseTime};
+use crate::link::formulas::{BurstPosition, LinkFormulas, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 
 /// The only burst of its command.
 const ALONE: BurstPosition = BurstPosition { first: true, last: true };
@@ -33,7 +33,7 @@ impl Usb {
     }
 }
 
-impl Law for Usb {
+impl LinkFormulas for Usb {
     fn cost(&self, phase: Phase) -> PhaseTime {
         let when = |is, symbols| if is { symbols } else { SymbolCounts::NONE };
         match phase {
@@ -77,7 +77,7 @@ impl Law for Usb {
         BytesPerSecond((block as f64 / seconds) as u64)
     }
 
-    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+    fn train(&self, TrainedRate { lanes, generation, speed }: TrainedRate) -> Option<Self> {
         let fits = lanes.is_none() && generation.is_none();
         Some(Self::new(UsbRate::new(speed.filter(|_| fits)?)?, self.transport))
     }

@@ -1,7 +1,7 @@
 //! The USB formula, computed independently: symbols counted by hand, and rates from the formula.
 
 use super::*;
-use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
+use crate::link::formulas::{BurstPosition, LinkFormulas, Phase, PhaseTime};
 use lanemark_schema::workload::Operation;
 
 const RATES: [UsbRate; 4] = [UsbRate::High, UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
@@ -50,7 +50,7 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
 /// or in both together.
 #[test]
 fn usb_2_carries_thirteen_transactions_in_a_microframe() {
-    use crate::link::LinkLaw;
+    use crate::link::LinkModel;
     use crate::run::ceiling::over_link;
     use lanemark_schema::units::Ratio;
     use lanemark_schema::workload::Test;
@@ -68,18 +68,18 @@ fn usb_2_carries_thirteen_transactions_in_a_microframe() {
         + link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
     let seen = cost.to_host + cost.to_drive;
     assert!(seen.nanoseconds().abs_diff(by_hand.nanoseconds()) <= 2, "{seen} for {by_hand}");
-    let law = LinkLaw::Usb(link);
+    let model = LinkModel::Usb(link);
     let mixed = |share| {
         let test = Test::random_read("4 KiB").volume("1 GiB").build().unwrap();
         let test = Test::clone(&test).with(|asked| asked.read_share = Ratio::new(share).unwrap());
-        over_link(&law, Bytes::kibi(120), &test).as_megabytes()
+        over_link(&model, Bytes::kibi(120), &test).as_megabytes()
     };
     let (reads, half, writes) = (mixed(1.0), mixed(0.5), mixed(0.0));
     assert!((reads - 4096.0 / 4690.0 * 60.0 * 7371.0 / 7500.0).abs() < 0.01, "{reads}");
     assert!((half - reads).abs() < 0.01 && (writes - reads).abs() < 0.01, "{half}, {writes}");
     assert_eq!(link.replay_time(), link.half_duplex_frame());
     assert_eq!(Usb::new(UsbRate::Gen1, UsbTransport::BulkOnly).half_duplex_frame(), None);
-    assert_eq!(law.to_string(), "USB 480 Mb/s, bulk-only, packets of 512 B");
+    assert_eq!(model.to_string(), "USB 480 Mb/s, bulk-only, packets of 512 B");
 }
 
 /// Data in one direction takes 36 symbols of the other direction for each packet: an ACK, LGOOD and LCRD.
@@ -134,13 +134,17 @@ fn two_lanes_take_half_the_time_of_one() {
 /// A bridge carries commands and data in the time that each takes, and the smaller of the two rates is its ceiling.
 #[test]
 fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are_long() {
-    use crate::link::LinkLaw;
+    use crate::link::LinkModel;
     use crate::run::ceiling::over_link;
     use lanemark_schema::workload::Test;
     let (command_time, rate) = (Duration::from_microseconds(20), BytesPerSecond(400_000_000));
-    let law = LinkLaw::Bridge(Bridge { command_time, rate });
+    let model = LinkModel::Bridge(Bridge { command_time, rate });
     let at = |block: &str| {
-        over_link(&law, Bytes::mebi(1), &Test::random_read(block).volume("1 GiB").build().unwrap())
+        over_link(
+            &model,
+            Bytes::mebi(1),
+            &Test::random_read(block).volume("1 GiB").build().unwrap(),
+        )
     };
     assert!(at("4 KiB").0.abs_diff(4096 * 50_000) <= 1);
     assert!(at("1 MiB").0.abs_diff(400_000_000) <= 1);

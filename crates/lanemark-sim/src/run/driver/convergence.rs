@@ -18,10 +18,10 @@
 //! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part
 //! must have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
-//! These never converge: open loops, trims, rounds, requested series, faults except reads that are repeated at
-//! a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged drive (whose
-//! data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and all others
-//! completely.
+//! The following tests never converge: open loops, trims, rounds, requested series, faults except reads that are
+//! repeated at a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged
+//! drive (whose data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and
+//! all others completely.
 
 mod phases;
 mod precision;
@@ -30,7 +30,7 @@ use super::tally::Tally;
 use crate::fault::standing_retries;
 use crate::run::ceiling::ceilings;
 use crate::run::energy::Metering;
-use crate::run::path_use::{Busy, busy_since};
+use crate::run::path_use::{HopBusyTimes, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
@@ -176,7 +176,7 @@ struct RunSegment {
     /// The end of the part, with the requests up to that point.
     end: Instant,
     requests: u64,
-    busy: Busy,
+    busy: HopBusyTimes,
     drive: DriveUse,
     power: Option<Vec<PowerReading>>,
 }
@@ -185,7 +185,7 @@ struct RunSegment {
 pub(super) struct SteadyRun {
     pub(super) tally: Tally,
     pub(super) elapsed: Duration,
-    pub(super) busy: Busy,
+    pub(super) busy: HopBusyTimes,
     pub(super) drive: DriveUse,
     pub(super) power: Option<Vec<PowerReading>>,
     pub(super) converged: Converged,
@@ -275,10 +275,10 @@ impl Convergence {
     /// Returns the steady part that was found if the rest of the test is `left`.
     pub(super) fn until(
         &self,
-        found: &Candidate,
+        candidate: &Candidate,
         left: (Option<Duration>, Option<u64>),
     ) -> Option<Candidate> {
-        self.steady(found.first, left)
+        self.steady(candidate.first, left)
     }
 
     /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
@@ -400,8 +400,8 @@ impl Convergence {
     }
 
     /// Returns the requests of the steady part that was found.
-    pub(super) fn steady_part(&self, found: &Candidate) -> SteadyPart {
-        let &Candidate { first, from, .. } = found;
+    pub(super) fn steady_part(&self, candidate: &Candidate) -> SteadyPart {
+        let &Candidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
         let (mut reads, mut writes) = (DirectionResult::new(), DirectionResult::new());
         let mut drive = DriveUse::default();
@@ -441,8 +441,8 @@ impl Convergence {
     }
 
     /// Returns the run with the parts before the steady part, if it keeps them, at their weight in the whole test.
-    pub(super) fn weigh(&mut self, found: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
-        let &Candidate { first, from, half_width, more } = found;
+    pub(super) fn weigh(&mut self, candidate: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
+        let &Candidate { first, from, half_width, more } = candidate;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
         let weight = if keeps_all { 1.0 / (1.0 + more) } else { 0.0 };
@@ -453,8 +453,8 @@ impl Convergence {
         let rest = (self.requests - earlier) as f64 * more;
         let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
-        let part = self.turnover.map(|_| self.steady_part(found));
-        let mut sum: Option<(Tally, Busy, DriveUse)> = None;
+        let part = self.turnover.map(|_| self.steady_part(candidate));
+        let mut sum: Option<(Tally, HopBusyTimes, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
             if number < first {
                 part.tally = part.tally.thinned(weight);

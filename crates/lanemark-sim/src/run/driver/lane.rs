@@ -2,10 +2,10 @@
 
 use super::super::energy::{Metering, energy};
 use super::convergence::{Convergence, RunEnd, SteadyRun, may_converge};
-use super::open::Open;
+use super::open::OpenLoop;
 use super::tally::{RoundsRun, Tally};
-use crate::fault::Status;
-use crate::run::path_use::{Busy, busy_since, path_use, share_of_time};
+use crate::fault::RequestStatus;
+use crate::run::path_use::{HopBusyTimes, busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
@@ -42,7 +42,7 @@ pub(super) struct Lane {
     queue_depth: u32,
     think: Duration,
     /// The times of requests, in an open loop; in that case a tag is a slot, and otherwise a thread.
-    open: Option<Open>,
+    open: Option<OpenLoop>,
     /// The start of the source and of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
     /// Instants at which counting begins, and at which it must end.
@@ -116,7 +116,7 @@ impl Lane {
             threads_per_target: test.threads,
             queue_depth: requests.queue_depth,
             think: requests.think,
-            open: Open::of(test, test.threads * count as u32, key, place.from),
+            open: OpenLoop::of(test, test.threads * count as u32, key, place.from),
             copied: requests.mix.copy_to.map(|to| (test.offset, to)),
             counting_from,
             deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
@@ -170,7 +170,7 @@ impl Lane {
         let tag = LaneTag::of(completion.tag).slot;
         if let (Some((from, to)), Access { operation: Operation::Read, offset, length }) =
             (self.copied, completion.access)
-            && completion.status == Status::Good
+            && completion.status == RequestStatus::Good
         {
             let offset = offset - from + to;
             let write = Access { operation: Operation::Write, offset, length };
@@ -303,7 +303,7 @@ impl Lane {
 
     /// Counts a request of the test, if counting has begun; all lanes have moved `moved` bytes before it.
     pub(super) fn count(&mut self, completion: &mut Completion, simulator: &Simulator, moved: u64) {
-        if let Status::Failed(kind) = completion.status {
+        if let RequestStatus::Failed(kind) = completion.status {
             self.errors.count(kind);
         }
         if completion.completed < self.counting_from {
@@ -317,7 +317,7 @@ impl Lane {
         }
         let Some(tally) = &mut self.tally else { return };
         self.last = completion.completed;
-        if completion.status != Status::Good {
+        if completion.status != RequestStatus::Good {
             return;
         }
         let latency = completion.completed.since(completion.submitted);
@@ -530,7 +530,7 @@ impl Lane {
             writes: some(tally.writes),
             flushes: some(tally.flushes),
             trims: some(tally.trims),
-            punctuality: self.open.map(Open::finish),
+            punctuality: self.open.map(OpenLoop::finish),
             path: Some(path),
             energy,
             errors: self.errors,
@@ -545,7 +545,7 @@ impl Lane {
 struct CountedRequests {
     tally: Tally,
     elapsed: Duration,
-    busy: Busy,
+    busy: HopBusyTimes,
     drive: DriveUse,
     energy: Option<EnergyUse>,
 }

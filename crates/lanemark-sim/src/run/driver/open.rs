@@ -12,7 +12,7 @@ use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Schedule, Test};
 
 /// The times of all threads.
-pub(super) struct Open {
+pub(super) struct OpenLoop {
     schedules: Vec<Schedule>,
     /// Instant at which the request of each slot was due, thread by thread.
     due: Vec<Instant>,
@@ -22,7 +22,7 @@ pub(super) struct Open {
     kept: Punctuality,
 }
 
-impl Open {
+impl OpenLoop {
     /// Returns the times of `threads` threads of `test`, if its loop is open; its load begins at `from`.
     pub(super) fn of(test: &Test, threads: u32, key: StreamKey, from: Duration) -> Option<Self> {
         let schedule = |thread: u32| {

@@ -4,10 +4,9 @@
 //! amplification and the rate depend on the data written *relative to* the capacity, and not on each of them separately
 //! (Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for
 //! every policy that compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n`
-//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time: it has the same
-//! dies and channels, the same page times, the same number of superblocks and the same shares of spare and valid data.
-//! Its blocks are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink
-//! as well.
+//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time. Its dies, channels
+//! and page times are the same, and so are the number of superblocks and the shares of spare and valid data. Its blocks
+//! are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink as well.
 //!
 //! A drive with `m` times fewer superblocks, and `m` times less data, is similar too. It needs the same number of open
 //! superblocks and of superblocks that collection keeps erased, so only the others become fewer ([`Scale`]).
@@ -186,7 +185,7 @@ fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none()
         && is_scale_free(spec, test, &requests.pattern)
-        && spec.attachments.iter().all(|one| one.namespaces.is_empty())
+        && spec.attachments.iter().all(|attachment| attachment.namespaces.is_empty())
         && !spec.drive_specs().any(|drive| drive.media.has_credits());
     if !is_plain || has_adapter_cache(spec) {
         return None;
@@ -235,7 +234,7 @@ fn is_scale_free(spec: &SystemSpec, test: &Test, pattern: &Pattern) -> bool {
 }
 
 fn has_adapter_cache(spec: &SystemSpec) -> bool {
-    spec.attachments.iter().any(|one| one.protocol.adapter_cache().is_some())
+    spec.attachments.iter().any(|attachment| attachment.protocol.adapter_cache().is_some())
 }
 
 /// Returns the scale of drives up to `wanted` times smaller: as few pages as possible, and fewer superblocks if the

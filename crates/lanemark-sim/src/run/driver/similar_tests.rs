@@ -5,7 +5,7 @@ use crate::run::driver::{RunLength, run_length_watched, run_requests};
 use crate::spec::{Condition, MapSpec, PseudoSlcSpec};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Ratio;
-use lanemark_schema::workload::Tracked;
+use lanemark_schema::workload::TrackedFigure;
 
 /// A purged drive of 4,320 MiB in 160 superblocks, with a fifth of its flash to spare.
 fn drive() -> SystemSpec {
@@ -192,7 +192,7 @@ fn only_long_tests_with_states_that_scale_are_shortened() {
     // The factor divides the pages, leaves enough of them, and keeps the buffer a small part of the span.
     let Shortening { factor, drive } = shortening(&spec, &day).unwrap();
     assert_eq!((factor, drive), (4, A_QUARTER_OF_THE_PAGES), "superblocks cannot become fewer");
-    // Blocks with few pages become fewer. Their number leaves the same share of spare flash.
+    // Blocks with few pages become fewer. The number of blocks leaves the same share of spare flash.
     let mut fine = spec.clone();
     let flash = fine.first_mut().drive.flash_mut();
     (flash.pages_per_block, flash.blocks_per_plane) = (PAGES_MIN, 1280);
@@ -288,7 +288,7 @@ fn the_whole_span_must_be_written_again() {
 
 #[test]
 fn rounds_become_steady_at_the_same_rate() {
-    let rounds = Rounds { length: Duration::from_seconds(12), tracked: Tracked::Iops };
+    let rounds = Rounds { length: Duration::from_seconds(12), tracked: TrackedFigure::Iops };
     let test = Test {
         duration: None,
         interval: None,
@@ -309,7 +309,7 @@ fn rounds_become_steady_at_the_same_rate() {
 fn rounds_end_when_their_state_is_steady() {
     let mut random = drive();
     random.first_mut().drive.flash_mut().condition = Condition::Random;
-    let rule = Rounds { length: Duration::from_seconds(120), tracked: Tracked::Iops };
+    let rule = Rounds { length: Duration::from_seconds(120), tracked: TrackedFigure::Iops };
     let test =
         Test { duration: None, interval: None, rounds: Some(rule), ..writes(Pattern::Uniform, 1) };
     let (spec, test) = (random.checked().unwrap(), test.checked().unwrap());

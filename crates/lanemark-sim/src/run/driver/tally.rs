@@ -212,7 +212,7 @@ impl RoundsRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_schema::workload::Tracked;
+    use lanemark_schema::workload::TrackedFigure;
 
     const SECOND: Duration = Duration::from_seconds(1);
 
@@ -225,7 +225,7 @@ mod tests {
 
     /// Returns the rounds of a test that is in the middle of the round after these, of a second each.
     fn after(rounds: &[u64]) -> RoundsRun {
-        let rule = Rounds { length: SECOND, tracked: Tracked::Iops };
+        let rule = Rounds { length: SECOND, tracked: TrackedFigure::Iops };
         let mut run = RoundsRun::new(rule, Instant::ZERO);
         for &writes in rounds {
             let round = run.round(&part(writes).during(SECOND));
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn rounds_continue_at_the_steady_rate() {
-        // A round and a half of a steady test. The half had 60 writes.
+        // A round and a half of a steady test. The half round had 60 writes.
         let run = after(&[100]);
         let half = Point { writes: 60, ..Point::default() };
         let outcome = run.outcome(&half, &part(100), at(0), at(3)).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! A closed network: each user is elsewhere, at the processor, or waits for the drives, one at a time. Processors are
 //! the platform's cores with one queue. The simulator charges the submission and completion of requests to cores by
-//! user, and this time counts towards their use; the model omits that the two kinds of work wait for each other, which
+//! user, and this time counts towards their use. The model omits that the two kinds of work wait for each other, which
 //! matters only near saturation.
 //!
 //! Changed pages become due as transactions end, at the rate that the buffer's formula gives for the current rate of
@@ -27,7 +27,7 @@ use crate::engine::budget::Hop;
 use crate::engine::kernel::EventQueue;
 use crate::engine::slab::{Slab, WaitHandle, Waits};
 use crate::engine::station::Servers;
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::run::path_use::{busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
@@ -41,7 +41,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
-use lanemark_schema::workload::{Access, BufferLaw, BufferUse, Operation, Test, Transactions};
+use lanemark_schema::workload::{Access, BufferModel, BufferUse, Operation, Test, Transactions};
 use log::{LogWrite, LogWriter};
 
 /// Changed pages that may be owed before users wait for their writing.
@@ -140,7 +140,7 @@ struct Run<'t> {
     rng: Rng,
     /// Number of pages before the log.
     pages: u64,
-    law: BufferLaw<'t>,
+    model: BufferModel<'t>,
     buffer: BufferUse,
     log: LogWriter,
     owed: f64,
@@ -173,8 +173,8 @@ impl<'t> Run<'t> {
         // The initial estimate, without waiting.
         let alone = (load.elsewhere + load.processor).as_seconds();
         let rate = f64::from(test.threads) / alone;
-        let law = load.buffer_law(test.block);
-        let buffer = law.at(rate);
+        let model = load.buffer_model(test.block);
+        let buffer = model.at(rate);
         Self {
             test,
             load,
@@ -188,7 +188,7 @@ impl<'t> Run<'t> {
             users: vec![User::default(); test.threads as usize],
             rng: Rng::new(key),
             pages: (test.span - load.log.area).get() / test.block.get(),
-            law,
+            model,
             buffer,
             log: LogWriter::default(),
             owed: 0.0,
@@ -423,7 +423,7 @@ impl<'t> Run<'t> {
         self.ended += 1;
         if self.ended.is_multiple_of(RATE_EVERY) {
             let seconds = now.since(self.rate_since).as_seconds();
-            self.buffer = self.law.at(RATE_EVERY as f64 / seconds);
+            self.buffer = self.model.at(RATE_EVERY as f64 / seconds);
             self.rate_since = now;
         }
         self.leave(now + locked, user);
@@ -474,7 +474,7 @@ impl<'t> Run<'t> {
     }
 
     fn count(&mut self, completion: &mut Completion) {
-        if let Status::Failed(kind) = completion.status {
+        if let RequestStatus::Failed(kind) = completion.status {
             self.errors.count(kind);
             return;
         }

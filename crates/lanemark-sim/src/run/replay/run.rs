@@ -7,7 +7,7 @@ use super::{
     OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
 };
 use crate::engine::budget::BudgetSum;
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::run::energy::energy;
 use crate::run::path_use::path_use;
 use crate::run::progress::Progress;
@@ -188,7 +188,7 @@ impl Run {
         self.outstanding -= 1;
         self.outstanding_bytes -= access.length.get();
         self.completed = *completed;
-        if let Status::Failed(kind) = status {
+        if let RequestStatus::Failed(kind) = status {
             return self.errors.count(*kind);
         }
         let scheduled = Instant::from_picoseconds(*tag);

@@ -174,32 +174,32 @@ impl Bench {
         }
     }
 
-    pub(super) fn submit(&mut self, asked: HostCommand) {
+    pub(super) fn submit(&mut self, host_command: HostCommand) {
         let command = self.commands;
         self.commands += 1;
         self.medium.takes(1);
-        let pages = match asked {
+        let pages = match host_command {
             HostCommand::Flush => 0,
             HostCommand::Write(first, end, _)
             | HostCommand::Read(first, end)
             | HostCommand::Trim(first, end) => {
                 let (offset, length) = (SLOT * first, SLOT * (end - first));
-                let changes = !matches!(asked, HostCommand::Read(..));
+                let changes = !matches!(host_command, HostCommand::Read(..));
                 let (handle, events) = (Handle::of(command), &mut self.events);
                 self.medium.look_up(self.now, handle, offset, length, changes, events).from_media
             }
         };
         if pages > 0 {
-            self.open.insert(command, Open::Parked(pages, asked));
+            self.open.insert(command, Open::Parked(pages, host_command));
         } else {
-            self.start(command, asked);
+            self.start(command, host_command);
         }
     }
 
-    fn start(&mut self, command: u32, asked: HostCommand) {
+    fn start(&mut self, command: u32, host_command: HostCommand) {
         let handle = Handle::of(command);
         self.open.remove(&command);
-        match asked {
+        match host_command {
             HostCommand::Write(first, end, middle) => {
                 self.open.insert(command, Open::Write(Vec::new()));
                 self.medium.expect_write(SLOT * first, SLOT * (end - first));
@@ -337,13 +337,14 @@ impl Bench {
                 }
             }
             Outcome::Map { command, .. } => {
-                let Some(Open::Parked(pages, asked)) = self.open.get_mut(&command.number()) else {
+                let Some(Open::Parked(pages, host_command)) = self.open.get_mut(&command.number())
+                else {
                     panic!("a page of the map that nothing waits for")
                 };
                 *pages -= 1;
                 if *pages == 0 {
-                    let asked = *asked;
-                    self.start(command.number(), asked);
+                    let host_command = *host_command;
+                    self.start(command.number(), host_command);
                 }
             }
             Outcome::Room(bytes) => {

@@ -1,7 +1,7 @@
 //! Garbage collection: valid data is moved out of superblocks so that they can be erased.
 //!
 //! When fewer than `erased_min` superblocks are erased, each unit that the host writes pays for moving enough valid
-//! data to keep their number constant: for a victim with v of S slots valid, v slots are moved for every S - v slots
+//! data to keep their number constant. For a victim with v of S slots valid, v slots are moved for every S - v slots
 //! written, and more if fewer erased superblocks are left. Folding the pseudo-SLC cache works likewise, with a victim
 //! from that cache.
 
@@ -13,7 +13,7 @@ use crate::engine::number::SuperblockNumber;
 
 /// Moved data: a number of slots in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct MovedSlots {
     /// The unit that is read.
     pub unit: u32,
     /// Slots that are moved.
@@ -22,7 +22,7 @@ pub(crate) struct Source {
 
 /// The outcome of a step of collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum CollectionStep {
     /// A unit must be programmed after its moved data has been read.
     Filled(FullUnit),
     /// A superblock no longer contains valid data, and no unit is full.
@@ -83,7 +83,7 @@ impl Translation {
 
     /// Moves valid data until a unit is full, or a superblock is empty; the necessary reads are added to `sources`.
     /// With `fold` the pseudo-SLC cache is emptied first.
-    pub(crate) fn relocate(&mut self, fold: bool, sources: &mut Vec<Source>) -> Progress {
+    pub(crate) fn relocate(&mut self, fold: bool, sources: &mut Vec<MovedSlots>) -> CollectionStep {
         let Some(victim) = self.choose_victim(fold) else {
             return self.pad_moved();
         };
@@ -106,15 +106,15 @@ impl Translation {
                 self.release(victim.superblock);
             }
         }
-        let Some(filled) = filled else { return Progress::Emptied };
+        let Some(filled) = filled else { return CollectionStep::Emptied };
         self.debt = (self.debt - f64::from(filled.slots)).max(0.0);
-        Progress::Filled(filled)
+        CollectionStep::Filled(filled)
     }
 
     /// Ends a partial unit of moved data, because the data in it prevents superblocks from being erased.
-    fn pad_moved(&mut self) -> Progress {
+    fn pad_moved(&mut self) -> CollectionStep {
         let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
-        padded.map_or(Progress::Nothing, Progress::Filled)
+        padded.map_or(CollectionStep::Nothing, CollectionStep::Filled)
     }
 
     /// Returns the stream for the data of `victim`: hot data has a separate stream as long as there is spare erased
@@ -134,7 +134,7 @@ impl Translation {
         &mut self,
         victim: Victim,
         stream: Stream,
-        sources: &mut Vec<Source>,
+        sources: &mut Vec<MovedSlots>,
     ) -> (Option<FullUnit>, u32) {
         let Victim { superblock, mut next, .. } = victim;
         let start = superblock.0 * self.slots_per_superblock;
@@ -165,7 +165,7 @@ impl Translation {
             let unit = place / self.slots_per_unit;
             match sources.last_mut() {
                 Some(source) if source.unit == unit => source.slots += 1,
-                _ => sources.push(Source { unit, slots: 1 }),
+                _ => sources.push(MovedSlots { unit, slots: 1 }),
             }
             match folded {
                 true => self.written.folded += 1,
@@ -188,7 +188,7 @@ impl Translation {
         let size = self.slots_per_superblock;
         let start = superblock.0 * size;
         let count = if one.as_found {
-            self.layout.held(superblock.into(), size, *within, free)
+            self.layout.valid_slots(superblock.into(), size, *within, free)
         } else {
             let slots = one.slots.get(*within as usize..).unwrap_or_default();
             let places = start + *within..;

@@ -1,6 +1,6 @@
 //! The choice of the superblock to collect and the rate of collection, computed by hand.
 
-use super::superblock::{Purpose, State, Superblocks};
+use super::superblock::{State, SuperblockPurpose, Superblocks};
 use super::*;
 use crate::engine::number::SuperblockNumber as N;
 use crate::spec::{Condition, Policy, TranslationSpec};
@@ -83,8 +83,13 @@ fn every_fourth_victim_may_be_chosen_for_its_wear() {
 
 #[test]
 fn the_least_worn_is_filled_next_and_of_equals_the_first_that_was_erased() {
-    let purpose =
-        Purpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
+    let purpose = SuperblockPurpose {
+        pseudo_slc: false,
+        hot: false,
+        settled: false,
+        moved: false,
+        worn: false,
+    };
     let all = || {
         let mut all = Superblocks::new([0; 4].into_iter(), 0, 3);
         all.get_mut(N(1)).cycles = 5;
@@ -94,13 +99,18 @@ fn the_least_worn_is_filled_next_and_of_equals_the_first_that_was_erased() {
     let order = [(); 4].map(|()| plain.open(purpose, 10, 0));
     assert_eq!(order, [Some(N(0)), Some(N(2)), Some(N(3)), Some(N(1))]);
     assert_eq!(plain.open(purpose, 10, 0), None);
-    assert_eq!(all().open(Purpose { worn: true, ..purpose }, 10, 0), Some(N(1)));
+    assert_eq!(all().open(SuperblockPurpose { worn: true, ..purpose }, 10, 0), Some(N(1)));
 }
 
 #[test]
 fn superblocks_are_filled_in_the_order_in_which_they_were_erased() {
-    let purpose =
-        Purpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
+    let purpose = SuperblockPurpose {
+        pseudo_slc: false,
+        hot: false,
+        settled: false,
+        moved: false,
+        worn: false,
+    };
     let mut all = Superblocks::new([5, 5, 5, 0, 0].into_iter(), 3, 0);
     // All superblocks are equally worn.
     (all.get_mut(N(3)).cycles, all.get_mut(N(4)).cycles) = (1, 1);
@@ -134,7 +144,7 @@ proptest! {
         }
         for _ in 0..opened {
             let purpose =
-                Purpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
+                SuperblockPurpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
             superblocks.coming += 1;
             superblocks.erased_now(N(0));
             superblocks.open(purpose, 0, 0);
@@ -233,7 +243,7 @@ fn the_last_erased_superblock_is_for_what_is_moved_hot_or_not() {
     for (erased, expected) in [(2, Stream::MovedHot), (1, Stream::Moved)] {
         let mut translation = steady(4);
         while translation.superblocks.erased() > erased {
-            let purpose = Purpose {
+            let purpose = SuperblockPurpose {
                 pseudo_slc: false,
                 hot: false,
                 settled: false,
@@ -324,7 +334,7 @@ fn collection_pays_back_the_slots_that_it_moves() {
     let debt = translation.debt;
     assert!(debt >= f64::from(unit));
     let mut progress = translation.relocate(false, &mut Vec::new());
-    while !matches!(progress, Progress::Filled(_)) {
+    while !matches!(progress, CollectionStep::Filled(_)) {
         progress = translation.relocate(false, &mut Vec::new());
     }
     assert!((translation.debt - (debt - f64::from(unit))).abs() < 1e-9, "a unit is moved");
@@ -334,8 +344,13 @@ fn collection_pays_back_the_slots_that_it_moves() {
 #[test]
 fn a_cache_grows_only_into_superblocks_that_nothing_else_needs() {
     let mut translation = cached(0);
-    let purpose =
-        Purpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
+    let purpose = SuperblockPurpose {
+        pseudo_slc: false,
+        hot: false,
+        settled: false,
+        moved: false,
+        worn: false,
+    };
     for index in 0..40 {
         translation.superblocks.coming += 1;
         translation.superblocks.erased_now(N(index));
@@ -401,13 +416,18 @@ fn an_idle_drive_does_not_work_for_less_than_a_unit() {
 fn a_victim_without_valid_data_is_erased_although_nothing_is_erased() {
     let mut translation = steady(4);
     while translation.superblocks.erased() > 0 {
-        let purpose =
-            Purpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
+        let purpose = SuperblockPurpose {
+            pseudo_slc: false,
+            hot: false,
+            settled: false,
+            moved: false,
+            worn: false,
+        };
         translation.superblocks.open(purpose, 0, 0);
     }
-    assert_eq!(translation.relocate(false, &mut Vec::new()), Progress::Nothing);
+    assert_eq!(translation.relocate(false, &mut Vec::new()), CollectionStep::Nothing);
     let victim = translation.choose_victim(false).unwrap().superblock;
     translation.superblocks.get_mut(victim).valid = 0;
-    assert_eq!(translation.relocate(false, &mut Vec::new()), Progress::Emptied);
+    assert_eq!(translation.relocate(false, &mut Vec::new()), CollectionStep::Emptied);
     assert_eq!(translation.next_to_erase(), Some(victim));
 }

@@ -13,7 +13,7 @@
 //! flash", ICNC 2012: with blocks of many pages greedy collection takes the oldest.) A superblock is collected at x(1),
 //! so write amplification begins at `1 / (1 - exp(-c))`.
 //!
-//! The assignment of logical slots to valid flash slots is random: a keyed permutation (a Feistel network with cycle
+//! The assignment of logical slots to valid flash slots is random. A keyed permutation (a Feistel network with cycle
 //! walking) assigns a rank to each logical slot, and ranks fill the valid flash slots of the superblocks in order,
 //! spread evenly over each. Either direction costs a few dozen instructions and no memory, so a drive of any size is
 //! preconditioned at once.
@@ -136,7 +136,7 @@ impl Layout {
 
     /// Finds the valid flash slots of superblock `index`, of `size` slots, from `within` on, with the logical slot of
     /// each, until `found` is full. Returns their number.
-    pub(crate) fn held(
+    pub(crate) fn valid_slots(
         &self,
         index: usize,
         size: u32,
@@ -151,7 +151,7 @@ impl Layout {
                 let found = found.iter_mut().zip(within..held.max(within));
                 found.map(|(found, at)| *found = (first + at, begin + at)).count()
             }
-            Self::Scattered(scattered) => scattered.held(index, within, found),
+            Self::Scattered(scattered) => scattered.valid_slots(index, within, found),
         }
     }
 
@@ -268,7 +268,7 @@ impl SteadyRandomLayout {
         superblock as u32 * self.size + within as u32
     }
 
-    fn held(&self, superblock: usize, within: u32, found: &mut [(u32, u32)]) -> usize {
+    fn valid_slots(&self, superblock: usize, within: u32, found: &mut [(u32, u32)]) -> usize {
         let Some(&[start, end]) = self.starts.get(superblock..superblock + 2) else { return 0 };
         let (count, size) = (u64::from(end - start), u64::from(self.size));
         let nth = (u64::from(within) * count).div_ceil(size);
@@ -392,7 +392,7 @@ mod tests {
                 prop_assert_eq!(layout.valid(index, size), count);
                 let mut found = vec![(0, 0); size as usize + 1];
                 let from = size / 3;
-                let held = layout.held(index, size, from, &mut found);
+                let held = layout.valid_slots(index, size, from, &mut found);
                 let first = index as u32 * size;
                 let one_by_one = (first + from..first + size)
                     .map(|place| (place, layout.slot(place)))

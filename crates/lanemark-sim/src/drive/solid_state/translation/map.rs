@@ -1,6 +1,6 @@
 //! The part of the map that a run has changed: logical slot to flash slot.
 //!
-//! The table uses open addressing in lines of eight entries, each line one cache line of the processor: the hash
+//! The table uses open addressing in lines of eight entries, each of which is one cache line of the processor. The hash
 //! chooses a line by `slot / 8`, so a sequential run touches one line for eight slots. A full line continues in the
 //! next line; a scattered slot finds room in its home line nine times out of ten, and costs twelve to twenty-five
 //! bytes. Memory depends on the touched slots and not on the drive's capacity. Entries are never removed.
@@ -57,7 +57,7 @@ impl Overrides {
         Self { entries, skipped, lines, used: 0, shift: 32 - lines.trailing_zeros() }
     }
 
-    /// Returns whether nothing was changed.
+    /// Returns whether the map is unchanged.
     pub(crate) fn is_empty(&self) -> bool {
         self.used == 0
     }

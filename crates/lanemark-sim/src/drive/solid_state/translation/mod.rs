@@ -1,14 +1,14 @@
 //! The flash translation layer: the map from logical to flash slots, and the data that is moved to make room.
 //!
-//! Page mapping with slots of 4 KiB. Flash is numbered in *places* of a slot each and in *units*, the amount that one
-//! die programs at once, so that unit u is on die `u mod dies`: consecutive data is striped over all dies, channels
+//! Page mapping with slots of 4 KiB. Flash is numbered in *places*, each of one slot, and in *units*, the amount that
+//! one die programs at a time. Unit u is on die `u mod dies`, so consecutive data is striped over all dies, channels
 //! first. The original content is a formula ([`Layout`]); the changes of the run are a table ([`Overrides`]). Each
 //! superblock that the run fills records the logical slot of each place.
 //!
-//! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
-//! and return the units to program; the drive programs them, and reports this with [`Translation::stored`]. Until then
-//! the superblock of the former content is *pinned*: it is not erased, so that a power cut ([`Translation::power_cut`])
-//! finds either the new content or the old.
+//! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data
+//! immediately and return the units to program; the drive programs them, and reports this with [`Translation::stored`].
+//! Until the new content is stored, the superblock of the former content is *pinned*: it is not erased, so that a power
+//! cut ([`Translation::power_cut`]) finds either the new content or the old.
 //!
 //! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
 //! superblocks.
@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 
 use crate::engine::table::Table;
 use crate::spec::{Condition, DriveSpec, PriorContent, SLOT, TranslationSpec};
-pub(crate) use collection::{Progress, Source};
+pub(crate) use collection::{CollectionStep, MovedSlots};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
@@ -46,7 +46,7 @@ use layout::{CachedLayout, EMPTY, Layout, SteadyRandomLayout};
 use map::Overrides;
 #[cfg(test)]
 pub(super) use placement::Placement;
-use superblock::{Purpose, State, Superblocks};
+use superblock::{State, SuperblockPurpose, Superblocks};
 use victim::{Victim, VictimCursor};
 
 /// The flash location of a run of logical slots.
@@ -375,9 +375,9 @@ impl Translation {
         used < kept || used < self.pseudo_slc_max && self.superblocks.erased() > needed
     }
 
-    /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon: it is hot
-    /// if the host has written less than half of the drive since, because with uniform writes the host would write the
-    /// whole drive on average. Data that was moved is not hot.
+    /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon. It is hot
+    /// if the host has written less than half of the drive since then, because with uniform writes the host would write
+    /// the whole drive on average. Data that was moved is not hot.
     fn is_hot(&self, slot: u32) -> bool {
         let place = self.place_of(slot);
         place != EMPTY && {
@@ -392,7 +392,7 @@ impl Translation {
         let worn = self.spec.wear_gap.is_some() && stream == Stream::Moved;
         let hot = matches!(stream, Stream::Hot | Stream::MovedHot);
         let (settled, moved) = (stream == Stream::Moved, stream.is_moved());
-        let purpose = Purpose { pseudo_slc, hot, settled, moved, worn };
+        let purpose = SuperblockPurpose { pseudo_slc, hot, settled, moved, worn };
         let size = match pseudo_slc {
             true => self.pseudo_slc_each,
             false => self.slots_per_superblock,

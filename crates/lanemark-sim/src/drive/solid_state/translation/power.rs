@@ -30,8 +30,8 @@ impl Translation {
         lost
     }
 
-    /// Rewinds lost units at the end of a superblock. They count as erased, and the stream continues to fill the
-    /// superblock from that point.
+    /// Rewinds lost units at the end of a superblock. The rewound units count as erased, and the stream continues to
+    /// fill the superblock from that point.
     fn rewind(&mut self, lost: &[u32]) {
         let mut superblocks: Vec<SuperblockNumber> =
             lost.iter().map(|&unit| self.superblock_of(unit * self.slots_per_unit)).collect();
@@ -44,7 +44,7 @@ impl Translation {
                 end -= self.slots_per_unit;
             }
             let open = matches!(superblock.state, State::Open);
-            // If the last unit is stored, there is nothing to rewind, and the superblock keeps its state.
+            // If the last unit is stored, no unit is rewound, and the superblock keeps its state.
             let rewound = end < start + superblock.slots.len() as u32;
             if !rewound || !(open || superblock.state == State::Closed) {
                 continue;

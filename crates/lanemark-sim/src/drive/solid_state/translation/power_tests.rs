@@ -21,7 +21,7 @@ fn hot_data_moved() -> (Machine, u32, u32) {
         Some(Victim { superblock, next: 0, valid: translation.slots_per_superblock });
     translation.upcoming = VictimCursor::START;
     let before = translation.place_of(0);
-    assert!(matches!(translation.relocate(false, &mut Vec::new()), Progress::Filled(_)));
+    assert!(matches!(translation.relocate(false, &mut Vec::new()), CollectionStep::Filled(_)));
     let after = translation.place_of(0);
     assert_ne!(before, after);
     (machine, before, after)
@@ -48,7 +48,7 @@ fn a_superblock_of_moved_hot_data_continues_its_stream() {
     let (target, size) = (translation.superblock_of(first), translation.slots_per_superblock);
     translation.stored(first / 8);
     for slots in (16..=size).step_by(8) {
-        let Progress::Filled(filled) = translation.relocate(false, &mut Vec::new()) else {
+        let CollectionStep::Filled(filled) = translation.relocate(false, &mut Vec::new()) else {
             panic!("a unit of the victim")
         };
         if slots < size {
@@ -80,7 +80,7 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
     translation.victim = Some(Victim { superblock, next: 0, valid: size });
     translation.upcoming = VictimCursor::START;
     for _ in 0..2 {
-        assert!(matches!(translation.relocate(false, &mut Vec::new()), Progress::Filled(_)));
+        assert!(matches!(translation.relocate(false, &mut Vec::new()), CollectionStep::Filled(_)));
     }
     assert_eq!(translation.power_cut(false), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(translation.place_of(0), found);

@@ -1,8 +1,8 @@
 //! Superblocks: one block of every plane of every die, the unit of erasing.
 //!
-//! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: when a filled
-//! superblock has a given number of cycles less than the most worn one, its data, which is never overwritten, is moved
-//! to a worn superblock, so that its own blocks are used.
+//! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: a filled
+//! superblock whose data is never overwritten does not wear. When it has a given number of cycles less than the most
+//! worn superblock, its data is moved to a worn superblock, so that its own blocks are used.
 
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{Policy, TranslationSpec};
@@ -55,7 +55,7 @@ pub(crate) struct Superblock {
 
 /// The purpose for which a superblock is opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Purpose {
+pub(crate) struct SuperblockPurpose {
     /// Whether the superblock will be written with one bit in each cell.
     pub(crate) pseudo_slc: bool,
     /// Whether it is for data that will soon be overwritten.
@@ -138,11 +138,11 @@ impl Superblocks {
         self.erased.len()
     }
 
-    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`. It has the fewest cycles, or
-    /// the most cycles for data that will not be overwritten soon.
+    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`. The superblock with the
+    /// fewest cycles is opened, or the one with the most cycles for data that will not be overwritten soon.
     pub(crate) fn open(
         &mut self,
-        purpose: Purpose,
+        purpose: SuperblockPurpose,
         slots: u32,
         opened_at: u64,
     ) -> Option<SuperblockNumber> {

@@ -81,11 +81,11 @@ impl Machine {
 
     fn relocate(&mut self, fold: bool) -> bool {
         let progress = self.translation.relocate(fold, &mut Vec::new());
-        if let Progress::Filled(filled) = progress {
+        if let CollectionStep::Filled(filled) = progress {
             self.program(filled);
         }
         self.end_one();
-        progress != Progress::Nothing
+        progress != CollectionStep::Nothing
     }
 
     fn write(&mut self, slot: u64) {
@@ -323,10 +323,10 @@ fn the_steady_state_is_steady_from_the_first_write() {
             });
             amplification(&drive, rounds)
         };
-        let (law, run) = (at(Condition::Random, 0), at(Condition::Sequential, 5));
+        let (model, run) = (at(Condition::Random, 0), at(Condition::Sequential, 5));
         assert!(
-            (law / run - 1.0).abs() < 0.05,
-            "{spare} spare: {law:.3} at once, {run:.3} after a while"
+            (model / run - 1.0).abs() < 0.05,
+            "{spare} spare: {model:.3} at once, {run:.3} after a while"
         );
     }
 }

@@ -17,14 +17,14 @@ const SHORTEST: f64 = 0.01;
 const SOON: f64 = 0.1;
 
 /// A part of a run under construction.
-struct Stretch {
+struct PhaseSegment {
     until: Instant,
     requests: f64,
     seconds: f64,
     ended_by: Option<Reserve>,
 }
 
-impl Stretch {
+impl PhaseSegment {
     fn rate(&self) -> f64 {
         self.requests / self.seconds
     }
@@ -61,7 +61,7 @@ impl Convergence {
             .chain([(self.batches.len() - 1, None)])
             .collect();
         ends.sort_by_key(|(batch, _)| *batch);
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut stretches: Vec<PhaseSegment> = Vec::new();
         let mut next = 0;
         for (batch, ended_by) in ends {
             if batch < next {
@@ -71,10 +71,10 @@ impl Convergence {
             let until = self.batches[batch].end;
             let requests = (batch + 1 - next) as f64 * self.batch as f64;
             let seconds = until.since(from).as_seconds();
-            stretches.push(Stretch { until, requests, seconds, ended_by });
+            stretches.push(PhaseSegment { until, requests, seconds, ended_by });
             next = batch + 1;
         }
-        let mut merged: Vec<Stretch> = Vec::new();
+        let mut merged: Vec<PhaseSegment> = Vec::new();
         for stretch in stretches {
             match merged.pop() {
                 Some(before) if is_one_phase(&before, &stretch, all) => {
@@ -87,7 +87,7 @@ impl Convergence {
             return Vec::new();
         }
         let count = merged.len();
-        let phase = |(number, stretch): (usize, Stretch)| RatePhase {
+        let phase = |(number, stretch): (usize, PhaseSegment)| RatePhase {
             until: match length {
                 Some(length) if number + 1 == count => length,
                 _ => stretch.until.since(self.from),
@@ -114,7 +114,7 @@ impl Convergence {
 }
 
 /// Returns whether two neighbouring parts of a run of `all` seconds are one phase.
-fn is_one_phase(before: &Stretch, after: &Stretch, all: f64) -> bool {
+fn is_one_phase(before: &PhaseSegment, after: &PhaseSegment, all: f64) -> bool {
     let is_short = before.seconds.min(after.seconds) < SHORTEST * all;
     let (one, other) = (before.rate(), after.rate());
     is_short || (one - other).abs() < DIFFERENT * one.max(other)

@@ -1,6 +1,6 @@
 //! The model of flash: the capacity of its channels and dies, and how they become faster.
 
-use crate::drive::law::{MediaDemand, MediumLaw};
+use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
 use crate::spec::{
     Condition, DieSpec, FlashSpec, PseudoSlcSpec, SLOT, SuspendSpec, TranslationSpec,
@@ -9,7 +9,7 @@ use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
-impl MediumLaw for FlashSpec {
+impl MediumFormulas for FlashSpec {
     fn demands(&self, test: &Test) -> Vec<MediaDemand> {
         vec![channels(self, test), dies(self, test)]
     }
@@ -98,7 +98,7 @@ fn channels(flash: &FlashSpec, test: &Test) -> MediaDemand {
     MediaDemand {
         id: HopId::Channels,
         name: "flash channels",
-        law: format!("{} channels of {}", flash.channels, flash.channel_rate),
+        formula: format!("{} channels of {}", flash.channels, flash.channel_rate),
         demand: Demand { read: busy, write: written },
         servers: flash.channels.into(),
         latency: None,
@@ -123,7 +123,7 @@ fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
     MediaDemand {
         id: HopId::Media,
         name: flash.name(true),
-        law: format!(
+        formula: format!(
             "{} dies, units of {unit}, {sense} to read, {programmed} to program",
             flash.dies(),
         ),
@@ -152,7 +152,7 @@ mod tests {
     use lanemark_schema::workload::Pattern;
 
     fn writes(pattern: Pattern, block: Bytes) -> Test {
-        Test::of_blocks(block).with(|asked| asked.pattern = pattern)
+        Test::of_blocks(block).with(|requests| requests.pattern = pattern)
     }
 
     /// A die programs the host's data and, for each unit of it, as many moved units as write amplification requires.
@@ -178,7 +178,7 @@ mod tests {
                 assert!((more - wanted).abs() < 1e-11, "{share} of {block}: {more} for {wanted}");
                 assert_eq!(with.read, without.read);
             }
-            // Sequential data leaves nothing to move.
+            // Sequential data leaves no valid data to move.
             let ordered = writes(Pattern::Sequential, unit);
             let times = |share| (of(share, &ordered).read, of(share, &ordered).write);
             assert_eq!(times(Some(share)), times(None));

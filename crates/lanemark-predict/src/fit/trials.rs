@@ -29,12 +29,12 @@ pub(super) struct Trial {
     /// The short test that is simulated.
     pub(super) short: Test,
     /// Figures of the test.
-    pub(super) figures: Vec<Measured>,
+    pub(super) figures: Vec<MeasuredFigure>,
 }
 
 /// A measured figure of a test.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredFigure {
     pub(super) kind: FigureKind,
     /// The mean over the repeats.
     pub(super) value: f64,
@@ -319,8 +319,8 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
     Ok(())
 }
 
-/// Checks for small random requests, of one direction or both, which every fit needs. Other missing tests leave values
-/// open, and the table of values names the tests that would determine them.
+/// Checks for small random requests, of one direction or both, which every fit needs. If other tests are missing, some
+/// values are not determined, and the table of values names the tests that would determine them.
 fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     match groups.iter().any(|(test, _)| is_small_random(test)) {
         true => Ok(()),
@@ -371,7 +371,7 @@ fn trial(test: &Test, samples: &[&Sample], pooled: f64) -> Trial {
         let floor = FLOORS[class].powi(2);
         let halves = if class == 0 { 2.0 } else { 1.0 };
         let sd = (halves * (f64::midpoint(own_variance, pooled) / count + floor)).sqrt();
-        Some(Measured { kind, value, sd })
+        Some(MeasuredFigure { kind, value, sd })
     });
     Trial { test: test.clone(), short: test.clone(), figures: figures.collect() }
 }

@@ -1,13 +1,13 @@
 //! The model of a volume's ceiling: its maximum throughput, without simulation.
 
-use crate::drive::law::{MediaDemand, MediumLaw};
+use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
 use crate::spec::{BurstSpec, CloudSpec, LatencySpec, LimitSpec};
 use lanemark_schema::result::HopId;
 use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
 
-impl MediumLaw for CloudSpec {
+impl MediumFormulas for CloudSpec {
     fn demands(&self, test: &Test) -> Vec<MediaDemand> {
         let (operations, bytes) = self.amounts(test);
         let share = self.credits_at_start;
@@ -19,7 +19,7 @@ impl MediumLaw for CloudSpec {
         vec![MediaDemand {
             id: HopId::Media,
             name: self.name(true),
-            law: self.text(),
+            formula: self.text(),
             demand: Demand { read: each, write: each },
             servers: 1,
             latency: Some(self.read_latency.median),

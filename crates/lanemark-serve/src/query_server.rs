@@ -25,7 +25,7 @@ const QUESTION_MAX: usize = 4096;
 const ASKERS_MAX: usize = 16;
 
 /// An open desk.
-pub struct Desk {
+pub struct QueryServer {
     listener: Arc<Listener>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -49,7 +49,7 @@ struct WaitingClient {
     answer: Option<Vec<u8>>,
 }
 
-impl Desk {
+impl QueryServer {
     /// Opens a desk at `listener`; `answer` receives each query, without its terminator.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for QueryServer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
         self.listener.close();
@@ -96,9 +96,11 @@ fn turn(
         None => PollFlags::IN,
     };
     let mut waited = vec![PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
-    waited.extend(askers.iter().map(|one| PollFd::from_borrowed_fd(one.socket.as_fd(), flag(one))));
+    waited.extend(
+        askers.iter().map(|asker| PollFd::from_borrowed_fd(asker.socket.as_fd(), flag(asker))),
+    );
     let now = Instant::now();
-    let left = askers.iter().map(|one| one.until.saturating_duration_since(now)).min();
+    let left = askers.iter().map(|asker| asker.until.saturating_duration_since(now)).min();
     let left = left.map(|left| Timespec {
         tv_sec: left.as_secs().cast_signed(),
         tv_nsec: left.subsec_nanos().into(),
@@ -117,7 +119,7 @@ fn turn(
     if ready[0] {
         let socket = listener.accept()?;
         if askers.len() >= ASKERS_MAX {
-            let oldest = askers.iter().position(|one| one.answer.is_none()).unwrap_or(0);
+            let oldest = askers.iter().position(|asker| asker.answer.is_none()).unwrap_or(0);
             askers.remove(oldest);
         }
         let until = Instant::now() + TIME;
@@ -178,10 +180,13 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
 
-    fn desk(ends: QueryEnd) -> (Desk, u16) {
+    fn desk(ends: QueryEnd) -> (QueryServer, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
-        (Desk::open(listener, ends, |question| format!("you said {question}\n")).unwrap(), port)
+        (
+            QueryServer::open(listener, ends, |question| format!("you said {question}\n")).unwrap(),
+            port,
+        )
     }
 
     fn ask(port: u16, question: &[u8]) -> String {
@@ -213,7 +218,7 @@ mod tests {
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
         let reply = long.clone();
-        let _desk = Desk::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
+        let _desk = QueryServer::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();

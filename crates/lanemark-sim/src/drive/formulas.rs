@@ -14,7 +14,7 @@ pub(crate) struct MediaDemand {
     /// The hop's name.
     pub name: &'static str,
     /// The hop's formula as text.
-    pub law: String,
+    pub formula: String,
     /// The minimum time for which a request occupies a server.
     pub demand: Demand,
     /// Number of servers.
@@ -24,7 +24,7 @@ pub(crate) struct MediaDemand {
 }
 
 /// The model of a medium.
-pub(crate) trait MediumLaw {
+pub(crate) trait MediumFormulas {
     /// Returns the demands of a test on the hops of the media; the last is [`HopId::Media`].
     fn demands(&self, test: &Test) -> Vec<MediaDemand>;
 
@@ -43,7 +43,7 @@ pub(crate) trait MediumLaw {
     fn double_media(&mut self);
 }
 
-pub(crate) fn law(media: &MediaSpec) -> &dyn MediumLaw {
+pub(crate) fn formulas_of(media: &MediaSpec) -> &dyn MediumFormulas {
     match media {
         MediaSpec::Flash(flash) => flash,
         MediaSpec::Disk(disk) => disk,
@@ -52,7 +52,7 @@ pub(crate) fn law(media: &MediaSpec) -> &dyn MediumLaw {
 }
 
 /// Returns the model of a drive's media, for modification.
-pub(crate) fn law_mut(media: &mut MediaSpec) -> &mut dyn MediumLaw {
+pub(crate) fn formulas_mut(media: &mut MediaSpec) -> &mut dyn MediumFormulas {
     match media {
         MediaSpec::Flash(flash) => flash,
         MediaSpec::Disk(disk) => disk,

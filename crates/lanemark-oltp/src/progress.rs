@@ -51,7 +51,7 @@ impl Sums {
 
 /// The state of a run at one instant, during counting or during the ramp.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
+pub struct ProgressSnapshot {
     /// Whether transactions count already; false during the ramp.
     pub counts: bool,
     /// Time since counting or the ramp began.
@@ -68,7 +68,7 @@ pub struct Moment {
     pub device: Option<DeviceWork>,
 }
 
-impl Moment {
+impl ProgressSnapshot {
     pub(crate) fn new(
         counts: bool,
         elapsed: Duration,
@@ -125,13 +125,13 @@ mod tests {
         tallies[0].add(TransactionKind::NewOrder, true, ms(1));
         tallies[1].add(TransactionKind::NewOrder, false, ms(3));
         tallies[1].add(TransactionKind::Payment, false, ms(5));
-        let until = |now| Moment::new(true, ms(500), ms(2_000), before, now, None);
+        let until = |now| ProgressSnapshot::new(true, ms(500), ms(2_000), before, now, None);
         let moment = until(Sums::of(&tallies));
         assert_eq!((moment.transactions, moment.new_orders), (3, 1));
         assert_eq!((moment.tpm(), moment.nopm(), moment.latency), (360.0, 120.0, Some(ms(3))));
         assert_eq!((until(before).latency, moment.device_share()), (None, None));
         let device = DeviceWork { write_ms: 3, ..DeviceWork::default() };
-        let moment = Moment { device: Some(device), ..moment };
+        let moment = ProgressSnapshot { device: Some(device), ..moment };
         assert!((moment.device_share().unwrap() - 3.0 / 9.0).abs() < 1e-12);
     }
 }

@@ -6,7 +6,7 @@ use lanemark_schema::units::{
 
 /// A quantity with a value that nearly every key accepts.
 pub trait PlaceholderValue {
-    /// Returns a value that nearly every key accepts. It is never part of a result.
+    /// Returns a value that nearly every key accepts. The value is never part of a result.
     fn stand_in() -> Self;
 }
 

@@ -8,7 +8,7 @@ use crate::tests::transactions::{plain, users};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Pattern, Rounds, Start, Test, Tracked};
+use lanemark_schema::workload::{Pattern, Rounds, Start, Test, TrackedFigure};
 
 /// One repeat of parallel tests, with the keys that a workload assigns to them.
 fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
@@ -130,7 +130,7 @@ fn what_a_copy_cannot_be_is_named() {
 fn what_cannot_have_others_beside_it_is_refused() {
     let system = nvme(small_drive());
     let length = Duration::from_microseconds(1000);
-    let rounds = Some(Rounds { length, tracked: Tracked::default() });
+    let rounds = Some(Rounds { length, tracked: TrackedFigure::default() });
     let rounds = Test { volume: None, rounds, ..reads(Bytes::kibi(4), 1) };
     for other in [rounds, users(2, plain())] {
         let outcome = beside(&system, &[reads(Bytes::kibi(4), 1), other]);

@@ -2,7 +2,7 @@
 
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
-use crate::drive::law::{MediaDemand, MediumLaw};
+use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
 use crate::spec::{DiskSpec, SeekSpec, Zone};
 use lanemark_schema::result::HopId;
@@ -25,14 +25,14 @@ pub struct ArmDemand {
     pub seek: Duration,
 }
 
-impl MediumLaw for DiskSpec {
+impl MediumFormulas for DiskSpec {
     fn demands(&self, test: &Test) -> Vec<MediaDemand> {
         let ArmDemand { read, write, in_order, seek } = self.demand(test);
         let half = self.revolution() / 2;
         vec![MediaDemand {
             id: HopId::Media,
             name: self.name(true),
-            law: format!(
+            formula: format!(
                 "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",
                 self.rpm
             ),

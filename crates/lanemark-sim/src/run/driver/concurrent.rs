@@ -9,7 +9,7 @@
 
 use super::lane::{Lane, LanePosition, LaneTag};
 use super::{RunLength, WATCH_EVENTS, run_length_watched};
-use crate::fault::Status;
+use crate::fault::RequestStatus;
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
 use crate::spec::{CheckedSystem, PriorContent};
@@ -56,7 +56,7 @@ pub fn run_beside_watched(
         let Some(lane) = &mut run.lanes[number] else { continue };
         completion.check_end()?;
         lane.count(&mut completion, run.storage.simulator(), run.moved);
-        if completion.status == Status::Good && completion.access.operation.moves_data() {
+        if completion.status == RequestStatus::Good && completion.access.operation.moves_data() {
             run.moved += completion.access.length.get();
         }
         lane.submit_next(&mut run.storage, &completion)?;

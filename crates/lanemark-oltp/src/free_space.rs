@@ -1,11 +1,12 @@
 //! Free space for a database: a check before it is loaded, and a check whether a full file system caused an error.
 //!
-//! The space that a scale requires was measured on fresh contents, including indexes. It grows in proportion to the
-//! warehouses; the check subtracts a twentieth, so that it refuses only loads that cannot fit. A database on another
-//! machine, or one with an unknown data folder, is loaded without a check.
+//! The space that a scale requires was measured on fresh contents, including indexes. The space grows in proportion to
+//! the warehouses. The check subtracts a twentieth, so that it refuses only loads that cannot fit. A database on
+//! another machine, or one with an unknown data folder, is loaded without a check.
 //!
-//! SQLite reports a full file system as such. A server whose log cannot grow exits, and its clients see a closed
-//! connection. So the check reads the free space of the file system below the server's data, if it is known and local.
+//! SQLite reports a full file system with a separate error. A server whose log cannot grow exits, and its clients see a
+//! closed connection. So the check reads the free space of the file system below the server's data, if it is known and
+//! local.
 
 use std::path::{Path, PathBuf};
 
@@ -87,7 +88,7 @@ fn left(path: &Path) -> Option<FreeSpace> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|ancestor| ancestor.exists())?;
     // A file system without a size (such as some file systems in memory or on networks) does not report free space.
-    let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
+    let found = rustix::fs::statvfs(below).ok().filter(|space| space.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
     Some(FreeSpace { below: below.to_owned(), free, size })
 }

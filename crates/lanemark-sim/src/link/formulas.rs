@@ -7,7 +7,7 @@
 use std::fmt;
 
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::fault::TrainedRate;
 use lanemark_schema::workload::{Operation, Test};
 
 /// The position of a burst among the bursts of its command.
@@ -40,13 +40,13 @@ pub enum Phase {
     /// The end of a command that sent no data to the host, unless it followed data to the drive.
     Completion(Operation),
     /// Accesses of a protocol to memory and registers, if the link carries such accesses.
-    Accesses(Accesses),
+    Accesses(ProtocolAccesses),
 }
 
 /// Accesses of a protocol to memory and registers, in addition to a command's data. The protocol determines their
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Accesses {
+pub struct ProtocolAccesses {
     /// A write by the host to the device.
     pub host_writes: Bytes,
     /// Writes by the device to the host's memory.
@@ -102,11 +102,11 @@ pub(crate) struct LinkLoad<'t> {
     /// The smallest amount of data that leaves the media at a time.
     pub least: Bytes,
     /// Accesses that end a command.
-    pub end: Accesses,
+    pub end: ProtocolAccesses,
 }
 
 /// A kind of link.
-pub(crate) trait Law: fmt::Display {
+pub(crate) trait LinkFormulas: fmt::Display {
     /// Returns the time for which a phase occupies each direction, at the model's own speed.
     fn cost(&self, phase: Phase) -> PhaseTime;
 
@@ -114,10 +114,10 @@ pub(crate) trait Law: fmt::Display {
     fn rate(&self) -> BytesPerSecond;
 
     /// Returns the maximum throughput of the link for the requests.
-    fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond;
+    fn ceiling(&self, load: LinkLoad<'_>) -> BytesPerSecond;
 
     /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
-    fn train(&self, to: Training) -> Option<Self>
+    fn train(&self, to: TrainedRate) -> Option<Self>
     where
         Self: Sized;
 

@@ -12,10 +12,10 @@ use crate::database::Database;
 use crate::device::DeviceWork;
 use crate::device::{Device, between};
 use crate::error::OltpError;
-use crate::live::{Moment, Sums};
 use crate::observer::Observer;
 use crate::processor::{ProcessFamily, ProcessorTime, others, own_s};
-use crate::shared::{RepeatTimes, Shared};
+use crate::progress::{ProgressSnapshot, Sums};
+use crate::repeat_state::{RepeatState, RepeatTimes};
 use crate::user::User;
 use lanemark_schema::result::Counters;
 use lanemark_schema::result::SessionWaits;
@@ -100,8 +100,8 @@ impl RunObserver {
     /// Observes the run until it ends.
     pub(crate) fn look_on(
         &mut self,
-        shared: &Shared<'_>,
-        show: &mut dyn FnMut(&Moment),
+        shared: &RepeatState<'_>,
+        show: &mut dyn FnMut(&ProgressSnapshot),
     ) -> Result<RepeatObservations, OltpError> {
         let RepeatTimes { begins, counts_from, ends } = shared.span;
         let mut printer =
@@ -119,7 +119,7 @@ impl RunObserver {
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
             edge_read = edge_read || self.first_edge(shared, &mut observations)?;
-            let mut found = |class, sessions| waits.found(class, sessions);
+            let mut found = |class, sessions| waits.count_sessions(class, sessions);
             if self.observer.look(&self.sessions, self.think_times, &mut found)? {
                 waits.looks += 1;
             }
@@ -153,7 +153,7 @@ impl RunObserver {
     /// Reads the database's counters at the first edge once it is time; returns whether it did.
     fn first_edge(
         &mut self,
-        shared: &Shared<'_>,
+        shared: &RepeatState<'_>,
         observations: &mut RepeatObservations,
     ) -> Result<bool, OltpError> {
         let users = shared.tallies.len() as u32;
@@ -170,7 +170,7 @@ impl RunObserver {
     /// Reads the database's counters at the last edge, after all users have passed it.
     pub(crate) fn finish(
         &mut self,
-        shared: &Shared<'_>,
+        shared: &RepeatState<'_>,
         observations: &mut RepeatObservations,
     ) -> Result<(), OltpError> {
         if self.wants_reports() {
@@ -201,7 +201,7 @@ impl ProgressPrinter {
     fn new(
         counts: bool,
         span: (Instant, Instant),
-        shared: &Shared<'_>,
+        shared: &RepeatState<'_>,
         device: Option<DeviceWork>,
     ) -> Self {
         let before = Sums::of(&shared.tallies);
@@ -210,9 +210,9 @@ impl ProgressPrinter {
 
     fn when_due(
         &mut self,
-        shared: &Shared<'_>,
+        shared: &RepeatState<'_>,
         device: Option<&Device>,
-        show: &mut dyn FnMut(&Moment),
+        show: &mut dyn FnMut(&ProgressSnapshot),
     ) {
         if Instant::now() >= self.next {
             self.next = Instant::now() + SHOWN_EACH;
@@ -220,10 +220,22 @@ impl ProgressPrinter {
         }
     }
 
-    fn tell(&self, shared: &Shared<'_>, device: Option<DeviceWork>, show: &mut dyn FnMut(&Moment)) {
+    fn tell(
+        &self,
+        shared: &RepeatState<'_>,
+        device: Option<DeviceWork>,
+        show: &mut dyn FnMut(&ProgressSnapshot),
+    ) {
         let (from, to) = self.span;
         let device = self.device.as_ref().zip(device).map(|(a, b)| between(a, &b));
         let now = Sums::of(&shared.tallies);
-        show(&Moment::new(self.counts, from.elapsed(), to - from, self.before, now, device));
+        show(&ProgressSnapshot::new(
+            self.counts,
+            from.elapsed(),
+            to - from,
+            self.before,
+            now,
+            device,
+        ));
     }
 }

@@ -15,7 +15,7 @@ const NOTES: usize = 128;
 
 /// The ended transactions of all users.
 #[derive(Default)]
-pub(crate) struct AllNotes {
+pub(crate) struct SharedHistograms {
     uses: Mutex<BTreeMap<TransactionKind, KindUse>>,
 }
 
@@ -27,14 +27,14 @@ pub(crate) struct EndedTransaction {
     pub(crate) latency: Duration,
 }
 
-/// The ended transactions of one user. They are added to the shared histograms when the list is full and when this is
-/// dropped.
+/// The ended transactions of one user. The transactions are added to the shared histograms when the list is full and
+/// when this value is dropped.
 pub(crate) struct TransactionLog<'a> {
-    all: &'a AllNotes,
+    all: &'a SharedHistograms,
     ended: Vec<EndedTransaction>,
 }
 
-impl AllNotes {
+impl SharedHistograms {
     /// Returns an empty list for a user.
     pub(crate) fn notes(&self) -> TransactionLog<'_> {
         TransactionLog { all: self, ended: Vec::new() }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn nothing_that_was_noted_is_lost() {
-        let all = AllNotes::default();
+        let all = SharedHistograms::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::error::OltpError;
-use crate::live::TransactionCounters;
+use crate::progress::TransactionCounters;
 
 /// The times of a repeat.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub(crate) struct RepeatTimes {
 }
 
 /// The state that all threads of a repeat share.
-pub(crate) struct Shared<'a> {
+pub(crate) struct RepeatState<'a> {
     pub(crate) span: RepeatTimes,
     /// Whether users make the database count their work ([`crate::session::Connection::report`]).
     pub(crate) reports: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) stopped_at: OnceLock<Instant>,
 }
 
-impl Shared<'_> {
+impl RepeatState<'_> {
     pub(crate) fn stopped(&self) -> bool {
         if self.stop.load(Ordering::Relaxed) {
             self.stopped_at.get_or_init(Instant::now);
