@@ -28,7 +28,7 @@ pub(crate) fn read(bytes: &[u8]) {
     let [disk, journal, map, image] = FILES;
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     // In half of the cases the user has truncated the file of the disk.
-    let length = if bytes.len() % 2 == 0 { SIZE } else { SIZE / 2 };
+    let length = if bytes.len().is_multiple_of(2) { SIZE } else { SIZE / 2 };
     fs::write(disk, vec![7; length as usize]).unwrap();
     fs::write(journal, parts.next().unwrap_or_default()).unwrap();
     fs::write(image, vec![3; 9_000]).unwrap();
