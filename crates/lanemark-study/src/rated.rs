@@ -6,6 +6,8 @@
 //! reach the ratings.
 
 mod behind;
+#[cfg(test)]
+mod completed_tests;
 mod completion;
 mod disks;
 mod flash;
