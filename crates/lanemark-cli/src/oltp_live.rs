@@ -454,7 +454,7 @@ mod tests {
         // Ten users have one warehouse.
         assert!(sizes(&["--warehouses", "5"], 50).is_ok());
         let error = sizes(&["--warehouses", "5"], 51).err().unwrap();
-        assert_eq!(error, "--warehouses: expected at least 6 for 51 users");
+        assert!(error.contains("--warehouses: expected at least 6 for 51 users"), "{error}");
     }
 
     /// Returns a turn of 2,000 transactions with this processor time of each in µs, and these page reads.
@@ -518,8 +518,6 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        let empty = LiveOutcome { sides: [Vec::new(), Vec::new()], ..found };
-        assert!(remarks(&empty).contains("made 0.00 and 0.00 page reads"));
         assert!(late(&turn(1.0, 1.0)).is_none());
     }
 }

@@ -273,11 +273,12 @@ mod tests {
             let with = Some(0);
             fit.known.standings[index] = ValueDetermination::Held { at_template, with };
             let found = find(&fit.parameters(), name).clone();
-            assert_eq!((found.value.as_deref(), found.interval_95), (Some(value), None));
-            let Determination::Open { kept_template, with, .. } = found.standing else {
+            assert_eq!(found.value.as_deref(), Some(value));
+            assert_eq!(found.interval_95, None);
+            let Determination::Open { kept_template, with, .. } = &found.standing else {
                 panic!("{found:?}")
             };
-            assert_eq!(kept_template, at_template);
+            assert_eq!(*kept_template, at_template);
             assert_eq!(with.as_deref(), Some(engine.parameters[0].name));
         }
     }

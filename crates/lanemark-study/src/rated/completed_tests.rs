@@ -13,7 +13,7 @@ const NVME_4: &str = "protocol = \"nvme\", pcie = { generation = 4, lanes = 4 }"
 const NVME_3: &str = "protocol = \"nvme\", pcie = { generation = 3, lanes = 4 }";
 const SATA: &str = "protocol = \"ahci\", sata = \"6 Gb/s\"";
 const SATA_2: &str = "protocol = \"ahci\", sata = \"3 Gb/s\"";
-const SAS: &str = "protocol = \"sas\", sas = \"12 Gb/s\"";
+const SAS: &str = "protocol = \"sas\", sas = { rate = \"12 Gb/s\", phys = 1 }";
 
 const DRIVES: [DriveRatings; 16] = [
     ["client without ratings", "ssd", "1000 GB", NVME_4, "market = \"client\"\nyear = 2021\n"],
