@@ -1,4 +1,4 @@
-//! Changes that no test can notice, whatever it checks. They are not made, because their number would say nothing
+//! Changes that no test can notice, regardless of its checks. They are not made, because their number would say nothing
 //! about the tests.
 //!
 //! - **Code that is not built.** All features are enabled and the target is this machine, so that code for builds

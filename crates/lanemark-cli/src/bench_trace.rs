@@ -293,7 +293,7 @@ mod tests {
             (Bytes(4_096), Bytes(16_384), Bytes(40_960))
         );
         assert_eq!(test.name, "t");
-        // Flushes alone change nothing, and a trim does.
+        // Only writes and trims change data.
         for (operation, destroys) in [
             (Operation::Flush, false),
             (Operation::Read, false),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divisor_is_the_greatest_common_one() {
+    fn a_divisor_is_the_largest_common_one() {
         for (a, b, wanted) in
             [(0, 12, 12), (12, 0, 12), (18, 12, 6), (12, 18, 6), (7, 5, 1), (0, 0, 0)]
         {

@@ -330,7 +330,7 @@ mod tests {
             usable_most: None,
         };
         assert_eq!(lower.link(Some(&upper)), Some(wanted.clone()));
-        // One end alone shows its own values, and not what both ends support.
+        // A single end shows its own values, and not the values that both ends support.
         let own = PcieRate { generation: 3, lanes: 4 };
         let (line, usable) = rate::pcie(own, Bytes(256));
         let alone = PcieLink {
@@ -342,7 +342,7 @@ mod tests {
             ..wanted.clone()
         };
         assert_eq!(lower.link(None), Some(alone));
-        // Without a payload of one end, the throughput is between those of the extreme payloads.
+        // Without a payload of one end, the throughput is between the values for the extreme payloads.
         let silent = end(rate(4, 2), None, None);
         let bounded = PcieLink {
             upper_max: None,
@@ -355,7 +355,7 @@ mod tests {
         };
         assert!(bounded.usable_least < bounded.usable_most);
         assert_eq!(lower.link(Some(&silent)), Some(bounded));
-        // The rate of either end is used if the other end reports none.
+        // The rate of either end is used if the other end does not report its rate.
         for (upper, lower) in [(rate(3, 2), None), (None, rate(3, 2))] {
             let link = end(lower, None, None).link(Some(&end(upper, None, None))).unwrap();
             assert_eq!(link.current, rate(3, 2));

@@ -488,7 +488,7 @@ mod tests {
         assert_eq!(sample.writes, direction(1, 8_000_000).map(|writes| *writes));
         assert_eq!(sample.flushes, direction(2, 1_000_000).map(|flushes| *flushes));
         assert_eq!(sample.trims, direction(1, 1_000_000).map(|trims| *trims));
-        // Processor time is that of eight requests, including the kernel threads.
+        // The processor time of eight requests, including the kernel threads.
         let wanted = CpuUse { user_ns_per_request: 200.0, system_ns_per_request: 250.0 };
         assert_eq!(sample.cpu, Some(wanted));
         let evidence = sample.evidence.unwrap();

@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(found.processor_time, Some(time));
         assert_eq!(found.counters.get(Counter::WalBytes), Some(207));
         assert_eq!(found.log_bytes, Some(69.0));
-        // A database without these counters reports none of this.
+        // A database without these counters does not report them.
         let nothing = outcome(
             Duration::from_secs(2),
             AllNotes::default(),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     const PCIE: Plug = Plug::Pcie(3, 4);
-    /// A port that carries 1 GB/s, of which the rules use 90%.
+    /// A port that carries 1 GB/s. The rules use 90% of it.
     const PORT: Plug = Plug::Pcie(2, 2);
     const LINK: f64 = 0.9e9;
 

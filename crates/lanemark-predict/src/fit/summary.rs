@@ -218,7 +218,7 @@ mod tests {
     use super::super::solve::SearchResult;
     use super::*;
 
-    /// Returns the outcome of a fit that changed no value, with these geometries tried and this standing of every value.
+    /// Returns the outcome of a fit that changed no value, after it tried these geometries. Every value has `standing`.
     fn outcome<'o>(
         engine: &'o Engine,
         original: &'o SystemSpec,
