@@ -159,6 +159,7 @@ golden:          ## write studies/golden/ again, after an intended change of the
 MUTANTS       := 200
 MUTANTS_SHARD := 0
 mutants: tools python-env ## change the program in two hundred places, one at a time, and report the changes that no test notices (forty minutes)
+	cargo test --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool
 	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
 	    --count $(MUTANTS) --shard $(MUTANTS_SHARD)
 

@@ -8,12 +8,14 @@
 //! | file | contents |
 //! |---|---|
 //! | `site` | the places that can be changed, and how |
+//! | `silent` | the changes that no test can notice, which are not made |
 //! | `tree` | the copy of the tree with its switches |
 //! | `tests` | the tests, with the time of each and the switches that it meets |
 //! | `trial` | one change after the other |
 //!
 //! The first line of the output states the number of samples in a whole run; each sample is one `--shard`.
 
+mod silent;
 mod site;
 mod tests;
 mod tree;

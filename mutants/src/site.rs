@@ -1,9 +1,16 @@
 //! The locations that can be changed, and their changes.
 //!
+<<<<<<< HEAD
 //! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed value
 //! immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false, an
 //! arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns are
 //! not changed, since they cannot contain a switch.
+=======
+//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
+//! value immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
+//! an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns
+//! are not changed, since they cannot contain a switch. `silent` lists the changes that no test can notice.
+>>>>>>> w32
 
 use std::fs;
 use std::ops::Range;
@@ -13,7 +20,13 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, UnOp};
 
+<<<<<<< HEAD
 /// A location in the source with a change.
+=======
+use crate::silent;
+
+/// A location in the source with a change.
+>>>>>>> w32
 #[derive(Clone, Debug)]
 pub struct Site {
     /// The file, from the root of the tree.
@@ -81,25 +94,32 @@ pub fn all(root: &Path) -> Result<Vec<Site>, String> {
         }
     }
     files.sort();
-    let (mut all, mut parsed_files, mut of_tests) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all, mut parsed_files, mut unbuilt) = (Vec::new(), Vec::new(), Vec::new());
     for path in files {
         let text =
             fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let parsed =
             syn::parse_file(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        of_tests.extend(test_modules(&path, &parsed));
+        unbuilt.extend(unbuilt_modules(&path, &parsed));
         parsed_files.push((path, text, parsed));
     }
     for (path, text, parsed) in parsed_files {
-        if of_tests.iter().any(|module| path.starts_with(module)) {
+        if unbuilt.iter().any(|module| path.starts_with(module)) {
             continue;
         }
         let file = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        let mut finder = Finder { file, text: &text, sites: Vec::new() };
-        finder.visit_file(&parsed);
-        all.extend(finder.sites);
+        all.extend(of_file(file, &text, &parsed));
     }
     Ok(all)
+}
+
+/// Returns the places of a file.
+fn of_file(file: PathBuf, text: &str, parsed: &syn::File) -> Vec<Site> {
+    let mut finder = Finder { file, text, sites: Vec::new() };
+    if silent::is_built(&parsed.attrs) {
+        finder.visit_file(parsed);
+    }
+    finder.sites
 }
 
 /// Returns the source files below `folder` that are not tests.
@@ -118,14 +138,14 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the possible files and folders of the modules that a file declares for tests only.
-fn test_modules(path: &Path, parsed: &syn::File) -> Vec<PathBuf> {
+/// Returns the possible files and folders of the modules that a file declares for tests or for other builds only.
+fn unbuilt_modules(path: &Path, parsed: &syn::File) -> Vec<PathBuf> {
     let folder = match path.file_stem().and_then(|stem| stem.to_str()) {
         Some("lib" | "main" | "mod") => path.parent().map(Path::to_owned).unwrap_or_default(),
         _ => path.with_extension(""),
     };
     let declared = parsed.items.iter().filter_map(|item| match item {
-        syn::Item::Mod(module) if module.content.is_none() && is_test(&module.attrs) => {
+        syn::Item::Mod(module) if module.content.is_none() && !silent::is_built(&module.attrs) => {
             Some(module.ident.to_string())
         }
         _ => None,
@@ -154,7 +174,21 @@ impl Finder<'_> {
         self.sites.push(Site { file, line, range, before, after, kind });
     }
 
+<<<<<<< HEAD
     /// A function that returns each fixed value of its type immediately.
+=======
+    /// Whether an arm has the same text as the arm of all other values, and no arm with a guard follows.
+    fn is_like_wild(&self, arm: &syn::Arm, arms: &[syn::Arm]) -> bool {
+        let after = arms.iter().skip_while(|other| !std::ptr::eq(*other, arm)).skip(1);
+        let mut after =
+            after.skip_while(|other| !matches!(other.pat, syn::Pat::Guard(_) | syn::Pat::Wild(_)));
+        after.next().is_some_and(|other| {
+            matches!(other.pat, syn::Pat::Wild(_)) && self.of(&other.body) == self.of(&arm.body)
+        })
+    }
+
+    /// A function that returns each fixed value of its type immediately.
+>>>>>>> w32
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if signature.constness.is_some()
             || !matches!(signature.safety, syn::Safety::Default)
@@ -167,7 +201,11 @@ impl Finder<'_> {
             syn::ReturnType::Type(_, of) => values(of),
         };
         let brace = block.brace_token.span.open();
-        for value in values {
+        let only = match &block.stmts[..] {
+            [syn::Stmt::Expr(only, None)] => self.of(only),
+            _ => String::new(),
+        };
+        for value in values.into_iter().filter(|value| !silent::is_value(&only, value)) {
             let after = format!("{} returns {value}", signature.ident);
             self.push(brace.byte_range(), brace.start().line, after, ChangeKind::Body);
         }
@@ -217,19 +255,6 @@ fn values(of: &syn::Type) -> Vec<String> {
         },
         _ => Vec::new(),
     }
-}
-
-/// Whether attributes mark an item as test code, which is not part of the program.
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let of_test = |text: String| text.replace(' ', "").contains("(test)");
-        attribute.path().is_ident("test")
-            || attribute.path().is_ident("cfg")
-                && attribute
-                    .meta
-                    .require_list()
-                    .is_ok_and(|list| of_test(format!("({})", list.tokens)))
-    })
 }
 
 /// Whether a condition binds names.
@@ -297,6 +322,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_binary(&mut self, node: &'ast syn::ExprBinary) {
         if !binds(&node.left) && !binds(&node.right) {
             for operator in others(&node.op) {
+                if *operator == "^" && silent::are_separate_bits(node) {
+                    continue;
+                }
                 let after = format!("{} {operator} {}", self.of(&node.left), self.of(&node.right));
                 self.add(node, after);
             }
@@ -315,14 +343,14 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_match(&mut self, node: &'ast syn::ExprMatch) {
         let is_wild = |arm: &syn::Arm| matches!(arm.pat, syn::Pat::Wild(_));
         let wild = node.arms.iter().any(is_wild);
-        for arm in &node.arms {
+        for arm in node.arms.iter().filter(|arm| silent::is_built(&arm.attrs)) {
             match &arm.pat {
                 syn::Pat::Guard(guarded) if !binds(&guarded.guard) => {
                     self.add(&*guarded.guard, "true".to_owned());
                     self.add(&*guarded.guard, "false".to_owned());
                 }
                 syn::Pat::Guard(_) => {}
-                _ if wild && !is_wild(arm) => {
+                _ if wild && !is_wild(arm) && !self.is_like_wild(arm, &node.arms) => {
                     let arrow = arm.fat_arrow_token.span();
                     let at = arrow.byte_range().start;
                     let after = self.of(&arm.pat);
@@ -336,6 +364,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
         let name = node.method.to_string();
+        if silent::CAPACITIES.contains(&name.as_str()) {
+            return self.visit_expr(&node.receiver);
+        }
         if let Some((_, sibling)) = SIBLINGS.iter().find(|(own, _)| *own == name) {
             let (whole, method) = (node.span().byte_range(), node.method.span().byte_range());
             let (head, tail) =
@@ -344,6 +375,30 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             self.add(node, after);
         }
         visit::visit_expr_method_call(self, node);
+    }
+
+    fn visit_expr_call(&mut self, node: &'ast syn::ExprCall) {
+        if !silent::is_capacity(&node.func) {
+            visit::visit_expr_call(self, node);
+        }
+    }
+
+    fn visit_arm(&mut self, node: &'ast syn::Arm) {
+        if silent::is_built(&node.attrs) {
+            visit::visit_arm(self, node);
+        }
+    }
+
+    fn visit_local(&mut self, node: &'ast syn::Local) {
+        if silent::is_built(&node.attrs) {
+            visit::visit_local(self, node);
+        }
+    }
+
+    fn visit_expr_block(&mut self, node: &'ast syn::ExprBlock) {
+        if silent::is_built(&node.attrs) {
+            visit::visit_expr_block(self, node);
+        }
     }
 
     // A constant cannot contain a switch.
@@ -363,28 +418,31 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
-        if node.sig.constness.is_none() && !is_test(&node.attrs) {
+        if node.sig.constness.is_none() && silent::is_built(&node.attrs) {
             self.body(&node.sig, &node.block);
             visit::visit_item_fn(self, node);
         }
     }
 
     fn visit_impl_item_fn(&mut self, node: &'ast syn::ImplItemFn) {
-        if node.sig.constness.is_none() && !is_test(&node.attrs) {
+        if node.sig.constness.is_none() && silent::is_built(&node.attrs) {
             self.body(&node.sig, &node.block);
             visit::visit_impl_item_fn(self, node);
         }
     }
 
     fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
-        if !is_test(&node.attrs) {
+        if silent::is_built(&node.attrs) {
             visit::visit_item_mod(self, node);
         }
     }
 
     fn visit_item_impl(&mut self, node: &'ast syn::ItemImpl) {
-        if !is_test(&node.attrs) {
+        if silent::is_built(&node.attrs) && !silent::is_debug(node) {
             visit::visit_item_impl(self, node);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,3 +225,112 @@ fn divisor(mut a: u64, mut b: u64) -> u64 {
     }
     a
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::workload::Access;
+
+    use super::*;
+
+    fn arrival(operation: Operation, offset: u64, length: u64) -> Arrival {
+        let access = Access { operation, offset: Bytes(offset), length: Bytes(length) };
+        Arrival { at: None, device: 0, thread: 0, access, line: 1 }
+    }
+
+    fn overview(arrivals: &[Arrival]) -> TraceOverview {
+        let mut overview = TraceOverview {
+            requests: 0,
+            reads: 0,
+            longest: 0,
+            end: 0,
+            step: 0,
+            destroys: false,
+            bytes: 0,
+        };
+        arrivals.iter().for_each(|arrival| overview.add(arrival));
+        overview
+    }
+
+    #[test]
+    fn requests_beyond_the_span_are_wrapped_by_sectors() {
+        let at = |offset: u64, length: u64, end: Option<u64>| {
+            wrapped(arrival(Operation::Read, offset, length), end).access.offset.get()
+        };
+        // A request of 4 KiB in 16 KiB has 25 positions.
+        let end = Some(16_384);
+        for (offset, wanted) in [
+            (0, 0),
+            (12_288, 12_288),
+            (12_289, 24 % 25 * 512),
+            (12_800, 0),
+            (16_384, 32 % 25 * 512),
+            (1_000_000, 1_000_000 / 512 % 25 * 512),
+        ] {
+            assert_eq!(at(offset, 4_096, end), wanted, "{offset}");
+            assert!(at(offset, 4_096, end) + 4_096 <= 16_384);
+        }
+        assert_eq!(at(1_000_000, 4_096, None), 1_000_000);
+        // A request as long as the span has one position, and a longer one has no position.
+        assert_eq!(at(512, 16_384, end), 0);
+        assert_eq!(at(512, 16_896, end), 512);
+    }
+
+    #[test]
+    fn an_overview_has_the_span_the_step_and_the_directions_of_a_trace() {
+        let all = overview(&[
+            arrival(Operation::Read, 8_192, 4_096),
+            arrival(Operation::Read, 24_576, 16_384),
+            arrival(Operation::Flush, 1, 3),
+            arrival(Operation::Write, 12_288, 8_192),
+        ]);
+        assert_eq!((all.requests, all.reads, all.destroys), (4, 2, true));
+        assert_eq!((all.longest, all.end, all.step, all.bytes), (16_384, 40_960, 4_096, 28_672));
+        let test = all.test("t", 7);
+        let LoadKind::Trace(summary) = &test.asks else { panic!("{test:?}") };
+        assert_eq!((summary.read_share, summary.queue_depth), (Ratio::new(0.5).unwrap(), 7));
+        assert_eq!(
+            (summary.alignment, test.block, test.span),
+            (Bytes(4_096), Bytes(16_384), Bytes(40_960))
+        );
+        assert_eq!(test.name, "t");
+        // Only writes and trims change data.
+        for (operation, destroys) in [
+            (Operation::Flush, false),
+            (Operation::Read, false),
+            (Operation::Trim, true),
+            (Operation::Write, true),
+        ] {
+            let one = overview(&[arrival(operation, 0, 512)]);
+            assert_eq!(one.destroys, destroys, "{operation:?}");
+        }
+        let flushes = overview(&[arrival(Operation::Flush, 0, 0)]).test("f", 1);
+        assert_eq!((flushes.block, flushes.span), (SECTOR, SECTOR));
+        let LoadKind::Trace(summary) = &flushes.asks else { panic!("{flushes:?}") };
+        assert_eq!((summary.alignment, summary.read_share), (Bytes(1), Ratio::ONE));
+        // A trace with one write in two million requests still counts as writing.
+        let mut rare = overview(&[arrival(Operation::Write, 0, 1_000)]);
+        (rare.requests, rare.reads) = (2_000_001, 2_000_000);
+        let LoadKind::Trace(summary) = rare.test("r", 1).asks else { panic!("requests") };
+        assert!(summary.read_share < Ratio::ONE);
+        assert_eq!(rare.test("r", 1).block, Bytes(1_024));
+    }
+
+    #[test]
+    fn a_divisor_is_the_largest_common_one() {
+        for (a, b, wanted) in
+            [(0, 12, 12), (12, 0, 12), (18, 12, 6), (12, 18, 6), (7, 5, 1), (0, 0, 0)]
+        {
+            assert_eq!(divisor(a, b), wanted);
+        }
+    }
+
+    #[test]
+    fn a_workload_has_the_name_of_its_file() {
+        let workload = workload(Path::new("/traces/Mail Server.blkparse"));
+        assert_eq!(
+            (workload.name.as_str(), workload.id.as_str()),
+            ("Mail Server.blkparse", "mail-server")
+        );
+        assert_eq!((workload.repeats, workload.tests.len()), (1, 0));
+    }
+}

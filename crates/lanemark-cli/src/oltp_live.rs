@@ -409,3 +409,120 @@ fn result(
     }
     Some(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use lanemark_oltp::Profile;
+    use lanemark_oltp::run::Clock;
+    use lanemark_schema::result::{DatabaseTarget, Sample, ServerTime, TransactionsUse};
+
+    use super::turn::LoadedContents;
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: OltpLiveArgs,
+    }
+
+    fn sizes(words: &[&str], users: u32) -> Result<Sizes, String> {
+        let words = ["live", "study"].iter().chain(words);
+        let command = Command::try_parse_from(words).unwrap();
+        Sizes::of(&command.args, users).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn sizes_are_those_of_a_whole_or_a_short_run_unless_they_are_given() {
+        let of = |words: &[&str]| {
+            let Sizes { turns, times, scale } = sizes(words, 45).unwrap();
+            let seconds = [times.ramp, times.duration].map(|time| time.as_secs());
+            (turns, seconds, scale.warehouses, scale.divisor)
+        };
+        assert_eq!(of(&[]), (3, [30, 40], 45, 10));
+        assert_eq!(of(&["--short"]), (1, [2, 4], 5, 100));
+        let given = [
+            "--turns",
+            "7",
+            "--ramp",
+            "1s",
+            "--duration",
+            "9s",
+            "--warehouses",
+            "6",
+            "--scale",
+            "20",
+        ];
+        assert_eq!(of(&given), (7, [1, 9], 6, 20));
+        assert!(sizes(&["--duration", "999ms"], 45).is_err());
+        assert!(sizes(&["--duration", "1s"], 45).is_ok());
+        // Ten users have one warehouse.
+        assert!(sizes(&["--warehouses", "5"], 50).is_ok());
+        let error = sizes(&["--warehouses", "5"], 51).err().unwrap();
+        assert!(error.contains("--warehouses: expected at least 6 for 51 users"), "{error}");
+    }
+
+    /// Returns a turn of 2,000 transactions with this processor time of each in µs, and these page reads.
+    fn turn(each_us: f64, page_reads: f64) -> TurnOutcome {
+        let time = ServerTime {
+            server_s: Some(each_us * 1.5e-3),
+            driver_s: Some(each_us * 0.5e-3),
+            sessions: None,
+        };
+        let transactions = TransactionsUse {
+            count: 2_000,
+            processor_time: Some(time),
+            page_reads: Some(page_reads),
+            page_writes: Some(2.0 * page_reads),
+            log_writes: Some(0.5),
+            ..TransactionsUse::default()
+        };
+        TurnOutcome {
+            sample: Sample {
+                elapsed: units::Duration::from_seconds(10),
+                transactions: Some(transactions),
+                ..Sample::empty()
+            },
+            served: None,
+            target: DatabaseTarget {
+                product: "PostgreSQL".to_owned(),
+                version: None,
+                name: String::new(),
+                place: None,
+                settings: Default::default(),
+                served: None,
+            },
+            data: units::Bytes::mebi(64),
+            options: RunOptions {
+                profile: Profile::Hammerdb,
+                users: 1,
+                think_times: false,
+                ramp: Duration::ZERO,
+                duration: Duration::from_secs(10),
+                seed: 1,
+                clock: Clock::Wall,
+                procedures: true,
+                pause: Duration::ZERO,
+            },
+        }
+    }
+
+    #[test]
+    fn remarks_have_the_means_of_both_systems() {
+        let loaded = LoadedContents::of(1, 2);
+        let set = TurnValues { scale: 2.5, pause: Duration::ZERO, loaded, processor_us: 300.0 };
+        let sides = [vec![turn(400.0, 3.0), turn(600.0, 5.0)], vec![turn(700.0, 1.0)]];
+        let found = LiveOutcome { set, cores: 4.0, turns: 2, sides };
+        let text = remarks(&found);
+        for part in [
+            "multiplied by 2.5,",
+            "took 500 and 700 us of processor time in PostgreSQL and its users (300 us without latency)",
+            "and 500 and 700 us including the kernel",
+            "took another 0 and 0 us",
+            "made 4.00 and 1.00 page reads, 8.00 and 2.00 page writes, and 0.50 and 0.50 log writes",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(late(&turn(1.0, 1.0)).is_none());
+    }
+}

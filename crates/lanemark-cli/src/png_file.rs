@@ -67,3 +67,54 @@ fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     writer.finish()?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plot(width: f64, height: f64) -> Plot {
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\">\
+             <rect width=\"100%\" height=\"100%\" fill=\"#ff0000\"/></svg>"
+        );
+        Plot { svg, width, height }
+    }
+
+    /// Returns the width and the height in a file's header.
+    fn size(png: &[u8]) -> [u32; 2] {
+        [16, 20].map(|at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()))
+    }
+
+    #[test]
+    fn a_drawing_has_its_scaled_size_in_whole_pixels() {
+        for (scale, wanted) in [(1.0, [11, 5]), (2.0, [21, 9]), (0.5, [6, 3])] {
+            match bytes(&plot(10.5, 4.5), scale) {
+                Ok(png) => assert_eq!(size(&png), wanted, "{scale}"),
+                // A machine without fonts cannot draw.
+                Err(failure) => assert!(failure.to_string().contains("no font"), "{failure}"),
+            }
+        }
+        let too_large = bytes(&plot(8_001.0, 8_000.0), 1.0).unwrap_err().to_string();
+        assert!(too_large.contains("8001 x 8000 exceed 64 million pixels"), "{too_large}");
+        let scaled = bytes(&plot(4_000.0, 4_000.0), 3.0).unwrap_err().to_string();
+        assert!(scaled.contains("12000 x 12000 exceed"), "{scaled}");
+    }
+
+    #[test]
+    fn only_a_drawing_of_this_program_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("drawing.png");
+        assert!(refuse_other(&path).is_ok(), "nothing is there");
+        let own = encoded(&Pixmap::new(3, 2).unwrap()).unwrap();
+        assert_eq!(size(&own), [3, 2]);
+        let mut foreign = own.clone();
+        let at = own.windows(8).position(|part| part == MADE_BY.as_bytes()).unwrap();
+        foreign[at] = b'X';
+        let late = [b"\x89PNG".as_slice(), &[0; 300], b"Software\0Lanemark"].concat();
+        let text = b"Software\0Lanemark".to_vec();
+        for (content, is_ours) in [(own, true), (foreign, false), (late, false), (text, false)] {
+            std::fs::write(&path, content).unwrap();
+            assert_eq!(refuse_other(&path).is_ok(), is_ours);
+        }
+    }
+}

@@ -176,3 +176,35 @@ pub(crate) fn exit_code() -> u8 {
         signal => 128 + signal as u8,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_those_of_the_mask() {
+        // Programs in Rust ignore SIGPIPE from their start. SIGKILL cannot be ignored.
+        assert!(is_ignored(13));
+        assert!(!is_ignored(9) && !is_ignored(19));
+    }
+
+    #[test]
+    fn an_action_runs_once_and_the_exit_code_without_a_signal_is_that_of_an_interrupt() {
+        assert_eq!(exit_code(), 130);
+        assert!(!finish_with());
+        let ran = Arc::new(AtomicBool::new(false));
+        let own = Arc::clone(&ran);
+        at_end(move || own.store(true, Ordering::SeqCst));
+        assert!(finish_with() && ran.load(Ordering::SeqCst));
+        assert!(!finish_with());
+        // A command that ends normally cancels its action.
+        let again = Arc::clone(&ran);
+        ran.store(false, Ordering::SeqCst);
+        at_end(move || again.store(true, Ordering::SeqCst));
+        ends_itself();
+        at_end(|| ());
+        ended();
+        assert!(!finish_with() && !ran.load(Ordering::SeqCst));
+        assert!(!requested(&on_signal()));
+    }
+}

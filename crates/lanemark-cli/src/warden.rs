@@ -91,3 +91,36 @@ fn clear(folder: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_removed_with_its_files_and_a_missing_folder_takes_no_time() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("lanemark-run");
+        fs::create_dir_all(folder.join("inner")).unwrap();
+        fs::write(folder.join("inner/file"), "text").unwrap();
+        let begun = Instant::now();
+        clear(&folder);
+        assert!(!folder.exists() && outer.path().exists());
+        clear(&folder);
+        assert!(begun.elapsed() < PAUSE * ATTEMPTS / 4, "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn only_the_words_of_a_warden_make_one() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        for other in [
+            &["lanemark"][..],
+            &["lanemark", WORD],
+            &["lanemark", "sim", "lanemark-folder"],
+            &["lanemark", WORD, "lanemark-folder", "more"],
+        ] {
+            assert!(!ran_as_one(&words(other)), "{other:?}");
+        }
+    }
+}

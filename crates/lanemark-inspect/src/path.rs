@@ -206,3 +206,33 @@ fn whole(scsi: Identity, drive: Option<Identity>) -> Identity {
         firmware: drive.firmware.or(scsi.firmware),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drives_own_identity_takes_precedence() {
+        let text = |text: &str| Some(text.to_owned());
+        let scsi = Identity {
+            vendor: text("ATA"),
+            model: text("Samsung SSD 850 "),
+            serial: None,
+            firmware: text("2B6Q"),
+        };
+        let drive = Identity {
+            vendor: text("ignored"),
+            model: text("Samsung SSD 850 PRO 1TB"),
+            serial: text("S1"),
+            firmware: None,
+        };
+        let wanted = Identity {
+            vendor: text("ATA"),
+            model: text("Samsung SSD 850 PRO 1TB"),
+            serial: text("S1"),
+            firmware: text("2B6Q"),
+        };
+        assert_eq!(whole(scsi.clone(), Some(drive)), wanted);
+        assert_eq!(whole(scsi.clone(), None), scsi);
+    }
+}

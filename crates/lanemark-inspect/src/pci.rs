@@ -203,3 +203,186 @@ fn is_in_chipset(sysfs: &Sysfs, at: &DevicePosition) -> bool {
         && value("class").is_some_and(|class| class >> 8 == 0x0601)
         && value("subsystem_vendor") != Some(QEMU_SUBSYSTEM)
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::units::BytesPerSecond;
+
+    use super::*;
+
+    const BRIDGE: u32 = 0x06_0400;
+
+    fn function(class: Option<u32>, driver: Option<&str>) -> PciFunction {
+        PciFunction {
+            vendor: Some(0x144d),
+            device: Some(0xa802),
+            class,
+            driver: driver.map(str::to_owned),
+            chipset: false,
+            current: None,
+            max: None,
+            config: None,
+        }
+    }
+
+    fn config(port_type: u8, payload: Option<u64>) -> PcieConfig {
+        PcieConfig {
+            port_type,
+            payload_max: payload.map(Bytes),
+            payload_capable: payload.map(|payload| Bytes(2 * payload)),
+            read_request_max: payload.map(|payload| Bytes(4 * payload)),
+        }
+    }
+
+    #[test]
+    fn a_function_has_the_role_of_its_class_or_of_its_driver() {
+        for (class, driver, next, role) in [
+            (0x01_0802, None, "", PciRole::Nvme),
+            (0x01_0601, Some("ahci"), "", PciRole::Ahci),
+            (0x01_0180, None, "", PciRole::Ide),
+            (0x01_0700, None, "", PciRole::Sas),
+            (0x01_0400, None, "", PciRole::Raid),
+            (0x01_0000, None, "", PciRole::Storage),
+            (0x01_8000, None, "", PciRole::Storage),
+            (0x02_0000, None, "virtio0", PciRole::Network),
+            (0x0c_0330, None, "", PciRole::Usb),
+            (0x0c_0400, None, "", PciRole::FibreChannel),
+            (0x01_0400, Some("vmd"), "", PciRole::VolumeManagement),
+            (0x01_0000, Some("virtio-pci"), "", PciRole::Virtio),
+            (0x03_0000, None, "virtio3", PciRole::Virtio),
+            (0x03_0000, None, "", PciRole::Other),
+        ] {
+            assert_eq!(function(Some(class), driver).role(None, next), role, "{class:x} {next}");
+        }
+    }
+
+    #[test]
+    fn a_function_without_a_class_has_the_role_of_what_is_below_it() {
+        for (next, driver, role) in [
+            ("0000:02:00.0", None, PciRole::RootPort),
+            ("nvme", None, PciRole::Nvme),
+            ("ata3", Some("ahci"), PciRole::Ahci),
+            ("ata3", Some("sata_nv"), PciRole::Ahci),
+            ("ata3", Some("pata_via"), PciRole::Ide),
+            ("ata3", Some("ata_piix"), PciRole::Storage),
+            ("ata3", None, PciRole::Storage),
+            ("host0", None, PciRole::Storage),
+            ("usb2", None, PciRole::Usb),
+            ("virtio1", None, PciRole::Virtio),
+            ("net", None, PciRole::Other),
+        ] {
+            assert_eq!(function(None, driver).role(None, next), role, "{next} {driver:?}");
+        }
+    }
+
+    #[test]
+    fn a_bridge_has_its_port_type_or_alternates_with_the_bridges_above() {
+        use PciRole::{Bridge, DownstreamPort, RootPort, UpstreamPort, VolumeManagement};
+        let bridge = |port_type: Option<u8>, above| {
+            let config = port_type.map(|port_type| config(port_type, None));
+            PciFunction { config, ..function(Some(BRIDGE), None) }.role(above, "")
+        };
+        for (port_type, role) in
+            [(4, RootPort), (5, UpstreamPort), (6, DownstreamPort), (7, Bridge)]
+        {
+            for above in [None, Some(RootPort), Some(UpstreamPort)] {
+                assert_eq!(bridge(Some(port_type), above), role, "{port_type} below {above:?}");
+            }
+        }
+        for (above, role) in [
+            (None, RootPort),
+            (Some(VolumeManagement), RootPort),
+            (Some(RootPort), UpstreamPort),
+            (Some(UpstreamPort), DownstreamPort),
+            (Some(DownstreamPort), UpstreamPort),
+            (Some(Bridge), Bridge),
+        ] {
+            assert_eq!(bridge(None, above), role, "below {above:?}");
+        }
+    }
+
+    fn rate(generation: u8, lanes: u8) -> Option<PcieRate> {
+        Some(PcieRate { generation, lanes })
+    }
+
+    fn end(current: Option<PcieRate>, max: Option<PcieRate>, payload: Option<u64>) -> PciFunction {
+        let config = payload.map(|payload| config(0, Some(payload)));
+        PciFunction { current, max, config, ..function(Some(BRIDGE), None) }
+    }
+
+    #[test]
+    fn a_link_has_the_lesser_values_of_both_ends() {
+        let upper = end(rate(4, 2), rate(5, 4), Some(512));
+        let lower = end(rate(3, 4), rate(3, 8), Some(256));
+        let lesser = PcieRate { generation: 3, lanes: 2 };
+        let (line, usable) = rate::pcie(lesser, Bytes(256));
+        assert!(line > usable && usable > Some(BytesPerSecond(1_500_000_000)));
+        let wanted = PcieLink {
+            current: Some(lesser),
+            upper_max: rate(5, 4),
+            lower_max: rate(3, 8),
+            payload_max: Some(Bytes(256)),
+            payload_capable: Some(Bytes(512)),
+            read_request_max: Some(Bytes(1024)),
+            line,
+            usable,
+            usable_least: None,
+            usable_most: None,
+        };
+        assert_eq!(lower.link(Some(&upper)), Some(wanted.clone()));
+        // A single end shows its own values, and not the values that both ends support.
+        let own = PcieRate { generation: 3, lanes: 4 };
+        let (line, usable) = rate::pcie(own, Bytes(256));
+        let alone = PcieLink {
+            current: Some(own),
+            upper_max: None,
+            payload_capable: None,
+            line,
+            usable,
+            ..wanted.clone()
+        };
+        assert_eq!(lower.link(None), Some(alone));
+        // Without a payload of one end, the throughput is between the values for the extreme payloads.
+        let silent = end(rate(4, 2), None, None);
+        let bounded = PcieLink {
+            upper_max: None,
+            payload_max: None,
+            payload_capable: None,
+            usable: None,
+            usable_least: rate::pcie(lesser, Bytes(128)).1,
+            usable_most: rate::pcie(lesser, Bytes(4096)).1,
+            ..wanted.clone()
+        };
+        assert!(bounded.usable_least < bounded.usable_most);
+        assert_eq!(lower.link(Some(&silent)), Some(bounded));
+        // The rate of either end is used if the other end does not report its rate.
+        for (upper, lower) in [(rate(3, 2), None), (None, rate(3, 2))] {
+            let link = end(lower, None, None).link(Some(&end(upper, None, None))).unwrap();
+            assert_eq!(link.current, rate(3, 2));
+        }
+        assert_eq!(end(None, None, Some(256)).link(Some(&end(None, None, Some(256)))), None);
+        let most = end(None, rate(4, 4), None);
+        assert!(most.link(None).is_some() && end(None, None, None).link(Some(&most)).is_some());
+    }
+
+    #[test]
+    fn links_inside_a_chipset_and_of_virtual_machines_are_omitted() {
+        let lower = || end(rate(3, 4), rate(3, 4), Some(256));
+        let chipset = PciFunction { chipset: true, ..lower() };
+        assert_eq!(chipset.link(None), None);
+        assert!(chipset.link(Some(&lower())).is_some());
+        let virtual_port = || PciFunction { vendor: Some(QEMU), ..lower() };
+        assert_eq!(virtual_port().link(None), None);
+        assert_eq!(lower().link(Some(&virtual_port())), None);
+        assert_eq!(virtual_port().link(Some(&lower())), None);
+        let part = chipset.part(PciRole::Nvme);
+        let wanted = HopPart::Pci {
+            role: PciRole::Nvme,
+            vendor: Some(0x144d),
+            device: Some(0xa802),
+            driver: None,
+            chipset: true,
+        };
+        assert_eq!(part, wanted);
+    }
+}

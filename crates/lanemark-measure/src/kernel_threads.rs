@@ -49,3 +49,26 @@ fn cpu_ns(folder: &Path) -> Option<u64> {
     let text = fs::read_to_string(folder.join("schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_since_a_reading_and_of_all_owners() {
+        let threads = |punting, cpu_ns| KernelThreads { punting, cpu_ns };
+        assert_eq!(threads(3, 90).since(threads(2, 40)), threads(3, 50));
+        assert_eq!(threads(1, 10).since(threads(2, 40)), threads(1, 0));
+        assert_eq!(threads(3, 90).and(threads(2, 40)), threads(5, 130));
+    }
+
+    #[test]
+    fn the_time_of_a_thread_is_its_first_number() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(cpu_ns(folder.path()), None);
+        fs::write(folder.path().join("schedstat"), "1234 56 7\n").unwrap();
+        assert_eq!(cpu_ns(folder.path()), Some(1234));
+        fs::write(folder.path().join("schedstat"), "many\n").unwrap();
+        assert_eq!(cpu_ns(folder.path()), None);
+    }
+}

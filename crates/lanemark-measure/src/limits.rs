@@ -337,4 +337,39 @@ mod tests {
         file("cpu.max", "max 100000\n");
         assert!(quota(folder.path(), "g").is_none());
     }
+
+    #[test]
+    fn the_numbers_of_all_lower_devices_are_found() {
+        let tree = tempfile::tempdir().unwrap();
+        let device = |path: &str, number: &str| {
+            let folder = tree.path().join(path);
+            fs::create_dir_all(folder.join("slaves")).unwrap();
+            fs::write(folder.join("dev"), format!("{number}\n")).unwrap();
+            folder
+        };
+        let disk = device("sda", "8:0");
+        let partition = device("sda/sda1", "8:1");
+        fs::write(partition.join("partition"), "1\n").unwrap();
+        let other = device("sdb", "8:16");
+        let mapped = device("dm-0", "254:0");
+        for (name, target) in [("sda1", &partition), ("sdb", &other)] {
+            std::os::unix::fs::symlink(target, mapped.join("slaves").join(name)).unwrap();
+        }
+        let of = |folder: &Path, depth: u32| {
+            let mut found = BTreeSet::new();
+            below(folder, depth, &mut found);
+            found.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(of(&disk, 8), ["8:0"]);
+        assert_eq!(of(&partition, 8), ["8:0", "8:1"]);
+        assert_eq!(of(&mapped, 8), ["254:0", "8:0", "8:1", "8:16"]);
+        // Each level of a stack takes one of the depth.
+        assert_eq!(of(&mapped, 2), ["254:0", "8:1", "8:16"]);
+        assert_eq!(of(&mapped, 1), ["254:0"]);
+        assert!(of(&mapped, 0).is_empty());
+        assert!(of(&tree.path().join("nothing"), 8).is_empty());
+        // A device that is below itself ends the search.
+        std::os::unix::fs::symlink(&mapped, other.join("slaves/dm-0")).unwrap();
+        assert_eq!(of(&mapped, 8), ["254:0", "8:0", "8:1", "8:16"]);
+    }
 }

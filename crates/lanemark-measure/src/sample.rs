@@ -421,3 +421,110 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         complete: !stopped && rule_ended,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::DirectionResult;
+
+    use super::*;
+    use crate::clock::CpuTime;
+    use crate::kernel_threads::KernelThreads;
+
+    fn direction(count: u64, latency_ns: u64) -> Option<Box<DirectionResult>> {
+        let mut direction = DirectionResult::new();
+        for _ in 0..count {
+            direction.record(Bytes::kibi(4), Duration::from_nanoseconds(latency_ns));
+        }
+        Some(Box::new(direction))
+    }
+
+    fn thread(tally: WindowCounts, closed_ns: u64) -> ThreadCounts {
+        ThreadCounts {
+            tally,
+            series: None,
+            closed_ns,
+            moved: 0,
+            complete: true,
+            refusal: None,
+            errors: RequestErrors::default(),
+            failure: None,
+        }
+    }
+
+    fn cpu(user_ns: u64, system_ns: u64, switches: (u64, u64)) -> CpuTime {
+        let (switches_voluntary, switches_involuntary) = switches;
+        CpuTime { user_ns, system_ns, switches_voluntary, switches_involuntary, ready_ns: Some(5) }
+    }
+
+    /// Two threads: three reads of 4 ms and one write of 8 ms, and one read of 4 ms, two flushes and a trim of 1 ms.
+    fn threads() -> Vec<ThreadCounts> {
+        let one = WindowCounts {
+            reads: direction(3, 4_000_000),
+            writes: direction(1, 8_000_000),
+            flushes: direction(0, 0),
+            cpu: cpu(700, 1_000, (5, 1)),
+            kernel: KernelThreads { punting: 2, cpu_ns: 300 },
+            busiest: 0.25,
+            core_wait: Some(0.5),
+            outstanding_ns: 20_000_000,
+            ..WindowCounts::default()
+        };
+        let other = WindowCounts {
+            reads: direction(1, 4_000_000),
+            flushes: direction(2, 1_000_000),
+            trims: direction(1, 1_000_000),
+            cpu: cpu(900, 500, (7, 2)),
+            kernel: KernelThreads { punting: 1, cpu_ns: 200 },
+            busiest: 0.75,
+            core_wait: Some(0.125),
+            outstanding_ns: 10_000_000,
+            failed_ns: 3_000_000,
+            ..WindowCounts::default()
+        };
+        vec![thread(one, 12_000_000), thread(other, 15_000_000)]
+    }
+
+    #[test]
+    fn a_sample_adds_up_its_threads_until_the_last_one_closed() {
+        let sample = sample(threads(), 5_000_000, None);
+        let ms = |time: u64| Duration::from_microseconds(time * 1_000);
+        assert_eq!((sample.elapsed, sample.complete), (ms(10), true));
+        assert_eq!(sample.reads, direction(4, 4_000_000).map(|reads| *reads));
+        assert_eq!(sample.writes, direction(1, 8_000_000).map(|writes| *writes));
+        assert_eq!(sample.flushes, direction(2, 1_000_000).map(|flushes| *flushes));
+        assert_eq!(sample.trims, direction(1, 1_000_000).map(|trims| *trims));
+        // The processor time of eight requests, including the kernel threads.
+        let wanted = CpuUse { user_ns_per_request: 200.0, system_ns_per_request: 250.0 };
+        assert_eq!(sample.cpu, Some(wanted));
+        let evidence = sample.evidence.unwrap();
+        let wanted = ThreadUse {
+            busiest: 0.75,
+            switches_voluntary: 12,
+            switches_involuntary: 3,
+            core_wait: Some(0.5),
+        };
+        assert_eq!((evidence.threads, evidence.punted), (Some(wanted), Some(3)));
+        // 30 ms of requests in 10 ms, and 16 + 8 + 2 + 1 + 3 ms accounted for.
+        let outstanding = evidence.outstanding.unwrap();
+        assert!((outstanding.mean - 3.0).abs() < 1e-9, "{}", outstanding.mean);
+        assert!((outstanding.accounted - 3.0).abs() < 1e-9, "{}", outstanding.accounted);
+    }
+
+    #[test]
+    fn a_stopped_thread_makes_a_sample_incomplete_and_nothing_has_no_processor_time() {
+        let mut stopped = threads();
+        stopped[1].complete = false;
+        assert!(!sample(stopped, 0, None).complete);
+        let nothing = sample(Vec::new(), 7, None);
+        assert_eq!((nothing.elapsed, nothing.cpu, nothing.reads), (Duration::ZERO, None, None));
+        let evidence = nothing.evidence.unwrap();
+        assert_eq!((evidence.punted, evidence.outstanding), (None, None));
+        let flushes = WindowCounts {
+            flushes: direction(2, 9),
+            cpu: cpu(8, 6, (0, 0)),
+            ..WindowCounts::default()
+        };
+        let cpu = sample(vec![thread(flushes, 9)], 0, None).cpu.unwrap();
+        assert_eq!((cpu.user_ns_per_request, cpu.system_ns_per_request), (4.0, 3.0));
+    }
+}

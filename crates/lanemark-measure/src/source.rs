@@ -98,3 +98,71 @@ impl TraceSource {
         self.next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::units::{Bytes, Duration, Instant};
+    use lanemark_schema::workload::{Load, Operation, Process};
+
+    use super::*;
+
+    const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
+
+    #[test]
+    fn requests_of_a_trace_are_due_at_their_times_over_the_speed() {
+        let arrival = |at_us: Option<u64>, block: u64| Arrival {
+            at: at_us.map(|us| Instant::from_picoseconds(us * 1_000_000)),
+            device: 0,
+            thread: 0,
+            line: 1,
+            access: Access {
+                operation: Operation::Write,
+                offset: Bytes(block * 4_096),
+                length: Bytes::kibi(4),
+            },
+        };
+        for (speed, due) in [(Some(1.0), [7_000, 57_000]), (Some(4.0), [7_000, 19_500])] {
+            let (sender, trace) = trace(speed);
+            sender.send(arrival(Some(0), 5)).unwrap();
+            sender.send(arrival(Some(50), 6)).unwrap();
+            sender.send(arrival(None, 7)).unwrap();
+            drop(sender);
+            let mut source = Source::Trace(trace);
+            assert!(source.is_open());
+            for (block, due) in [5, 6].into_iter().zip(due) {
+                // The request remains the next one until it is taken.
+                assert_eq!(source.due_ns(7_000, 99), Some(due));
+                assert_eq!(source.due_ns(7_000, 98), Some(due));
+                assert_eq!(source.take().unwrap().offset, Bytes(block * 4_096));
+            }
+            assert_eq!(source.due_ns(7_000, 99), Some(99), "a request without a time");
+            assert!(source.take().is_some());
+            assert_eq!((source.due_ns(7_000, 99), source.take().is_none()), (None, true));
+        }
+        let (sender, trace) = trace(None);
+        sender.send(arrival(Some(50), 6)).unwrap();
+        let mut source = Source::Trace(trace);
+        assert!(!source.is_open());
+        assert_eq!(source.due_ns(7_000, 123), Some(123));
+    }
+
+    #[test]
+    fn drawn_requests_are_due_when_a_slot_is_free_or_by_the_schedule() {
+        let mut closed = Test::of_blocks(Bytes::kibi(4));
+        closed.duration = Some(Duration::from_seconds(1));
+        let open = closed.clone().with(|requests| {
+            requests.load = Load::Open { rate_per_second: 1_000.0, process: Process::Even };
+        });
+        let mut source = Source::drawn(&closed, KEY).unwrap();
+        assert!(!source.is_open());
+        assert_eq!((source.due_ns(5, 77), source.due_ns(5, 88)), (Some(77), Some(88)));
+        let mut source = Source::drawn(&open, KEY).unwrap();
+        assert!(source.is_open());
+        // One request a millisecond, regardless of the slots.
+        let first = source.due_ns(500, 77).unwrap();
+        assert_eq!(source.due_ns(500, 99), Some(first));
+        source.take().unwrap();
+        assert_eq!(source.due_ns(500, 77), Some(first + 1_000_000));
+        assert_eq!(source.due_ns(600, 77), Some(first + 1_000_100));
+    }
+}

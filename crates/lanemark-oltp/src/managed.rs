@@ -446,4 +446,61 @@ mod tests {
         assert!(matches!(claim(folder.path(), None), Err(OltpError::Foreign(_))));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
+
+    /// Writes a program `postgres` that prints `text`, with this mode, and returns its folder.
+    fn programs(text: &str, mode: u32) -> tempfile::TempDir {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("postgres");
+        fs::write(&path, format!("#!/bin/sh\nprintf '{text}'\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        folder
+    }
+
+    /// Returns the version, or the reason why it is not known.
+    fn version_of(folder: &Path, account: Option<(u32, u32)>) -> Result<u32, String> {
+        version(folder, account).map_err(|error| match error {
+            OltpError::System { what, reason } => {
+                assert_eq!(what, folder.join("postgres").display().to_string());
+                reason
+            }
+            other => panic!("{other}"),
+        })
+    }
+
+    #[test]
+    fn the_major_version_is_the_number_before_the_first_point() {
+        for (text, wanted) in [
+            ("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\\n", 15),
+            ("postgres (PostgreSQL) 9.6.24\\n", 9),
+            ("postgres (PostgreSQL) 17\\n", 17),
+        ] {
+            assert_eq!(version_of(programs(text, 0o755).path(), None), Ok(wanted), "{text}");
+        }
+        for text in ["", "postgres\\n", "postgres (PostgreSQL) devel\\n"] {
+            let error = version_of(programs(text, 0o755).path(), None).unwrap_err();
+            assert!(error.starts_with("does not print its version"), "{text}: {error}");
+        }
+        // A program that may not be executed. It is in the same test, because another thread that starts a program
+        // would keep a new one busy.
+        let folder = programs("", 0o644);
+        let error = version_of(folder.path(), None).unwrap_err();
+        assert!(error.contains("ermission denied"), "{error}");
+        // Only root can change to another account.
+        if fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0) {
+            let error = version_of(folder.path(), Some((65_534, 65_534))).unwrap_err();
+            assert_eq!(error, "the account under which root starts it may not execute it");
+        }
+        let nothing = tempfile::tempdir().unwrap();
+        let error = version_of(nothing.path(), None).unwrap_err();
+        assert!(error.contains("No such file"), "{error}");
+    }
+
+    #[test]
+    fn the_name_of_a_database_encodes_the_path_of_its_socket() {
+        assert_eq!(
+            name(Path::new("/tmp/a b/c%"), "shop"),
+            "postgres:///shop?user=lanemark&port=5432&host=/tmp/a%20b/c%25/socket"
+        );
+    }
 }

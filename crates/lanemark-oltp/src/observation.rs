@@ -39,7 +39,7 @@ pub(crate) struct RepeatObservations {
     /// Counters of the database; until the repeat is finished, their values at the first edge.
     pub(crate) counters: Counters,
     /// Users that had passed the first edge when its counters were read.
-    past: u32,
+    pub(crate) past: u32,
     /// Transactions, between the two readings, that only made users report.
     pub(crate) reports: u64,
 }

@@ -229,3 +229,87 @@ fn outcome(
     }
     .sample()
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::Counter;
+
+    use super::*;
+    use crate::profile::TransactionKind;
+
+    #[test]
+    fn the_work_of_users_adds_up() {
+        let work = |commits: u64, sessions: Option<(f64, f64)>| Work {
+            counters: [(Counter::Commits, commits)].into_iter().collect(),
+            sessions: sessions.map(|(running_s, ready_s)| SessionTime { running_s, ready_s }),
+        };
+        let mut all = Work::default();
+        all.merge(&work(3, None));
+        assert_eq!(all.sessions, None);
+        all.merge(&work(4, Some((1.5, 0.25))));
+        all.merge(&work(0, Some((2.0, 0.5))));
+        all.merge(&work(5, None));
+        assert_eq!(all.counters.get(Counter::Commits), Some(12));
+        assert_eq!(all.sessions, Some(SessionTime { running_s: 3.5, ready_s: 0.75 }));
+    }
+
+    #[test]
+    fn a_sleep_ends_at_its_time_or_when_the_run_stops() {
+        let begun = Instant::now();
+        sleep_until(begun + Duration::from_millis(70), &|| false);
+        assert!(begun.elapsed() >= Duration::from_millis(70));
+        let begun = Instant::now();
+        sleep_until(begun + Duration::from_secs(60), &|| {
+            begun.elapsed() > Duration::from_millis(1)
+        });
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        sleep_until(begun, &|| false);
+    }
+
+    #[test]
+    fn a_sample_has_the_transactions_that_the_database_counted_without_attempts_and_reports() {
+        let uses = AllNotes::default();
+        for (retries, rolled_back) in [(0, false), (2, false), (1, true)] {
+            let kind = TransactionKind::NewOrder;
+            let latency = Duration::from_millis(4);
+            uses.notes().add(EndedTransaction { kind, rolled_back, retries, latency });
+        }
+        let sessions = Some(SessionTime { running_s: 0.5, ready_s: 0.25 });
+        let own: Counters = [(Counter::WalBytes, 7)].into_iter().collect();
+        let work = Work { counters: own, sessions };
+        let counters: Counters =
+            [(Counter::Commits, 10), (Counter::Rollbacks, 1), (Counter::WalBytes, 200)]
+                .into_iter()
+                .collect();
+        let observations = RepeatObservations {
+            counters,
+            processor_busy: Some(0.75),
+            processor_others: Some(0.125),
+            server_s: Some(3.0),
+            driver_s: Some(1.0),
+            reports: 2,
+            ..RepeatObservations::default()
+        };
+        let sample = outcome(Duration::from_secs(2), uses, &work, observations);
+        let found = sample.transactions.unwrap();
+        assert_eq!((found.count, found.per_minute), (3, 90.0));
+        assert_eq!(found.new_orders_per_minute, Some(60.0));
+        // The database counted eleven: three attempts more, and two reports.
+        assert_eq!(found.counted_per_minute, Some(180.0));
+        assert_eq!(found.looked_on, 2);
+        assert_eq!((found.processor_busy, found.processor_others), (Some(0.75), Some(0.125)));
+        let time = ServerTime { server_s: Some(3.0), driver_s: Some(1.0), sessions };
+        assert_eq!(found.processor_time, Some(time));
+        assert_eq!(found.counters.get(Counter::WalBytes), Some(207));
+        assert_eq!(found.log_bytes, Some(69.0));
+        // A database without these counters does not report them.
+        let nothing = outcome(
+            Duration::from_secs(2),
+            AllNotes::default(),
+            &Work::default(),
+            RepeatObservations::default(),
+        );
+        let found = nothing.transactions.unwrap();
+        assert_eq!((found.count, found.counted_per_minute, found.processor_time), (0, None, None));
+    }
+}

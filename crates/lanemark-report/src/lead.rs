@@ -168,3 +168,144 @@ fn limits(tests: &[TestResult]) -> Option<String> {
 pub(crate) fn is_simulated(run: &RunResult) -> bool {
     matches!(run.target, Target::Simulated(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{
+        DirectionResult, Explanation, PredictionInterval, QueueProbe, TransactionsUse,
+    };
+    use lanemark_schema::units::{Bytes, Duration, Ratio};
+    use lanemark_schema::workload::{Pattern, Requests, Test, Workload};
+
+    use super::*;
+    use crate::run_tests::{reads, requests, run, test};
+
+    /// Returns a test with one sample, whose requests differ from random reads by `change`.
+    fn other(name: &str, sample: Sample, change: impl FnOnce(&mut Requests)) -> TestResult {
+        let test = Test { name: name.to_owned(), ..Test::of_blocks(Bytes::kibi(4)) }.with(change);
+        TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
+    }
+
+    fn writes(name: &str, kib: u64, latencies_us: &[u64]) -> TestResult {
+        let elapsed = Duration::from_microseconds(10_000);
+        let writes: Option<DirectionResult> = Some(requests(kib, latencies_us));
+        let sample = Sample { elapsed, writes, ..Sample::empty() };
+        other(name, sample, |requests| requests.read_share = Ratio::ZERO)
+    }
+
+    /// Returns the first sentence without the subject of the run.
+    fn lead(tests: Vec<TestResult>) -> String {
+        let run = run(tests);
+        let text = super::run(&run);
+        let subject = target::subject(&run);
+        text.strip_prefix(&format!("{subject} ")).map_or(text.clone(), str::to_owned)
+    }
+
+    #[test]
+    fn one_test_is_reported_with_its_rate_and_its_latency() {
+        // A hundred requests of 4 KiB in 10 ms.
+        let random = test("RND", vec![reads(10, 4, &[80; 100])]);
+        let rate = "reads 10,000 IOPS (41.0 MB/s) in RND";
+        assert_eq!(lead(vec![random.clone()]), format!("{rate}, with a mean latency of 80.0 µs."));
+        let in_order = other("SEQ", reads(10, 4, &[2_500; 100]), |requests| {
+            requests.pattern = Pattern::Sequential;
+        });
+        let wanted = "reads 41.0 MB/s in SEQ, with a mean latency of 2.50 ms.";
+        assert_eq!(lead(vec![in_order]), wanted);
+        for (count, rate) in [(50, "50.0 IOPS (0.205 MB/s)"), (100, "100 IOPS (0.410 MB/s)")] {
+            let slow = lead(vec![test("RND", vec![reads(1_000, 4, &vec![80; count])])]);
+            assert_eq!(slow, format!("reads {rate} in RND, with a mean latency of 80.0 µs."));
+        }
+        let written = lead(vec![writes("W", 4, &[80; 100])]);
+        assert_eq!(written, "writes 10,000 IOPS (41.0 MB/s) in W, with a mean latency of 80.0 µs.");
+        let mixed = other("MIX", reads(10, 4, &[80; 100]), |requests| {
+            requests.read_share = Ratio::new(0.5).unwrap();
+        });
+        assert!(lead(vec![mixed]).starts_with("reads and writes 10,000 IOPS"));
+        // An interval of 80% to 110%, and one that is too wide.
+        let mut drawn = random.clone();
+        drawn.interval = Some(PredictionInterval { low_ratio: 0.8, high_ratio: 1.1, widest: None });
+        let wanted =
+            format!("{rate}, in 80% of cases 32.8 to 45.1 MB/s, with a mean latency of 80.0 µs.");
+        assert_eq!(lead(vec![drawn.clone()]), wanted);
+        drawn.interval = Some(PredictionInterval { low_ratio: 0.1, high_ratio: 1.1, widest: None });
+        assert!(lead(vec![drawn]).contains(", with an interval wider than a factor of ten"));
+        // Runs without requests, without tests, and interrupted.
+        assert_eq!(lead(vec![test("RND", Vec::new())]), "completed no request in RND.");
+        assert_eq!(lead(Vec::new()), "No test has ended.");
+        let stopped = RunResult { complete: false, ..run(vec![random]) };
+        assert!(super::run(&stopped).ends_with("80.0 µs. The run was interrupted."));
+        let transactions = TransactionsUse { per_minute: 12_345.4, ..TransactionsUse::default() };
+        let users = Sample { transactions: Some(transactions), ..reads(10, 4, &[80]) };
+        let wanted = "completes 12,345 transactions a minute in users.";
+        assert_eq!(lead(vec![test("users", vec![users.clone()])]), wanted);
+        let none = test("none", Vec::new());
+        assert_eq!(lead(vec![none, test("users", vec![users])]), wanted);
+    }
+
+    #[test]
+    fn several_tests_are_reported_with_the_maximum_of_each_direction() {
+        let [slow, fast] = [("slow", 50), ("fast", 100)]
+            .map(|(name, count)| test(name, vec![reads(10, 4, &vec![80; count])]));
+        let write = writes("write", 8, &[90; 100]);
+        let mixed = other("mix", reads(10, 4, &[80; 25]), |requests| {
+            requests.read_share = Ratio::new(0.5).unwrap();
+        });
+        let read = "reads up to 41.0 MB/s (fast)";
+        let two = vec![slow.clone(), fast.clone()];
+        assert_eq!(lead(two.clone()), format!("{read}."));
+        let three = [two, vec![write]].concat();
+        let written = "writes up to 81.9 MB/s (write)";
+        assert_eq!(lead(three.clone()), format!("{read} and {written}."));
+        let four = [three, vec![mixed]].concat();
+        let both = "reads and writes up to 10.2 MB/s (mix)";
+        assert_eq!(lead(four), format!("{read}, {written}, and {both}."));
+        let none = || test("none", vec![Sample::empty()]);
+        assert_eq!(lead(vec![none(), none()]), "completed no request in 2 tests.");
+    }
+
+    #[test]
+    fn limits_are_counted_by_their_verdicts() {
+        let with = |verdict: Verdict| {
+            let mut test = test("t", vec![reads(10, 4, &[80; 100])]);
+            test.explanation = Some(Explanation {
+                ceilings: Vec::new(),
+                bottleneck: None,
+                ceiling_share: None,
+                verdict,
+                evidence: Vec::new(),
+            });
+            test
+        };
+        let (link, drive) = (|| with(Verdict::LinkBound), || with(Verdict::DriveBound));
+        assert_eq!(limits(&[link()]).unwrap(), "The test is link-bound.");
+        let both = [drive(), link(), with(Verdict::Undecided), link()];
+        let wanted = "2 of 4 tests: link-bound; 1 of 4 tests: drive-bound.";
+        assert_eq!(limits(&both).unwrap(), wanted);
+        let undecided = with(Verdict::Undecided);
+        assert_eq!(limits(&[undecided.clone(), undecided.clone()]), None);
+        let mut probed = undecided.clone();
+        probed.queue_probe = Some(QueueProbe {
+            queue_depth: 1,
+            iops: 1.0,
+            iops_doubled: 2.0,
+            processors: None,
+            core_wait: None,
+        });
+        let unseen = "No test reached a limit that was observed.";
+        assert_eq!(limits(&[undecided, probed.clone()]).unwrap(), unseen);
+        assert_eq!(limits(&[probed, link()]).unwrap(), "1 of 2 tests: link-bound.");
+        assert_eq!(limits(&[]), None);
+    }
+
+    #[test]
+    fn times_have_the_unit_of_their_size() {
+        for (ns, text) in
+            [(80_000.0, "80.0 µs"), (100.0, "0.100 µs"), (1e6, "1.00 ms"), (22.04e6, "22.0 ms")]
+        {
+            assert_eq!(time(ns), text);
+        }
+        assert!(time(999_000.0).ends_with(" µs"));
+        assert!(!is_simulated(&run(Vec::new())));
+    }
+}

@@ -247,3 +247,127 @@ impl Overrides {
         Err(StudyError::unknown(unused.location.clone(), "parameter", &unused.parameter, known))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str, low: f64, high: f64) -> UncertainValue {
+        let range = Range { low, high };
+        UncertainValue { parameter: "p".to_owned(), text: text.to_owned(), range }
+    }
+
+    #[test]
+    fn a_range_is_read_as_ratios_of_its_value() {
+        let read = |value: &str, low: &str, high: &str| {
+            Range::read(value, &[low.to_owned(), high.to_owned()])
+        };
+        for (middle, low, high, ratios) in [
+            ("50 us", "25 us", "0.2 ms", (0.5, 4.0)),
+            ("400 MB/s", "300 MB/s", "1.2 GB/s", (0.75, 3.0)),
+            ("64 MiB", "16 MiB", "256 MiB", (0.25, 4.0)),
+            ("20%", "10%", "80%", (0.5, 4.0)),
+            ("1_000", "500", "1000", (0.5, 1.0)),
+            ("50 us", "50 us", "50 us", (1.0, 1.0)),
+        ] {
+            let range = read(middle, low, high).unwrap();
+            assert!((range.low - ratios.0).abs() < 1e-9, "{middle}: {range:?}");
+            assert!((range.high - ratios.1).abs() < 1e-9, "{middle}: {range:?}");
+        }
+        for (middle, low, high, error) in [
+            ("50 us", "60 us", "70 us", "50 us is not from 60 us to 70 us"),
+            ("50 us", "10 us", "40 us", "50 us is not from 10 us to 40 us"),
+            ("50 us", "10 us", "90 MB/s", "10 us and 90 MB/s do not have the unit of 50 us"),
+            ("50 us", "1 MiB", "90 us", "1 MiB and 90 us do not have the unit of 50 us"),
+            ("50 us", "0 us", "90 us", "0 us: is not a quantity above zero"),
+            ("fast", "1", "2", "fast: is not a quantity above zero"),
+        ] {
+            assert_eq!(read(middle, low, high), Err(error.to_owned()));
+        }
+        let within = UncertainValue::within("p", "50 us", ["25 us", "100 us"]);
+        assert_eq!(within, Some(value("50 us", 0.5, 2.0)));
+        assert_eq!(UncertainValue::within("p", "50 us", ["50 us", "50 us"]), None);
+        assert_eq!(UncertainValue::within("p", "50 us", ["60 us", "70 us"]), None);
+    }
+
+    #[test]
+    fn a_draw_of_no_deviation_is_the_value_and_one_of_80_percent_is_an_end() {
+        const END: f64 = 1.2816;
+        for (text, low, middle, high) in [
+            ("50 us", "25.000000 us", "50.000000 us", "200.000000 us"),
+            ("1_000 ns", "500.000 ns", "1000.000 ns", "4000.000 ns"),
+            ("12 %", "6.000 %", "12.000 %", "48.000 %"),
+            ("40%", "20.000 %", "40.000 %", "100.000 %"),
+            ("200 %", "100.000 %", "200.000 %", "800.000 %"),
+            ("64 MiB", "32 MiB", "64 MiB", "256 MiB"),
+            ("4 ps", "2 ps", "4 ps", "16 ps"),
+            ("400 MB/s", "200.000000 MB/s", "400.000000 MB/s", "1600.000000 MB/s"),
+            ("16", "8", "16", "64"),
+            ("1", "1", "1", "4"),
+        ] {
+            let value = value(text, 0.5, 4.0);
+            let drawn = [-END, 0.0, END].map(|deviations| value.at(deviations));
+            assert_eq!(drawn, [low, middle, high], "{text}");
+        }
+        // Two deviations are a square, on the scale of ratios.
+        assert_eq!(value("50 us", 0.5, 4.0).at(2.0 * END), "800.000000 us");
+        assert_eq!(value("50 us", 0.5, 4.0).at(-2.0 * END), "12.500000 us");
+    }
+
+    #[test]
+    fn the_ends_of_a_range_have_three_digits() {
+        for (text, low, high, ends) in [
+            ("50 us", 0.5, 4.0, ("25 us", "200 us")),
+            ("3.3333 us", 0.5, 2.0, ("1.67 us", "6.67 us")),
+            ("0.04 us", 0.5, 2.0, ("0.02 us", "0.08 us")),
+            ("1234.5 MB/s", 0.9, 1.1, ("1111 MB/s", "1358 MB/s")),
+            ("64 MiB", 0.25, 2.0, ("16 MiB", "128 MiB")),
+            ("16", 0.5, 2.0, ("8", "32")),
+        ] {
+            let (least, most) = value(text, low, high).ends();
+            assert_eq!((least.as_str(), most.as_str()), ends, "{text}");
+        }
+    }
+
+    #[test]
+    fn assumed_times_and_rates_without_a_range_have_the_usual_one() {
+        let record = |text: &str, origin: Origin, range| {
+            let parameter = "p".to_owned();
+            Record { parameter, text: text.to_owned(), origin, range }.uncertain()
+        };
+        let assumed = || Origin::Assumed(Some("why".to_owned()));
+        let usual = |text: &str| record(text, assumed(), None).map(|value| value.range);
+        assert_eq!(usual("5 us"), Some(Range { low: 1.0 / 1.4, high: 1.4 }));
+        assert_eq!(usual("5 MB/s"), Some(Range { low: 1.0 / 1.2, high: 1.2 }));
+        for text in ["5 MiB", "5%", "5", "yes", "0 us"] {
+            assert_eq!(usual(text), None, "{text}");
+        }
+        assert_eq!(record("5 us", Origin::Assumed(None), None), None);
+        let own = Range { low: 0.5, high: 1.0 };
+        let stated = record("5 MiB", Origin::Assumed(None), Some(own)).unwrap();
+        assert_eq!((stated.parameter.as_str(), stated.text.as_str()), ("p", "5 MiB"));
+        assert_eq!(stated.range, own);
+        let level = Range { low: 1.0, high: 1.0 };
+        assert_eq!(record("5 us", assumed(), Some(level)), None);
+    }
+
+    #[test]
+    fn values_that_replace_others_are_found_and_must_be_used() {
+        let at = || Location::file("--set");
+        let mut overrides = Overrides::default();
+        overrides.set("drive.flash.read", "1 us", at());
+        overrides.set("drive.flashy", "2", at());
+        overrides.set("drive.flash.read", "3 us", at());
+        assert!(overrides.has("drive.flash.read") && !overrides.has("drive.flash"));
+        assert!(overrides.reach_into("drive.flash") && overrides.reach_into("drive"));
+        assert!(!overrides.reach_into("drive.flashy") && !overrides.reach_into("flash"));
+        assert_eq!(overrides.get("drive.flash.read").unwrap().0, "3 us");
+        assert_eq!(overrides.get("drive.flash.program").map(|found| found.0), None);
+        let ledger = Ledger::default();
+        ledger.know("drive.flash.read");
+        let error = overrides.check_used(&ledger).unwrap_err().to_string();
+        assert!(error.contains("drive.flashy"), "{error}");
+        overrides.get("drive.flashy");
+        assert!(overrides.check_used(&ledger).is_ok());
+    }
+}

@@ -5,6 +5,8 @@
 //! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
 //! reach the ratings.
 
+#[cfg(test)]
+mod completed_tests;
 mod completion;
 mod disks;
 mod emptying;

@@ -68,3 +68,118 @@ impl Baselines {
         self.rate
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::workload::TestBuilder;
+
+    use super::*;
+
+    const PCIE: Plug = Plug::Pcie(3, 4);
+    /// A port that carries 1 GB/s. The rules use 90% of it.
+    const PORT: Plug = Plug::Pcie(2, 2);
+    const LINK: f64 = 0.9e9;
+
+    fn of(
+        row: &[(&str, &str)],
+        rated: &[(&str, &str)],
+        plug: Plug,
+        test: TestBuilder,
+    ) -> Baselines {
+        let test = test.span("1 GiB").duration("1 s").build().unwrap().into_test();
+        Baselines::of(&Row::of(row), Some(&Row::of(rated)), plug, PORT, &test, 1.0)
+    }
+
+    fn near(value: f64, wanted: f64) {
+        assert!((value / wanted - 1.0).abs() < 1e-9, "{value}, expected {wanted}");
+    }
+
+    #[test]
+    fn the_rule_of_thumb_is_the_minimum_of_latency_link_and_rating() {
+        let iops = [("figure", "iops"), ("drive_kind", "nvme-ssd")];
+        let ratings = [
+            ("seq_read_mb_s", "3500"),
+            ("seq_write_mb_s", "800"),
+            ("rand_read_iops", "200000"),
+            ("rand_write_iops", "150000"),
+        ];
+        let reads = || Test::random_read("4 KiB");
+        // One read takes 80 us, and its data crosses the link.
+        let one = of(&iops, &ratings, PCIE, reads());
+        let latency = 80e-6 + 4096.0 / LINK;
+        near(one.rule, 1.0 / latency);
+        near(one.limits, 200_000.0);
+        near(one.rule_rate(), one.rule);
+        // Sixteen outstanding requests, of two threads.
+        let deep = of(&iops, &ratings, PCIE, reads().queue_depth(8).threads(2));
+        near(deep.rule, 16.0 / latency);
+        let deeper = of(&iops, &ratings, PCIE, reads().queue_depth(32));
+        near(deeper.rule, 200_000.0);
+        // Without a rating of random reads, the link is the limit.
+        near(of(&iops, &ratings[..2], PCIE, reads().queue_depth(32)).rule, LINK / 4096.0);
+        near(of(&iops, &[], PCIE, reads().queue_depth(32)).limits, LINK / 4096.0);
+        // Writes take 20 us, and sequential requests have the rating of sequential requests.
+        let write = of(&iops, &ratings, PCIE, Test::random_write("4 KiB"));
+        near(write.rule, 1.0 / (20e-6 + 4096.0 / LINK));
+        near(write.limits, 150_000.0);
+        let sequential = of(&iops, &ratings, PCIE, Test::sequential_write("1 MiB").queue_depth(8));
+        near(sequential.rule, 800e6 / f64::from(1 << 20));
+        // A link slower than the port.
+        let sata = of(&iops, &[], Plug::Sata(6.0), reads().queue_depth(32));
+        near(sata.limits, 0.9 * 600e6 / 4096.0);
+        near(of(&iops, &[], Plug::Sata(6.0), reads()).rule, 1.0 / (120e-6 + 4096.0 / 540e6));
+        let sas = of(&iops, &[], Plug::Sas(12.0, 1), Test::random_write("4 KiB"));
+        near(sas.rule, 1.0 / (50e-6 + 4096.0 / LINK));
+        let disk = [("figure", "iops"), ("drive_kind", "hdd")];
+        near(of(&disk, &[], Plug::Sata(6.0), reads()).rule, 1.0 / (12e-3 + 4096.0 / 540e6));
+    }
+
+    #[test]
+    fn mixes_take_the_time_of_both_directions() {
+        let iops = [("figure", "iops"), ("drive_kind", "nvme-ssd")];
+        let both = [("rand_read_iops", "100000"), ("rand_write_iops", "50000")];
+        let mix = |share: &str| Test::random_read("4 KiB").read_share(share).queue_depth(64);
+        // Seven reads of 10 us and three writes of 20 us.
+        near(of(&iops, &both, PCIE, mix("70%")).limits, 10.0 / (7.0 * 10e-6 + 3.0 * 20e-6));
+        let latency = 0.7 * 80e-6 + 0.3 * 20e-6 + 4096.0 / LINK;
+        near(of(&iops, &[], PCIE, mix("70%").queue_depth(4)).rule, 4.0 / latency);
+        // With one rating, the direction with most requests has a limit.
+        for (rated, share, limit) in [
+            (&both[..1], "50%", 100_000.0),
+            (&both[..1], "40%", LINK / 4096.0),
+            (&both[1..], "40%", 50_000.0),
+            (&both[1..], "50%", LINK / 4096.0),
+        ] {
+            near(of(&iops, rated, PCIE, mix(share)).limits, limit);
+        }
+    }
+
+    #[test]
+    fn both_rules_are_in_the_unit_of_the_row() {
+        let figures = |name: &'static str, drives: f64| {
+            let test = Test::random_read("4 KiB").read_share("75%").queue_depth(4);
+            let test = test.span("1 GiB").duration("1 s").build().unwrap().into_test();
+            let row = Row::of(&[("figure", name), ("drive_kind", "nvme-ssd")]);
+            let rated = Row::of(&[("rand_read_iops", "40000"), ("rand_write_iops", "40000")]);
+            Baselines::of(&row, Some(&rated), PCIE, PORT, &test, drives)
+        };
+        let rate = 4.0 / (0.75 * 80e-6 + 0.25 * 20e-6 + 4096.0 / LINK);
+        assert!(rate > 40_000.0 && rate < 80_000.0);
+        for (name, limit) in [
+            ("iops", 40_000.0),
+            ("read_iops", 30_000.0),
+            ("write_iops", 10_000.0),
+            ("throughput", 163.84),
+            ("read_throughput", 122.88),
+            ("write_throughput", 40.96),
+            ("latency_mean", 100.0),
+        ] {
+            near(figures(name, 1.0).rule, limit);
+            near(figures(name, 1.0).limits, limit);
+        }
+        // Two drives have twice the limits, and the same latency.
+        near(figures("iops", 2.0).limits, 80_000.0);
+        near(figures("iops", 2.0).rule, rate);
+        near(figures("latency_p99", 2.0).limits, 50.0);
+    }
+}

@@ -114,6 +114,13 @@ impl CorpusHalf {
 }
 
 impl Row {
+    /// Creates a row of a test from columns and their values.
+    #[cfg(test)]
+    pub(crate) fn of(values: &[(&str, &str)]) -> Self {
+        let owned = |(column, value): &(&str, &str)| ((*column).to_owned(), (*value).to_owned());
+        Self(values.iter().map(owned).collect())
+    }
+
     /// Returns the text of a column, which is empty if the source does not state it.
     pub fn text(&self, column: &str) -> &str {
         self.0.get(column).map_or("", String::as_str)

@@ -101,3 +101,86 @@ pub fn drive_plug(row: &Row, rated: Option<&Row>) -> Plug {
         _ => Plug::Sata(6.0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLUGS: [Plug; 8] = [
+        Plug::Pcie(3, 4),
+        Plug::Pcie(4, 2),
+        Plug::Sata(6.0),
+        Plug::Sas(12.0, 2),
+        Plug::Usb(0.48),
+        Plug::Usb(5.0),
+        Plug::Usb(10.0),
+        Plug::Pcie(1, 1),
+    ];
+
+    #[test]
+    fn connectors_have_the_rates_of_their_line_codes() {
+        // 8 bits in 10; 128 bits in 130 of PCIe from generation 3 on; 128 bits in 132 of USB at 10 Gb/s.
+        let wanted = [
+            4.0 * 8e9 * 128.0 / 130.0 / 8.0,
+            2.0 * 16e9 * 128.0 / 130.0 / 8.0,
+            600e6,
+            2_400e6,
+            60e6,
+            500e6,
+            10e9 * 128.0 / 132.0 / 8.0,
+            250e6,
+        ];
+        for (plug, wanted) in PLUGS.into_iter().zip(wanted) {
+            assert!((plug.rate() / wanted - 1.0).abs() < 1e-4, "{plug:?}: {}", plug.rate());
+        }
+    }
+
+    #[test]
+    fn connectors_are_written_as_keys_with_their_protocols() {
+        let wanted = [
+            ("pcie = { generation = 3, lanes = 4 }", "nvme"),
+            ("pcie = { generation = 4, lanes = 2 }", "nvme"),
+            ("sata = \"6 Gb/s\"", "ahci"),
+            ("sas = { rate = \"12 Gb/s\", phys = 2 }", "sas"),
+            ("usb = \"0.48 Gb/s\"", "bulk-only"),
+            ("usb = \"5 Gb/s\"", "uasp"),
+            ("usb = \"10 Gb/s\"", "uasp"),
+            ("pcie = { generation = 1, lanes = 1 }", "nvme"),
+        ];
+        for (plug, (toml, protocol)) in PLUGS.into_iter().zip(wanted) {
+            assert_eq!((plug.toml().as_str(), plug.protocol()), (toml, protocol));
+        }
+    }
+
+    #[test]
+    fn the_path_of_a_row_names_its_port() {
+        let of = |path: &str| Plug::of_path(&Row::of(&[("path", path)]), Plug::Sata(6.0));
+        assert_eq!(of("USB 2.0 enclosure"), Plug::Usb(0.48));
+        assert_eq!(of("USB 3.2 at 10 Gb/s, NVMe"), Plug::Usb(10.0));
+        assert_eq!(of("USB 3.0 enclosure"), Plug::Usb(5.0));
+        assert_eq!(of("PCIe 3.0 x2"), Plug::Pcie(3, 2));
+        assert_eq!(of("not stated"), Plug::Sata(6.0));
+    }
+
+    #[test]
+    fn a_drive_without_a_stated_connector_has_the_usual_one_of_its_kind() {
+        let of = |kind: &str, read: &str| {
+            let row = Row::of(&[("drive_kind", kind)]);
+            drive_plug(&row, Some(&Row::of(&[("seq_read_mb_s", read)])))
+        };
+        for (read, generation) in
+            [("3800", 3), ("3801", 4), ("7600", 4), ("7601", 5), ("14000", 5), ("", 3)]
+        {
+            assert_eq!(of("nvme-ssd", read), Plug::Pcie(generation, 4), "{read}");
+            assert_eq!(of("optane", read), Plug::Pcie(generation, 4), "{read}");
+        }
+        assert_eq!(of("sas-ssd", "9000"), Plug::Sas(12.0, 1));
+        assert_eq!(of("sata-ssd", "9000"), Plug::Sata(6.0));
+        assert_eq!(of("hdd", "100"), Plug::Sata(6.0));
+        // Ratings take precedence over the row.
+        let row = Row::of(&[("interface", "SATA 3 Gb/s"), ("drive_kind", "nvme-ssd")]);
+        assert_eq!(drive_plug(&row, None), Plug::Sata(3.0));
+        let rated = Row::of(&[("interface", "PCIe 5.0 x4")]);
+        assert_eq!(drive_plug(&row, Some(&rated)), Plug::Pcie(5, 4));
+    }
+}

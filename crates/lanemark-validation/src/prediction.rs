@@ -482,4 +482,68 @@ mod tests {
             assert!((counted / least - 1.0).abs() < 1e-3, "{row}: {counted}");
         }
     }
+
+    #[test]
+    fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
+        let library = Library::built_in();
+        let folder = tempfile::tempdir().unwrap();
+        for (path, drives, volume, ports) in [
+            ("PCIe 3.0 x4", "1", "", "p0"),
+            ("PCIe 3.0 x4", "2", "stripe-64KiB:", "p0+p1"),
+            ("PCIe 3.0 x4, RAID 0", "3", "stripe-64KiB:", "p0+p1+p2"),
+            ("PCIe 3.0 x4, RAID 1", "2", "mirror:", "p0+p1"),
+            ("PCIe 3.0 x4, ZFS mirror", "2", "mirror:", "p0+p1"),
+            ("PCIe 3.0 x4, mirror of one", "1", "", "p0"),
+        ] {
+            let row = Row::of(&[
+                ("drive", "Invented 1 TB"),
+                ("drive_kind", "nvme-ssd"),
+                ("drives", drives),
+                ("path", path),
+                ("os", "Linux"),
+                ("target", "device"),
+                ("pattern", "random"),
+                ("read_percent", "100"),
+                ("queue_depth", "1"),
+                ("figure", "iops"),
+            ]);
+            let case = Case::of(&library, &row, None, folder.path()).unwrap();
+            let file = |name: &str| folder.path().join(name).display().to_string();
+            let (drive, platform) = (file("drive.toml"), file("platform.toml"));
+            let name = case.named().unwrap();
+            assert_eq!(name, format!("{volume}{drive}@{platform},linux-block:{ports}"));
+            assert!(case.assembled(&name, &[]).is_ok(), "{name}");
+            let count = drives.parse::<f64>().unwrap();
+            assert_eq!((case.size(), case.block()), (1e12 * count, 4096.0));
+        }
+    }
+
+    #[test]
+    fn a_drive_is_in_the_state_of_its_row() {
+        let library = Library::built_in();
+        let text = |more: &[(&str, &str)]| {
+            let mut values = vec![
+                ("drive", "Invented 1 TB"),
+                ("drive_kind", "nvme-ssd"),
+                ("pattern", "random"),
+                ("read_percent", "0"),
+                ("queue_depth", "1"),
+            ];
+            values.extend(more);
+            let row = Row::of(&values);
+            let case = Case::of(&library, &row, None, Path::new("")).unwrap();
+            (case.drive_text(), case.is_sustained())
+        };
+        let (plain, is_sustained) = text(&[]);
+        assert!(plain.ends_with("[rated]\n") && !is_sustained, "{plain}");
+        for (values, state, is_sustained) in [
+            (("class", "writes-steady"), "condition = \"random\"\n", true),
+            (("class", "writes-sustained"), "", true),
+            (("state", "preconditioned"), "condition = \"sequential\"\nfilled = \"100%\"\n", false),
+            (("tool", "resctl-bench"), "condition = \"sequential\"\nfilled = \"50%\"\n", false),
+        ] {
+            let head = if state.is_empty() { "" } else { "[state]\n" };
+            assert_eq!(text(&[values]), (format!("{plain}{head}{state}"), is_sustained));
+        }
+    }
 }

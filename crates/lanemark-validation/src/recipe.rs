@@ -311,4 +311,235 @@ mod tests {
             assert_eq!(text.contains("data-center"), wanted, "{name}, {kind}: {text}");
         }
     }
+
+    #[test]
+    fn a_drive_file_has_every_rating_and_no_more() {
+        let row = Row::of(&[
+            ("drive", "Invented \"Pro\" 512GB"),
+            ("drive_kind", "nvme-ssd"),
+            ("interface", "PCIe 2.0 x2"),
+        ]);
+        let rated = Row::of(&[
+            ("year", "2019"),
+            ("nand", "3D TLC (64 layers)"),
+            ("dram", "none"),
+            ("seq_read_mb_s", "3500"),
+            ("seq_write_mb_s", "900"),
+            ("rand_read_iops", "250000"),
+            ("rand_write_iops", "240000"),
+            ("latency_us", "85.5"),
+        ]);
+        // The link carries 1,000 MB/s.
+        let wanted = "[drive]\nname = \"Invented 'Pro' 512GB\"\nkind = \"ssd\"\ncapacity = \"512000000000 B\"\n\
+            port = { protocol = \"nvme\", pcie = { generation = 2, lanes = 2 } }\n\n[rated]\nyear = 2019\n\
+            nand = \"tlc\"\nmemory = \"host\"\nread = \"1000 MB/s\"\nwrite = \"900 MB/s\"\n\
+            random_read = 250000\nrandom_write = 240000\nread_latency = \"85.5 us\"\n";
+        assert_eq!(drive_file(&row, Some(&rated)), wanted);
+        let disk = Row::of(&[("drive", "Invented 4 TB"), ("drive_kind", "hdd")]);
+        let of_disk = Row::of(&[
+            ("rpm", "7200"),
+            ("dram", "no"),
+            ("nand", "none"),
+            ("seq_read_mb_s", "180"),
+            ("rand_read_iops", "100"),
+            ("latency_us", "4000"),
+        ]);
+        let wanted = "[drive]\nname = \"Invented 4 TB\"\nkind = \"hdd\"\ncapacity = \"4000000000000 B\"\n\
+            port = { protocol = \"ahci\", sata = \"6 Gb/s\" }\n\n[rated]\nrpm = 7200\nread = \"180 MB/s\"\n";
+        assert_eq!(drive_file(&disk, Some(&of_disk)), wanted);
+        let optane = Row::of(&[("drive", "Invented 280GB"), ("drive_kind", "optane")]);
+        let text = drive_file(&optane, Some(&Row::of(&[("nand", "MLC"), ("dram", "yes")])));
+        assert!(text.ends_with("[rated]\nnand = \"3d-xpoint\"\n"), "{text}");
+        let sata = Row::of(&[("drive", "Invented 240GB"), ("drive_kind", "sata-ssd")]);
+        let text = drive_file(&sata, Some(&Row::of(&[("dram", "No DRAM")])));
+        assert!(text.ends_with("[rated]\nmemory = \"none\"\n"), "{text}");
+    }
+
+    #[test]
+    fn series_for_servers_are_found_by_their_names() {
+        for (name, wanted) in [
+            ("Intel SSD DC P4510 1TB", true),
+            ("Samsung PM983 960GB", true),
+            ("Kingston DC500R 480GB", true),
+            ("Solidigm D7-P5510", true),
+            ("Micron 7450 PRO", true),
+            ("WD Black SN850X 1TB", false),
+            ("WD Blue SN640", false),
+            ("WD SN850 1TB", false),
+            ("WD SN840 1TB", true),
+            ("Samsung 850 EVO S3 1TB", false),
+            ("Crucial MX500 1TB", false),
+            ("Samsung 980 PRO", false),
+        ] {
+            assert_eq!(is_for_servers(name), wanted, "{name}");
+        }
+    }
+
+    /// Returns the uplink and the ports of a platform file.
+    fn ports(board: &str, plug: Plug, path: Plug, drives: usize) -> String {
+        let text = platform_file(&Row::of(&[("platform", board)]), plug, path, drives);
+        let start = text.find("[[").unwrap();
+        assert!(
+            text[..start].starts_with("[platform]\nname = \"of the row\"\n[cpu]\ncores = 16\n")
+        );
+        for table in ["ahci", "nvme", "sas", "uasp", "bulk_only"] {
+            assert!(text[..start].contains(&format!("[{table}]\n")), "{text}");
+        }
+        text[start..].to_owned()
+    }
+
+    /// Returns the keys of a PCIe link.
+    fn link(generation: u32, lanes: u32, payload: u32, completion: u32) -> String {
+        format!(
+            "pcie = {{ generation = {generation}, lanes = {lanes} }}\npayload_max = \"{payload} B\"\n\
+             read_request_max = \"512 B\"\ncompletion_payload = \"{completion} B\"\n\
+             latency = {{ value = \"150 ns\", assumed = \"as a PCIe switch\" }}\n"
+        )
+    }
+
+    #[test]
+    fn a_platform_has_a_port_for_each_drive_on_its_board() {
+        let (nvme, sata) = (Plug::Pcie(4, 4), Plug::Sata(6.0));
+        let port = |number: u32| format!("[[port]]\nname = \"p{number}\"\n");
+        let uplink = |keys: String| {
+            format!("[[link]]\nname = \"uplink\"\nto = \"controller\"\nlabel = \"uplink\"\n{keys}")
+        };
+        let downstream = |number: u32| port(number) + "behind = [\"uplink\"]\nsata = \"6 Gb/s\"\n";
+        let wanted = port(0) + &link(3, 4, 256, 256) + &port(1) + &link(3, 4, 256, 256);
+        assert_eq!(ports("a board", nvme, Plug::Pcie(3, 4), 2), wanted);
+        for (board, payload, completion) in [
+            ("Raspberry Pi 5", 256, 128),
+            ("Compute Module 5 IO", 256, 128),
+            ("Raspberry Pi 4", 128, 64),
+            ("Compute Module 4", 128, 64),
+        ] {
+            let wanted = port(0) + &link(2, 1, payload, completion);
+            assert_eq!(ports(board, nvme, Plug::Pcie(2, 1), 1), wanted, "{board}");
+        }
+        // A SATA drive downstream of an adapter has the adapter's link as uplink. On a board, the uplink has four lanes,
+        // or eight for more than four drives.
+        let wanted = uplink(link(2, 1, 256, 256)) + &downstream(0);
+        assert_eq!(ports("a board", sata, Plug::Pcie(2, 1), 1), wanted);
+        let four: String = (0..4).map(downstream).collect();
+        assert_eq!(ports("", sata, sata, 4), uplink(link(3, 4, 256, 256)) + &four);
+        let five: String = (0..5).map(downstream).collect();
+        assert_eq!(ports("", sata, sata, 5), uplink(link(3, 8, 256, 256)) + &five);
+    }
+
+    #[test]
+    fn an_enclosure_has_a_bridge_to_its_drive() {
+        let usb = |drive: Plug, board: &str, rate: f64| ports(board, drive, Plug::Usb(rate), 1);
+        let text = usb(Plug::Sata(6.0), "a board", 5.0);
+        assert!(
+            text.contains(
+                "usb = \"5 Gb/s\"\n[port.bridge]\nname = \"uasp bridge\"\nsata = \"6 Gb/s\"\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("rate = { value = \"430 MB/s\""), "{text}");
+        assert!(text.contains("generation = 3, lanes = 4"), "{text}");
+        let text = usb(Plug::Pcie(3, 4), "a board", 0.48);
+        assert!(
+            text.contains(
+                "[port.bridge]\nname = \"bulk-only bridge\"\npcie = { generation = 3, lanes = 2 }\n"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("rate = { value = \"1050 MB/s\""), "{text}");
+        let text = usb(Plug::Sata(6.0), "Raspberry Pi 4", 5.0);
+        assert!(text.contains("generation = 2, lanes = 1") && text.contains("\"128 B\""), "{text}");
+    }
+
+    #[test]
+    fn a_host_follows_from_system_board_and_tool() {
+        for (values, wanted) in [
+            (&[("platform", "Raspberry Pi 5"), ("os", "Windows")][..], "single-board-a76"),
+            (&[("platform", "Radxa ROCK 5B")], "single-board-a76"),
+            (&[("platform", "Radxa ROCK Pi 4")], "single-board"),
+            (&[("platform", "Odroid HC4")], "single-board"),
+            (&[("os", "Windows 7 x64")], "windows-7"),
+            (&[("os", "Windows Vista")], "windows-7"),
+            (&[("os", "Windows 10")], "windows-ntfs"),
+            (&[("tool", "CrystalDiskMark 8")], "windows-ntfs"),
+            (&[("os", "Linux"), ("target", "file on ext4")], "linux-file"),
+            (&[("target", "file"), ("flush", "fsync after each write")], "linux-fsync"),
+            (&[("os", "Linux"), ("target", "device")], "linux-block"),
+        ] {
+            assert_eq!(host(&Row::of(values)), wanted, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn the_test_of_a_row_has_its_requests_in_a_span_of_whole_blocks() {
+        let of = |more: &[(&str, &str)]| {
+            let mut values = vec![
+                ("pattern", "random"),
+                ("read_percent", "70"),
+                ("queue_depth", "8"),
+                ("target", "device"),
+            ];
+            values.extend(more);
+            test(&Row::of(&values), 1e12)
+        };
+        let plain = of(&[]).unwrap();
+        assert_eq!((plain.block, plain.queue_depth(), plain.threads), (Bytes(4096), 8, 1));
+        assert_eq!(plain.read_share(), Ratio::new(0.7).unwrap());
+        assert_eq!(plain.span.get(), (1e12 as u64) / 4096 * 4096);
+        assert_eq!((plain.volume, plain.ramp), (None, Duration::ZERO));
+        assert_eq!(plain.duration, Some(Duration::from_seconds(1)));
+        let sequential = of(&[("pattern", "sequential"), ("threads", "3")]).unwrap();
+        assert!(sequential.is_in_order() && sequential.block == Bytes::kibi(128));
+        assert_eq!(sequential.span.get() % (3 * 131_072), 0);
+        assert!(1e12 as u64 - sequential.span.get() < 3 * 131_072);
+        for (flush, every) in [
+            ("after each write", Some(1)),
+            ("every write", Some(1)),
+            ("synchronous", Some(1)),
+            ("none", None),
+            ("", None),
+        ] {
+            assert_eq!(of(&[("flush", flush)]).unwrap().mix().flush_every, every, "{flush}");
+        }
+        let span = |more: &[(&str, &str)]| of(more).unwrap().span.get();
+        assert_eq!(span(&[("span_bytes", "1000000")]), 1_000_000 / 4096 * 4096);
+        assert_eq!(span(&[("span_bytes", "100")]), 4096);
+        assert_eq!(span(&[("span_bytes", "9000000000000")]), plain.span.get());
+        assert_eq!(span(&[("tool", "CrystalDiskMark 6")]), 1 << 30);
+        let file = 8_000_000_000 / 4096 * 4096;
+        assert_eq!(span(&[("target", "file")]), file);
+        assert_eq!(span(&[("target", "file"), ("drive_kind", "hdd")]), file);
+        assert_eq!(span(&[("target", "disk"), ("drive_kind", "hdd")]), plain.span.get());
+        let sustained =
+            [("target", "file"), ("class", "writes-sustained"), ("pattern", "sequential")];
+        assert!(span(&sustained) > 900_000_000_000);
+        let mut timed = sustained.to_vec();
+        timed.push(("duration_s", "60"));
+        assert!(span(&timed) < 9_000_000_000);
+        // A row that does not state its requests is not simulated.
+        let unstated = [("pattern", "random"), ("read_percent", "100")];
+        assert_eq!(test(&Row::of(&unstated), 1e12), None);
+        let by_tool = [unstated[0], unstated[1], ("tool", "PowerShell script")];
+        assert_eq!(test(&Row::of(&by_tool), 1e12).unwrap().queue_depth(), 1);
+        let threads = [unstated[0], unstated[1], ("threads", "4")];
+        assert_eq!(test(&Row::of(&threads), 1e12).unwrap().threads, 4);
+    }
+
+    #[test]
+    fn rows_of_whole_drives_state_it() {
+        let of = |more: &[(&str, &str)]| {
+            let mut values =
+                vec![("class", "writes-sustained"), ("pattern", "sequential"), ("state", "fresh")];
+            values.extend(more);
+            is_of_the_whole_drive(&Row::of(&values), 1e12)
+        };
+        assert!(of(&[("span_bytes", "900000000000")]) && !of(&[("span_bytes", "899999999999")]));
+        assert!(of(&[("place", "writing the whole capacity")]) && !of(&[]));
+        let whole = ("span_bytes", "1000000000000");
+        assert!(!of(&[whole, ("state", "steady")]) && !of(&[whole, ("pattern", "random")]));
+        assert!(!of(&[whole, ("class", "mix")]));
+        assert!(is_preconditioned(&Row::of(&[("state", "preconditioned")])));
+        assert!(!is_preconditioned(&Row::of(&[("state", "fresh")])));
+        assert!(is_of_a_system_drive(&Row::of(&[("tool", "resctl-bench 2")])));
+        assert!(!is_of_a_system_drive(&Row::of(&[("tool", "fio")])));
+    }
 }

@@ -144,3 +144,30 @@ fn clock_time() -> f64 {
     }
     (thread_ns() - begun) / f64::from(READINGS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_a_request_are_those_of_all_requests_of_both_threads() {
+        let slice = |requests, submit_ns, complete_ns| Slice { requests, submit_ns, complete_ns };
+        let both = slice(3, 600.0, 900.0).and(&slice(1, 400.0, 300.0));
+        assert_eq!((both.requests, both.submit(), both.complete()), (4, 250.0, 300.0));
+        assert_eq!(both.request_ns(), 550.0);
+        let none = Slice::default();
+        assert_eq!((none.submit(), none.complete(), none.request_ns()), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn the_clock_of_a_thread_advances_with_its_work_and_not_with_its_sleep() {
+        let begun = thread_ns();
+        std::thread::sleep(Duration::from_millis(50));
+        let slept = thread_ns();
+        assert!((0.0..40e6).contains(&(slept - begun)), "{}", slept - begun);
+        while thread_ns() - slept < 2e6 {}
+        // A reading takes from ten nanoseconds to some microseconds.
+        let reading = clock_time();
+        assert!((5.0..100_000.0).contains(&reading), "{reading}");
+    }
+}

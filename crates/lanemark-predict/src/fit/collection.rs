@@ -131,3 +131,110 @@ fn rate_of_dies(drive: &DriveSpec, engine: &TrialSimulator, logs: &[f64], is_kno
     };
     flash.unit().get() as f64 * flash.dies() as f64 / program.max(1e-9)
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::FigureKind;
+    use lanemark_schema::units::Ratio;
+    use lanemark_schema::workload::Test;
+    use lanemark_sim::spec::{FlashSpec, PseudoSlcSpec};
+
+    use super::super::engine::tests::engine;
+    use super::super::measured::Measured;
+    use super::super::parameter::change;
+    use super::*;
+
+    /// Returns a trial with this throughput, in MB/s.
+    fn trial(test: lanemark_schema::workload::TestBuilder, megabytes: f64) -> Trial {
+        let test = test.duration("1 s").build().unwrap().into_test();
+        let value = megabytes * 1e6;
+        let figures = vec![Measured { kind: FigureKind::Throughput, value, sd: 0.1 }];
+        Trial { short: test.clone(), test, figures }
+    }
+
+    fn with_trials() -> (Engine, Vec<usize>) {
+        let mut engine = engine("samsung-950-pro-512gb");
+        engine.trials = vec![
+            trial(Test::random_write("4 KiB"), 200.0),
+            trial(Test::random_write("64 KiB"), 400.0),
+            trial(Test::random_write("64 KiB"), 201.0),
+            trial(Test::random_read("4 KiB"), 800.0),
+            trial(Test::sequential_write("1 MiB"), 900.0),
+            trial(Test::sequential_read("1 MiB"), 2_000.0),
+            trial(Test::random_write("4 KiB").read_share("50%"), 700.0),
+            trial(Test::random_write("4 KiB"), 999.0),
+        ];
+        // The last trial does not count.
+        (engine, (0..7).collect())
+    }
+
+    #[test]
+    fn the_fastest_rates_are_those_of_pure_writes() {
+        let (engine, trials) = with_trials();
+        assert_eq!(fastest(&engine, &trials, false), 400e6);
+        assert_eq!(fastest(&engine, &trials, true), 900e6);
+        assert_eq!(fastest(&engine, &[3, 5, 6], true), 0.0);
+    }
+
+    #[test]
+    fn random_writes_above_half_of_the_fastest_rate_fill_the_buffer_four_times() {
+        let (mut engine, trials) = with_trials();
+        let buffer = enough(&engine.base.attachments[0].drive).get() as f64;
+        fill_buffers(&mut engine, &trials, 400e6);
+        let ramps: Vec<f64> =
+            engine.trials.iter().map(|trial| trial.short.ramp.as_seconds()).collect();
+        let filled = |rate: f64| 4.0 * buffer / rate;
+        let wanted = [0.0, filled(400e6), filled(201e6), 0.0, 0.0, 0.0, 0.0, 0.0];
+        for (number, (ramp, wanted)) in ramps.iter().zip(wanted).enumerate() {
+            assert!((ramp - wanted).abs() < 1e-9, "{number}: {ramp}, expected {wanted}");
+        }
+        assert!(filled(400e6) > 1e-3);
+    }
+
+    #[test]
+    fn collection_is_a_value_of_fresh_flash_without_a_cache() {
+        let drive = engine("samsung-950-pro-512gb").base.attachments[0].drive.clone();
+        let fresh = |drive: &mut DriveSpec| {
+            change(drive, |flash| {
+                flash.condition = Condition::Fresh;
+                flash.translation.pseudo_slc = None;
+                flash.translation.beside_collection = None;
+            });
+        };
+        let with = |how: fn(&mut FlashSpec)| {
+            let mut drive = drive.clone();
+            fresh(&mut drive);
+            change(&mut drive, how);
+            is_identifiable(&drive)
+        };
+        assert!(with(|_| ()) && with(|flash| flash.condition = Condition::Purged));
+        assert!(!with(|flash| flash.condition = Condition::Sequential));
+        assert!(!with(|flash| flash.translation.beside_collection = Ratio::new(0.5)));
+        assert!(!with(|flash| flash.technology = lanemark_sim::spec::Technology::XPoint));
+        assert!(!with(|flash| {
+            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+                capacity: lanemark_schema::units::Bytes::mebi(1024),
+                growth: lanemark_schema::units::Bytes::ZERO,
+                read: Duration::from_microseconds(30),
+                program: Duration::from_microseconds(200),
+                fold_when_full: false,
+                emptied_when_idle: false,
+            });
+        }));
+    }
+
+    #[test]
+    fn all_dies_program_a_unit_in_each_program_time() {
+        let engine = engine("samsung-950-pro-512gb");
+        let drive = &engine.base.attachments[0].drive;
+        let own = flash(drive).unwrap();
+        let data = own.unit().get() as f64 * own.dies() as f64;
+        let template = data / own.program.mean().as_seconds();
+        let mut logs = engine.priors.clone();
+        let index = engine.index_of("drive.flash.program").unwrap();
+        logs[index] = engine.parameters[index].log(500.0);
+        let rate = |is_known| rate_of_dies(drive, &engine, &logs, is_known);
+        assert!((rate(false) / template - 1.0).abs() < 1e-9);
+        assert!((rate(true) / (data / 500e-6) - 1.0).abs() < 1e-9);
+    }
+}

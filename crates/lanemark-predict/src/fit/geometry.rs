@@ -163,3 +163,94 @@ impl GeometrySearch {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::tests::engine;
+    use super::*;
+
+    fn geometry(dies: u64, unit: u64) -> Geometry {
+        Geometry { dies, unit }
+    }
+
+    #[test]
+    fn neighbours_are_doublings_and_halves_within_the_bounds() {
+        let of = |dies, unit| geometry(dies, unit).neighbours().collect::<Vec<_>>();
+        let around = [(128, 8), (32, 8), (64, 16), (64, 4)];
+        assert_eq!(of(64, 8), around.map(|(dies, unit)| geometry(dies, unit)));
+        assert_eq!(of(512, 32), [geometry(256, 32), geometry(512, 16)]);
+        assert_eq!(of(1, 1), [geometry(2, 1), geometry(1, 2)]);
+        assert_eq!(of(256, 16)[0], geometry(512, 16));
+        assert_eq!(of(256, 16)[2], geometry(256, 32));
+        assert_eq!(geometry(64, 8).to_string(), "64 dies of 32 KiB units");
+    }
+
+    #[test]
+    fn distances_are_counted_in_doublings() {
+        for (one, other, distance) in [
+            ((64, 8), (64, 8), 0.0),
+            ((64, 8), (256, 8), 2.0),
+            ((256, 8), (64, 4), 3.0),
+            ((8, 1), (4, 32), 6.0),
+        ] {
+            let (one, other) = (geometry(one.0, one.1), geometry(other.0, other.1));
+            assert_eq!((one.distance(other), other.distance(one)), (distance, distance));
+        }
+    }
+
+    #[test]
+    fn geometries_that_fit_as_well_bound_the_numbers() {
+        let tried = vec![
+            (geometry(64, 8), 10.0),
+            (geometry(128, 4), 10.0 + AS_GOOD),
+            (geometry(256, 2), 10.01 + AS_GOOD),
+            (geometry(32, 16), 13.0),
+            (geometry(16, 32), 14.0),
+        ];
+        let found = SearchResult { logs: Vec::new(), cost: 10.0 };
+        let search = GeometrySearch { best: geometry(64, 8), found, tried };
+        assert_eq!(search.range(|geometry| geometry.dies), (32, 128));
+        assert_eq!(search.range(|geometry| geometry.unit), (4, 16));
+    }
+
+    #[test]
+    fn a_drive_keeps_its_capacity_and_its_blocks_with_another_geometry() {
+        let drive = engine("samsung-950-pro-512gb").base.attachments[0].drive.clone();
+        let before = flash(&drive).unwrap();
+        let own = Geometry::of(&drive).unwrap();
+        assert_eq!(own.dies, u64::from(before.channels) * u64::from(before.dies_per_channel));
+        let block = before.page.get() * u64::from(before.pages_per_block);
+        for (dies, unit) in [
+            (own.dies, own.unit),
+            (own.dies * 2, own.unit),
+            (own.dies / 2, own.unit),
+            (u64::from(before.channels), own.unit),
+            (2, own.unit),
+            (own.dies, own.unit * 2),
+            (own.dies, 32),
+            (own.dies, 1),
+        ] {
+            let (wanted, mut drive) = (geometry(dies, unit), drive.clone());
+            wanted.give(&mut drive);
+            let now = flash(&drive).unwrap();
+            assert_eq!(Geometry::of(&drive), Some(wanted));
+            // Channels are kept if each has a die.
+            let channels = u64::from(before.channels).min(dies);
+            assert_eq!(u64::from(now.channels), channels, "{wanted}");
+            assert_eq!(u64::from(now.dies_per_channel), dies / channels, "{wanted}");
+            assert_eq!(now.page.get() * u64::from(now.planes), unit * SLOT.get(), "{wanted}");
+            assert!(now.page <= Bytes::kibi(32) && now.planes <= 16, "{wanted}");
+            assert_eq!(u64::from(now.pages_per_block), block / now.page.get(), "{wanted}");
+            // All of the flash, in whole superblocks.
+            let superblock = now.superblock().get();
+            let more = now.capacity().get().checked_sub(before.capacity().get());
+            let spare = drive.capacity.get() + now.superblocks_spare() * superblock;
+            assert!(
+                more.is_some_and(|more| more < superblock)
+                    || now.capacity().get() < spare + superblock,
+                "{wanted}"
+            );
+            assert!(now.capacity().get() >= spare, "{wanted}");
+        }
+    }
+}

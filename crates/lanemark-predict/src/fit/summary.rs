@@ -209,3 +209,198 @@ pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
     there.retain(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));
     all(&there)
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::Provenance;
+
+    use super::super::engine::tests::engine;
+    use super::super::solve::SearchResult;
+    use super::*;
+
+    /// Returns the outcome of a fit that changed no value, after it tried these geometries. Every value has `standing`.
+    fn outcome<'o>(
+        engine: &'o Engine,
+        original: &'o SystemSpec,
+        tried: &[(u64, u64, f64)],
+        standing: ValueDetermination,
+    ) -> Outcome<'o> {
+        let count = engine.parameters.len();
+        let geometry = |&(dies, unit, cost): &(u64, u64, f64)| (Geometry { dies, unit }, cost);
+        Outcome {
+            original,
+            engine,
+            explored: GeometrySearch {
+                best: Geometry::of(&engine.base.attachments[0].drive).unwrap(),
+                found: SearchResult { logs: engine.priors.clone(), cost: 1.0 },
+                tried: tried.iter().map(geometry).collect(),
+            },
+            known: FittedValues {
+                logs: engine.priors.clone(),
+                standings: vec![standing; count],
+                reaches: vec![[0.0, 0.0]; count],
+                scatter: 1.0,
+            },
+        }
+    }
+
+    fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> &'p FittedParameter {
+        parameters.iter().find(|one| one.parameter == name).unwrap()
+    }
+
+    #[test]
+    fn a_determined_value_has_its_interval_and_a_fixed_one_its_range() {
+        let engine = engine("samsung-950-pro-512gb");
+        let original = engine.base.clone();
+        let name = "drive.flash.program";
+        let index = engine.index_of(name).unwrap();
+        let mut fit = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1));
+        fit.known.logs[index] = engine.parameters[index].log(1_000.0);
+        fit.known.reaches[index] = [0.2, 0.4];
+        let found = find(&fit.parameters(), name).clone();
+        // exp(0.196) is 1.2165, exp(0.2) is 1.2214 and exp(0.4) is 1.4918.
+        assert_eq!(found.value.as_deref(), Some("1000 us"));
+        let ends = |low: &str, high: &str| Some((low.to_owned(), high.to_owned()));
+        assert_eq!(found.interval_95, ends("822 us", "1217 us"));
+        assert_eq!(found.range_80, ends("818.7 us", "1492 us"));
+        assert_eq!(found.standing, Determination::Identified);
+        let template = engine.parameters[index].get(&original.attachments[0].drive).unwrap();
+        let template = engine.parameters[index].text(template);
+        assert_eq!(found.template.as_deref(), Some(template.as_str()));
+        // Values without a range on either side have no range.
+        assert_eq!(find(&fit.parameters(), "drive.front_end.write_time").range_80, None);
+        for (at_template, value) in [(true, template.as_str()), (false, "1000 us")] {
+            let with = Some(0);
+            fit.known.standings[index] = ValueDetermination::Held { at_template, with };
+            let found = find(&fit.parameters(), name).clone();
+            assert_eq!(found.value.as_deref(), Some(value));
+            assert_eq!(found.interval_95, None);
+            let Determination::Open { kept_template, with, .. } = &found.standing else {
+                panic!("{found:?}")
+            };
+            assert_eq!(*kept_template, at_template);
+            assert_eq!(with.as_deref(), Some(engine.parameters[0].name));
+        }
+    }
+
+    #[test]
+    fn a_geometry_is_open_if_a_factor_of_four_fits_as_well() {
+        let engine = engine("samsung-950-pro-512gb");
+        let original = engine.base.clone();
+        let Geometry { dies, unit } = Geometry::of(&original.attachments[0].drive).unwrap();
+        let rows = |tried: &[(u64, u64, f64)]| {
+            outcome(&engine, &original, tried, ValueDetermination::Identified(0.1)).geometry()
+        };
+        let own = flash(&original.attachments[0].drive).unwrap();
+        let narrow = rows(&[(dies, unit, 1.0), (dies * 2, unit, 1.0), (dies / 2, unit, 9.0)]);
+        let names: Vec<&str> = narrow.iter().map(|row| row.parameter.as_str()).collect();
+        assert_eq!(names, ["drive.flash.dies_per_channel", "drive.flash.page"]);
+        assert!(narrow.iter().all(|row| row.standing == Determination::Identified));
+        let channels = u64::from(own.channels);
+        let per_channel = |dies: u64| (dies / channels).to_string();
+        assert_eq!(narrow[0].interval_95, Some((per_channel(dies), per_channel(dies * 2))));
+        assert_eq!(narrow[0].value.as_deref(), Some(per_channel(dies).as_str()));
+        let page = |unit: u64| format!("{} KiB", unit * 4 / u64::from(own.planes));
+        assert_eq!(narrow[1].interval_95, Some((page(unit), page(unit))));
+        assert_eq!(narrow[1].value, narrow[1].template);
+        let wide = rows(&[
+            (dies, unit, 1.0),
+            (dies * 2, unit, 1.0),
+            (dies / 2, unit, 1.0),
+            (dies, unit * 2, 1.0),
+        ]);
+        let is_open = |row: &FittedParameter| {
+            matches!(row.standing, Determination::Open { kept_template: true, .. })
+        };
+        assert_eq!(wide.iter().map(is_open).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn another_geometry_lists_every_value_that_changes_with_it() {
+        let mut engine = engine("samsung-950-pro-512gb");
+        let original = engine.base.clone();
+        let Geometry { dies, unit } = Geometry::of(&original.attachments[0].drive).unwrap();
+        let other = Geometry { dies, unit: unit * 2 };
+        other.give(&mut engine.base.attachments[0].drive);
+        let (now, before) = (
+            flash(&engine.base.attachments[0].drive).unwrap().clone(),
+            flash(&original.attachments[0].drive).unwrap().clone(),
+        );
+        let rows = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1)).geometry();
+        let values: Vec<(&str, Option<&str>, Option<&str>)> = rows
+            .iter()
+            .skip(2)
+            .map(|row| (row.parameter.as_str(), row.value.as_deref(), row.template.as_deref()))
+            .collect();
+        for (name, now, before) in [
+            ("drive.flash.channels", now.channels, before.channels),
+            ("drive.flash.planes", now.planes, before.planes),
+            ("drive.flash.pages_per_block", now.pages_per_block, before.pages_per_block),
+            ("drive.flash.blocks_per_plane", now.blocks_per_plane, before.blocks_per_plane),
+        ] {
+            let texts = (now.to_string(), before.to_string());
+            let row = (name, Some(texts.0.as_str()), Some(texts.1.as_str()));
+            assert_eq!(values.contains(&row), now != before, "{name}: {values:?}");
+        }
+        assert!(!values.is_empty());
+    }
+
+    #[test]
+    fn misses_and_scatter_are_warnings_beyond_their_bounds() {
+        let engine = engine("samsung-950-pro-512gb");
+        let original = engine.base.clone();
+        let figure = |test: &str, kind, modelled| FittedFigure {
+            test: test.to_owned(),
+            kind,
+            request_bytes: 4096.0,
+            measured: 100.0,
+            modelled,
+        };
+        let fitted = || FittedDrive {
+            schema_version: 1,
+            provenance: Provenance::default(),
+            measured: String::new(),
+            results: Vec::new(),
+            template: String::new(),
+            platform: String::new(),
+            port: String::new(),
+            parameters: Vec::new(),
+            host: Vec::new(),
+            figures: vec![
+                figure("near", FigureKind::Throughput, 109.9),
+                figure("high", FigureKind::Throughput, 110.1),
+                figure("low", FigureKind::Throughput, 89.0),
+                figure("late", FigureKind::ReadMean, 200.0),
+            ],
+            unseen: Vec::new(),
+            warnings: Vec::new(),
+            simulations: 0,
+        };
+        let mut fit = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1));
+        fit.known.scatter = 1.5;
+        let tests = |fit: &Outcome<'_>| -> Vec<String> {
+            let warnings = fit.with_warnings(fitted()).warnings;
+            let name = |warning: FitWarning| match warning {
+                FitWarning::Misses { test, .. } => test,
+                FitWarning::Scatter { times } => format!("{times:.2}"),
+                other => panic!("{other:?}"),
+            };
+            warnings.into_iter().map(name).collect()
+        };
+        assert_eq!(tests(&fit), ["high", "low"]);
+        fit.known.scatter = 1.51;
+        assert_eq!(tests(&fit), ["high", "low", "1.51"]);
+    }
+
+    #[test]
+    fn a_cache_is_undetermined_only_in_a_drive_with_one() {
+        let names = |drive: &str| -> Vec<String> {
+            unseen(&engine(drive).base).into_iter().map(|value| value.parameter).collect()
+        };
+        let plain = names("samsung-950-pro-512gb");
+        let cached = names("samsung-980-pro-1tb");
+        assert!(!plain.iter().any(|name| name.starts_with("drive.pseudo_slc")));
+        assert!(cached.iter().any(|name| name.starts_with("drive.pseudo_slc")));
+        assert!(plain.len() >= 4 && cached.len() > plain.len());
+    }
+}

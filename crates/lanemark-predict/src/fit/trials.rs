@@ -399,3 +399,7 @@ fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option
     });
     means.min_by(f64::total_cmp)
 }
+
+#[cfg(test)]
+#[path = "measured_tests.rs"]
+mod tests;

@@ -262,3 +262,118 @@ impl Family<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{HopId, HopUse, PathUse};
+    use lanemark_schema::units::{Bytes, BytesPerSecond};
+    use lanemark_schema::workload::Workload;
+
+    use super::*;
+    use crate::run_tests::{reads, run};
+
+    /// Returns a test of 4 KiB reads with this queue depth, whose requests take these times in µs, and a path whose
+    /// hops have ceilings in MB/s.
+    fn test(depth: u32, latencies_us: &[u64], ceilings: &[Option<u64>]) -> TestResult {
+        let name = format!("Q{depth}");
+        let test = Test { name, ..Test::of_blocks(Bytes::kibi(4)) };
+        let test = test.with(|requests| requests.queue_depth = depth);
+        let hop = |(number, ceiling): (usize, &Option<u64>)| HopUse {
+            id: HopId::Link(number as u8),
+            name: format!("hop {number}"),
+            utilisation: 0.5,
+            ceiling: ceiling.map(|megabytes| BytesPerSecond(megabytes * 1_000_000)),
+            wait_ns: 0.0,
+            service_ns: 1.0,
+        };
+        let path = PathUse::new(ceilings.iter().enumerate().map(hop).collect(), 1);
+        let mut sample = reads(10, 4, latencies_us);
+        sample.path = Some(path);
+        TestResult::new(&Workload::of_test("w", "W", test.clone()), &test, vec![sample])
+    }
+
+    /// Returns a run with the depths 1, 2, 4 and 8, each with as many requests as times in `latencies_us`.
+    fn depths(latencies_us: [&[u64]; 4]) -> RunResult {
+        let each = [1, 2, 4, 8].into_iter().zip(latencies_us);
+        let ceilings = [Some(900), None, Some(500), Some(700)];
+        run(each.map(|(depth, times)| test(depth, times, &ceilings)).collect())
+    }
+
+    #[test]
+    fn latency_over_load_has_a_point_for_each_depth_and_the_ceiling_of_the_slowest_hop() {
+        let (few, many) = ([100; 200], [200; 300]);
+        let first = depths([&[50; 100], &few, &many, &[400; 320]]);
+        // Fewer than a hundred requests have no 99th percentile.
+        let second = depths([&[50; 99], &[], &[], &[]]);
+        let third = depths([&[60; 50], &[70; 60], &[], &[]]);
+        let runs = [("A".to_owned(), &first), ("B".to_owned(), &second), ("C".to_owned(), &third)];
+        let charts = load_charts(&runs);
+        assert_eq!(charts.len(), 1);
+        let chart = &charts[0];
+        assert_eq!(chart.title, "random read, 4 KiB: latency over load");
+        // A single point is no line.
+        let names: Vec<(&str, usize)> =
+            chart.lines.iter().map(|line| (line.name.as_str(), line.style)).collect();
+        assert_eq!(names, [("A", 0), ("C", 2)]);
+        let points = &chart.lines[0].points;
+        let rates: Vec<f64> = points.iter().map(|point| point.0.round()).collect();
+        assert_eq!(rates, [10_000.0, 20_000.0, 30_000.0, 32_000.0]);
+        for ((_, latency), us) in points.iter().zip([50.0, 100.0, 200.0, 400.0]) {
+            assert!((latency / 1e3 / us - 1.0).abs() < 0.05, "{latency}");
+        }
+        assert_eq!((chart.lines[0].intervals.len(), chart.lines[1].intervals.len()), (4, 0));
+        // 500 MB/s of requests of 4 KiB.
+        let marks: Vec<(f64, &str, usize)> = chart
+            .marks
+            .iter()
+            .map(|mark| (mark.at.round(), mark.name.as_str(), mark.style))
+            .collect();
+        assert_eq!(marks, [(122_070.0, "hop 2: 122,070", 0), (122_070.0, "hop 2: 122,070", 2)]);
+        let picture = load_picture(&runs);
+        let entries: Vec<&str> = picture.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(entries, ["A", "C"]);
+        assert!(over_load(&runs).is_some() && over_load(&runs[1..2]).is_none());
+    }
+
+    #[test]
+    fn the_ceiling_of_a_path_is_its_lowest_known_one() {
+        let of = |ceilings: &[Option<u64>]| ceiling(&test(1, &[9; 100], ceilings));
+        let (iops, hop) = of(&[Some(900), Some(450), None]).unwrap();
+        assert!((iops - 450e6 / 4096.0).abs() < 1e-6 && hop == "hop 1", "{iops} {hop}");
+        assert_eq!(of(&[None, None]), None);
+        assert_eq!(of(&[Some(0), Some(9)]), None);
+        let mut unknown = test(1, &[9; 100], &[Some(9)]);
+        unknown.samples[0].path = None;
+        assert_eq!(ceiling(&unknown), None);
+    }
+
+    #[test]
+    fn families_of_runs_have_a_line_for_each_run_with_its_tests() {
+        let (few, more) = ([100; 100], [100; 200]);
+        let first = depths([&few, &few, &more, &more]);
+        let second = run(vec![test(2, &more, &[])]);
+        let none = run(vec![test(16, &[1; 9], &[])]);
+        let runs = [("A".to_owned(), &first), ("B".to_owned(), &second), ("C".to_owned(), &none)];
+        let families = of_runs(runs[..2].iter().map(|(_, run)| *run));
+        assert_eq!((families.len(), families[0].tests.len()), (1, 4));
+        let charts = runs_charts(&runs, Metric::Iops, &families);
+        assert_eq!(charts.len(), 1);
+        let lines: Vec<(&str, usize, Vec<(f64, f64)>)> = charts[0]
+            .lines
+            .iter()
+            .map(|line| {
+                let round = |point: &(f64, f64)| (point.0, point.1.round());
+                (line.name.as_str(), line.style, line.points.iter().map(round).collect())
+            })
+            .collect();
+        let of_first = vec![(1.0, 10_000.0), (2.0, 10_000.0), (4.0, 20_000.0), (8.0, 20_000.0)];
+        assert_eq!(lines, [("A", 0, of_first), ("B", 1, vec![(2.0, 20_000.0)])]);
+        let drawn = super::runs(&runs, Metric::Iops, &families);
+        let entries: Vec<&str> = drawn.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!((entries, drawn.figures.len()), (vec!["A", "B"], 1));
+        assert!(section(&drawn, true).into_string().contains("Rings are published figures"));
+        assert!(!section(&drawn, false).into_string().contains("Rings"));
+        let nothing = Picture { entries: Vec::new(), figures: Vec::new() };
+        assert_eq!(section(&nothing, true).into_string(), "");
+    }
+}

@@ -136,3 +136,98 @@ fn aligned(text: &str, longest: &str) -> String {
     };
     format!("{}{padding}", grouped(text).replace('-', "−"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &[[&str; 3]]) -> Table {
+        let columns =
+            vec![Column::name("name"), Column::number("rate", "MB/s"), Column::text("note")];
+        let mut table = Table::new(columns);
+        for row in rows {
+            table.push(row.iter().map(|text| Cell::plain(*text)).collect());
+        }
+        table
+    }
+
+    #[test]
+    fn numbers_are_padded_to_the_longest_fraction_of_their_column() {
+        let table = table(&[["a", "12.5", ""], ["b", "-3", ""], ["c", "1234.125", ""]]);
+        assert_eq!((tail(&table, 1).as_str(), tail(&table, 0).as_str()), (".125", ""));
+        // A figure space for each digit, and a narrower one for the point.
+        for (text, wanted) in [
+            ("12.5", "12.5\u{2007}\u{2007}"),
+            ("-3", "−3\u{2008}\u{2007}\u{2007}\u{2007}"),
+            ("1234.125", "1,234.125"),
+        ] {
+            assert_eq!(aligned(text, ".125"), wanted, "{text}");
+        }
+        assert_eq!(aligned("7", ""), "7");
+    }
+
+    #[test]
+    fn repeated_cells_are_joined_into_the_cell_above() {
+        let mut table =
+            table(&[["a", "1", "x"], ["a", "2", "x"], ["a", "3", "y"], ["b", "4", "y"]]);
+        for row in [1, 2] {
+            table.rows[row].cells[0].repeated = true;
+        }
+        assert_eq!([0, 1, 2, 3].map(|row| span(&table, row, 0)), [3, 2, 1, 1]);
+        assert_eq!(span(&table, 0, 1), 1);
+        let text = grid(&table, "L").into_string();
+        assert_eq!(text.matches("<tr>").count(), 5);
+        assert_eq!(
+            text.matches("<th scope=\"rowgroup\" rowspan=\"3\">a</th>").count(),
+            1,
+            "{text}"
+        );
+        assert_eq!(text.matches("<th scope=\"row\">b</th>").count(), 1, "{text}");
+        assert!(text.contains("role=\"region\" aria-label=\"L\""), "{text}");
+        assert!(text.contains(
+            "<th scope=\"col\" class=\"number\">rate<span class=\"unit\">MB/s</span></th>"
+        ));
+        // The last column is text for the whole table, so its cells have no class.
+        assert!(text.contains("<table class=\"text1\">") && text.contains("<td>x</td>"), "{text}");
+        table.rows[1].cells[2].repeated = true;
+        assert_eq!(text_class(&table, 2).as_deref(), Some("text1"));
+        assert_eq!([0, 1].map(|column| text_class(&table, column)), [None, None]);
+    }
+
+    #[test]
+    fn a_column_before_omitted_cells_marks_its_cells() {
+        let columns = vec![Column::name("name"), Column::text("note"), Column::text("more")];
+        let mut table = Table::new(columns);
+        for _ in 0..2 {
+            table.push(["a", "b", "c"].map(Cell::plain).into());
+        }
+        assert_eq!(text_class(&table, 1).as_deref(), Some("text2"));
+        table.rows[1].cells[2].repeated = true;
+        assert_eq!(text_class(&table, 1), None);
+        let text = grid(&table, "L").into_string();
+        assert!(text.contains("<td class=\"text\">b</td>"), "{text}");
+        assert!(text.contains("<td rowspan=\"2\">c</td>"), "{text}");
+        let wide = |count: usize| {
+            let columns = (0..count).map(|_| Column::text("note")).collect();
+            text_class(&Table::new(columns), 1)
+        };
+        assert_eq!((wide(13).as_deref(), wide(14)), (Some("text12"), None));
+    }
+
+    #[test]
+    fn inks_are_classes_and_strong_cells_are_bold() {
+        let cell = |ink| Cell::inked("t", ink);
+        for (ink, plain, text) in [
+            (Ink::Plain, None, Some("text")),
+            (Ink::Strong, None, Some("text")),
+            (Ink::Faint, Some("faint"), Some("text faint")),
+            (Ink::Warning, Some("warning"), Some("text warning")),
+        ] {
+            assert_eq!(class(&cell(ink), false).as_deref(), plain);
+            assert_eq!(class(&cell(ink), true).as_deref(), text);
+        }
+        assert_eq!(inked(&cell(Ink::Strong), "t").into_string(), "<b>t</b>");
+        assert_eq!(inked(&cell(Ink::Faint), "t").into_string(), "t");
+        assert_eq!(typeset("10^6 IOPS"), "10⁶ IOPS");
+    }
+}

@@ -189,3 +189,163 @@ fn last(path: &Path) -> io::Result<String> {
     file.take(LOG_TOLD).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use super::*;
+
+    /// Tests that start programs run one at a time: a process that begins while another test writes a program would
+    /// keep that program busy.
+    fn one_at_a_time() -> MutexGuard<'static, ()> {
+        static ONE: Mutex<()> = Mutex::new(());
+        ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn plan() -> InitPlan {
+        InitPlan {
+            output: PathBuf::from("/out"),
+            folder: PathBuf::from("/work folder"),
+            path: OsString::from("/bin"),
+            words: vec![OsString::from("true")],
+        }
+    }
+
+    /// Writes a program that acts as a kernel in `folder`.
+    fn kernel(folder: &Path, script: &str) -> PathBuf {
+        let path = folder.join("kernel-program");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn boot(folder: &Path, script: &str) -> Boot {
+        let guest = folder.join("guest");
+        fs::create_dir(&guest).unwrap();
+        let program = Path::new("/usr/bin/first");
+        Boot::new(kernel(folder, script), program, &guest, 192 << 20, plan()).unwrap()
+    }
+
+    #[test]
+    fn a_guest_needs_a_kernel_and_a_folder_whose_path_is_one_argument() {
+        let _one = one_at_a_time();
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let new = |kernel: &Path, folder: &Path| {
+            Boot::new(kernel.to_owned(), Path::new("/first"), folder, 1 << 20, plan())
+        };
+        let own = kernel(folder.path(), "exit");
+        for missing in [folder.path(), &folder.path().join("nothing")] {
+            let error = new(missing, folder.path()).unwrap_err();
+            assert_eq!(error, format!("{}: contains no kernel", missing.display()));
+        }
+        assert_eq!(new(&own, folder.path()).unwrap().folder(), folder.path());
+        assert!(new(&own, &folder.path().join("nothing")).is_err());
+        let room = PATH_MAX - folder.path().as_os_str().len() - 1;
+        for (name, is_accepted) in [
+            ("a".repeat(room), true),
+            ("a".repeat(room + 1), false),
+            ("with space".to_owned(), false),
+            ("with:colon".to_owned(), false),
+            ("with,comma".to_owned(), false),
+            ("with\nline".to_owned(), false),
+        ] {
+            let path = folder.path().join(&name);
+            fs::create_dir(&path).unwrap();
+            let found = new(&own, &path);
+            assert_eq!(found.is_ok(), is_accepted, "{name:?}");
+            if let Err(error) = found {
+                assert!(error.contains("at most 80 bytes, without spaces, colons or commas"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_kernel_gets_its_memory_its_sockets_and_its_first_process() {
+        let _one = one_at_a_time();
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let script = "printf '%s\\n' \"$@\"\necho \"$PWD $HOME\" >&2\nexit 3";
+        let boot = boot(folder.path(), script);
+        let own = boot.folder().to_owned();
+        let guest = Guest::start(boot).unwrap();
+        let group = fs::read_to_string(own.join("group")).unwrap();
+        assert_eq!(group, guest.child.id().to_string());
+        assert_eq!(fs::read(own.join("plan")).unwrap(), plan().bytes());
+        assert_eq!(fs::read_link(own.join("init")).unwrap(), Path::new("/usr/bin/first"));
+        let (status, code, log) = guest.end(true).unwrap();
+        assert_eq!((status.unwrap().code(), code), (Some(3), None));
+        let at = |name: &str| own.join(name).display().to_string();
+        let wanted = [
+            "mem=192M".to_owned(),
+            "root=/dev/root".to_owned(),
+            "rootfstype=hostfs".to_owned(),
+            "rootflags=/".to_owned(),
+            "ro".to_owned(),
+            "con=null".to_owned(),
+            "con0=null,fd:1".to_owned(),
+            "quiet".to_owned(),
+            "panic=-1".to_owned(),
+            format!("uml_dir={}", own.display()),
+            format!("time-travel=ext:{}", at("calendar")),
+            format!("virtio_uml.device={}:2", at("disk")),
+            format!("init={}", at("init")),
+            "--".to_owned(),
+            "lanemark-exact-init".to_owned(),
+            at("plan"),
+            "/ ".to_owned(),
+        ];
+        assert_eq!(log.lines().collect::<Vec<_>>(), wanted);
+    }
+
+    #[test]
+    fn the_exit_code_of_the_command_takes_the_place_of_the_log() {
+        let _one = one_at_a_time();
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let mut guest = Guest::start(boot(folder.path(), "echo noise\nexec sleep 600")).unwrap();
+        assert!(!guest.has_ended().unwrap());
+        fs::write(guest.folder.join("code"), "7\n").unwrap();
+        let process = PathBuf::from(format!("/proc/{}", guest.child.id()));
+        assert!(process.exists());
+        // The guest is killed, because it does not end by itself.
+        let (status, code, log) = guest.end(false).unwrap();
+        assert_eq!((status, code, log.as_str()), (None, Some(7), ""));
+        assert!(!process.exists());
+    }
+
+    #[test]
+    fn output_is_forwarded_once_and_the_end_of_a_log_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let (mut from, mut seen) = (0, Vec::new());
+        forward(&path, &mut from, &mut seen).unwrap();
+        assert_eq!((from, seen.len()), (0, 0));
+        fs::write(&path, "one\n").unwrap();
+        forward(&path, &mut from, &mut seen).unwrap();
+        forward(&path, &mut from, &mut seen).unwrap();
+        fs::write(&path, "one\ntwo\n").unwrap();
+        forward(&path, &mut from, &mut seen).unwrap();
+        assert_eq!((from, seen.as_slice()), (8, &b"one\ntwo\n"[..]));
+        fs::write(&path, [vec![b'a'; 1_000], vec![b'b'; 2_000]].concat()).unwrap();
+        assert_eq!(last(&path).unwrap(), "b".repeat(2_000));
+        fs::write(&path, "short").unwrap();
+        assert_eq!(last(&path).unwrap(), "short");
+    }
+
+    #[test]
+    fn a_noted_group_is_killed_and_no_other() {
+        let _one = one_at_a_time();
+        let folder = tempfile::tempdir().unwrap();
+        kill_noted(folder.path());
+        for none in ["", "1", "0", "-5", "many"] {
+            fs::write(folder.path().join(GROUP), none).unwrap();
+            kill_noted(folder.path());
+        }
+        let mut process = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
+        fs::write(folder.path().join(GROUP), process.id().to_string()).unwrap();
+        kill_noted(folder.path());
+        let status = process.wait().unwrap();
+        assert!(!status.success());
+    }
+}

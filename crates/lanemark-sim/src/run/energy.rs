@@ -230,3 +230,120 @@ impl PowerReading {
         Self { times: self.times.plus(&other.times, factor), media }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::{MediaPower, PowerState};
+    use lanemark_schema::units::Watts;
+
+    use super::*;
+
+    const fn watts(milliwatts: u64) -> Watts {
+        Watts::from_milliwatts(milliwatts)
+    }
+
+    fn state(name: &str, power: Watts, exit_power: Watts) -> PowerState {
+        let after = Duration::from_seconds(1);
+        let (entry, exit) = (Duration::ZERO, Duration::from_seconds(1));
+        PowerState { name: name.to_owned(), power, after, entry, exit, exit_power }
+    }
+
+    fn spec() -> PowerSpec {
+        PowerSpec {
+            idle: watts(1_000),
+            controller: watts(2_000),
+            media: MediaPower::Disk { seek: watts(4_000), transfer: watts(3_000) },
+            states: vec![
+                state("slumber", watts(100), watts(6_000)),
+                state("standby", watts(10), watts(8_000)),
+            ],
+        }
+    }
+
+    fn reading(seconds: [u64; 8], reached: [u64; 2]) -> PowerReading {
+        let [working, idle, slumber, standby, from_slumber, from_standby, seek, transfer] =
+            seconds.map(Duration::from_seconds);
+        let states = vec![slumber, standby];
+        let (exits, reached) = (vec![from_slumber, from_standby], reached.to_vec());
+        let times = PowerTimes { working, idle, states, exits, reached };
+        PowerReading { times, media: vec![seek, transfer] }
+    }
+
+    #[test]
+    fn energies_and_times_of_drives_add_up_by_name() {
+        let mut system = SystemSpec::example();
+        let spec = spec();
+        system.attachments[0].drive.power = Some(spec.clone());
+        system.attachments.push(system.attachments[0].clone());
+        let readings = [
+            reading([3, 5, 20, 40, 2, 1, 2, 1], [7, 5]),
+            reading([1, 2, 3, 4, 5, 6, 1, 1], [1, 2]),
+        ];
+        let all =
+            energy(&system, readings.clone().into_iter(), Duration::from_seconds(10)).unwrap();
+        assert_eq!((all.drives, all.elapsed), (2, Duration::from_seconds(10)));
+        // Awake, a drive takes 1 W; the controller adds 2 W, the arm 4 W and the heads 3 W to it.
+        let wanted = [
+            ("idle", 8.0 + 3.0),
+            ("controller", 6.0 + 2.0),
+            ("arm", 8.0 + 4.0),
+            ("heads", 3.0 + 3.0),
+            ("states", 2.4 + 0.34),
+            ("waking", 20.0 + 78.0),
+        ];
+        let parts: Vec<(&str, f64)> =
+            all.parts.iter().map(|part| (part.name.as_str(), part.energy_joules)).collect();
+        assert_eq!(parts.len(), wanted.len());
+        for ((name, joules), (wanted_name, wanted)) in parts.iter().zip(wanted) {
+            assert_eq!(*name, wanted_name);
+            assert!((joules - wanted).abs() < 1e-9, "{name}: {joules}, expected {wanted}");
+        }
+        let total: f64 = wanted.iter().map(|(_, joules)| joules).sum();
+        assert!((all.energy_joules - total).abs() < 1e-9);
+        assert!((all.power_mean_watts - total / 10.0).abs() < 1e-9);
+        let used = |name: &str, seconds, reached| PowerStateUse {
+            name: name.to_owned(),
+            time: Duration::from_seconds(seconds),
+            reached,
+        };
+        let states = [
+            used("working", 4, None),
+            used("idle", 7, None),
+            used("slumber", 23, Some(8)),
+            used("standby", 44, Some(7)),
+            used("waking", 14, None),
+        ];
+        assert_eq!(all.states, states);
+        let first: f64 = parts_of(&spec, &readings[0]).iter().sum();
+        assert!((drive_energy(&spec, &readings[0]).as_joules() - first).abs() < 1e-9);
+        assert_eq!(energy(&system, readings.into_iter(), Duration::ZERO), None);
+        assert_eq!(energy(&system, std::iter::empty(), Duration::from_seconds(1)), None);
+        system.attachments[0].drive.power = None;
+        let readings = [reading([1; 8], [1; 2]), reading([1; 8], [1; 2])];
+        assert_eq!(energy(&system, readings.into_iter(), Duration::from_seconds(1)), None);
+    }
+
+    fn parts_of(spec: &PowerSpec, reading: &PowerReading) -> Vec<f64> {
+        let seconds = |time: Duration| time.as_seconds();
+        let PowerTimes { working, idle, states, exits, .. } = &reading.times;
+        let mut parts = vec![seconds(*idle) + 3.0 * seconds(*working)];
+        parts.extend([4.0 * seconds(reading.media[0]), 3.0 * seconds(reading.media[1])]);
+        for (number, state) in spec.states.iter().enumerate() {
+            parts.push(state.power.as_watts() * seconds(states[number]));
+            parts.push(state.exit_power.as_watts() * seconds(exits[number]));
+        }
+        parts
+    }
+
+    #[test]
+    fn readings_are_subtracted_and_weighed_part_by_part() {
+        let late = reading([9, 8, 7, 6, 5, 4, 3, 2], [10, 20]);
+        let early = reading([1, 2, 3, 1, 2, 3, 1, 2], [4, 8]);
+        let between = late.since(&early);
+        assert_eq!(between, reading([8, 6, 4, 5, 3, 1, 2, 0], [6, 12]));
+        assert_eq!(between.plus(&early, 1.0), late);
+        assert_eq!(between.plus(&early, 0.0), between);
+        let twice = reading([10, 10, 10, 7, 7, 7, 4, 4], [14, 28]);
+        assert_eq!(between.plus(&early, 2.0), twice);
+    }
+}

@@ -26,3 +26,44 @@ pub(super) fn amplification(superblocks: f64, spare: f64) -> f64 {
     }
     1.0 / (1.0 - valid).max(0.01)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns how far a share of valid data is from the model's equation with this spare flash.
+    fn off(valid: f64, spare: f64) -> f64 {
+        valid - (-(1.0 - valid) * (1.0 + spare)).exp()
+    }
+
+    #[test]
+    fn spare_flash_leaves_the_valid_data_that_the_cost_of_writes_shows() {
+        for programs in [1.2, 1.5, 2.0, 3.0, 5.0, 8.0] {
+            let valid = 1.0 - 1.0 / programs;
+            let spare = spare_for(programs, 0.0);
+            assert!(off(valid, spare).abs() < 1e-12, "{programs}: {spare}");
+            // Each write also reads the valid data, at a part of the cost of a program.
+            for read in [0.05, 0.5] {
+                let each = programs + read * valid / (1.0 - valid);
+                assert!((spare_for(each, read) - spare).abs() < 1e-9, "{programs} {read}");
+            }
+        }
+        // Almost no amplification needs more spare flash than drives have, and extreme amplification needs some.
+        assert_eq!((spare_for(1.0, 0.0), spare_for(1e6, 0.0)), (spare_for(1.01, 0.0), 0.02));
+        assert!(spare_for(1.01, 0.0) > 3.0 && spare_for(1.01, 0.0) <= 4.0);
+    }
+
+    #[test]
+    fn amplification_is_the_cost_from_which_the_spare_flash_follows() {
+        for programs in [1.5, 2.0, 3.0, 5.0, 8.0] {
+            let used = 1_000.0;
+            let spare = used * spare_for(programs, 0.0) + KEPT_SUPERBLOCKS;
+            let found = amplification(used + spare, spare);
+            assert!((found / programs - 1.0).abs() < 1e-5, "{programs}: {found}");
+        }
+        // At least a fiftieth of the used flash, and at least half a superblock, is spare.
+        let least = amplification(1_020.0 + KEPT_SUPERBLOCKS, 20.0 + KEPT_SUPERBLOCKS);
+        assert_eq!(amplification(1_000.0, 0.0), least);
+        assert_eq!(amplification(10.0, 0.0), amplification(10.0 + 8.5, 8.5));
+    }
+}

@@ -349,4 +349,150 @@ mod tests {
             assert!(!ports.iter().any(is_out), "{ports:?}");
         }
     }
+
+    fn random() -> Rng {
+        Rng::new(lanemark_schema::rng::StreamKey::from_seed(5))
+    }
+
+    #[test]
+    fn measured_figures_scatter_around_the_true_ones() {
+        let library = Library::built_in();
+        let side = || PortTruth {
+            platform_port: ("workstation-z170".to_owned(), "m2".to_owned()),
+            settings: vec!["platform.cpu.wake=9 us".to_owned()],
+        };
+        let truth = Truth {
+            drive: "samsung-950-pro-512gb".to_owned(),
+            drive_settings: Vec::new(),
+            sides: [side(), side()],
+            like: "generic-nvme",
+            plug: Vec::new(),
+        };
+        let reads = |name: &str, depth: u32| {
+            let test = Test::random_read("4 KiB").named(name).queue_depth(depth);
+            test.span("1 GiB").duration("2 ms").build().unwrap().into_test()
+        };
+        let mut grid = Workload::of_test("g", "G", reads("alone", 1));
+        grid.tests.push(reads("deep", 8));
+        let system = truth.system(&library, 0).unwrap();
+        let exact = run(&system, &grid).unwrap();
+        let mut rng = random();
+        let measured: Vec<RunResult> =
+            (0..100).map(|_| truth.measured(&library, 0, &grid, &mut rng).unwrap()).collect();
+        assert!(matches!(&measured[0].target, Target::Measured(target) if target.device));
+        assert_eq!(truth.port_name(1), "workstation-z170:m2");
+        let (cpu, protocol) = (&system.spec.cpu, &system.spec.first().protocol);
+        let times = [cpu.request_submit, cpu.request_complete, protocol.read_time];
+        let busy: f64 = times.iter().map(|time| 1e3 * time.as_microseconds()).sum();
+        // Only a single request also pays for waking.
+        for (number, wanted) in [(0, busy + 9_000.0), (1, busy)] {
+            let exact = exact.tests[number].samples[0].elapsed.as_seconds();
+            let noisy: Vec<&Sample> =
+                measured.iter().map(|run| &run.tests[number].samples[0]).collect();
+            let logs = |ratios: Vec<f64>| -> (f64, f64) {
+                let count = ratios.len() as f64;
+                let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / count;
+                let square = |ratio: &f64| (ratio.ln() - mean).powi(2);
+                (mean, (ratios.iter().map(square).sum::<f64>() / count).sqrt())
+            };
+            let elapsed = noisy.iter().map(|sample| sample.elapsed.as_seconds() / exact);
+            let processor = noisy.iter().map(|sample| {
+                let cpu = sample.cpu.unwrap();
+                let share = cpu.user_ns_per_request / cpu.system_ns_per_request;
+                assert!((share - 3.0 / 7.0).abs() < 1e-9);
+                (cpu.user_ns_per_request + cpu.system_ns_per_request) / wanted
+            });
+            for ratios in [elapsed.collect(), processor.collect()] {
+                // A hundred draws: their mean is within three deviations, and their deviation within a quarter.
+                let (mean, deviation) = logs(ratios);
+                assert!(mean.abs() < 3.0 * NOISE / 10.0, "{mean}");
+                assert!((deviation / NOISE - 1.0).abs() < 0.25, "{deviation}");
+            }
+        }
+    }
+
+    #[test]
+    fn drawn_values_are_within_a_factor_of_two_and_crowding_follows_its_adapter() {
+        let library = Library::built_in();
+        let system =
+            assemble(&library, "hgst-ss300-1600gb@server-xeon-e5-sas2008:sas", &[]).unwrap();
+        let mut rng = random();
+        let own = |name: &str| {
+            let record = system.values.iter().find(|value| value.parameter == name)?;
+            record.text.split_once(' ')?.0.replace(',', "").parse::<f64>().ok()
+        };
+        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        for _ in 0..50 {
+            let mut crowding = Vec::new();
+            let settings = drawn(&system, &OF_PLATFORM, &mut rng);
+            assert!(!settings.is_empty());
+            for setting in settings {
+                let (name, value) = setting.split_once('=').unwrap();
+                let number: f64 = value.split(' ').next().unwrap().parse().unwrap();
+                let Some(file) = own(name).filter(|file| *file > 0.0) else { continue };
+                let ratio = number / file;
+                assert!((0.49..=2.01).contains(&ratio), "{setting}");
+                (low, high) = (low.min(ratio), high.max(ratio));
+                if name.contains(".adapter.") {
+                    crowding.push(ratio);
+                }
+            }
+            let alike = |pair: &[f64]| (pair[0] / pair[1] - 1.0).abs() < 0.01;
+            assert!(crowding.windows(2).all(alike), "{crowding:?}");
+        }
+        assert!(low < 0.6 && high > 1.7, "{low} {high}");
+    }
+
+    #[test]
+    fn half_of_the_drives_without_a_cache_collect() {
+        let library = Library::built_in();
+        let of = |name: &str| assemble(&library, name, &[]).unwrap();
+        let plain = of("samsung-950-pro-512gb@workstation-z170:m2");
+        let mut rng = random();
+        let shares: Vec<f64> = (0..400)
+            .filter_map(|_| collection(&plain, &mut rng))
+            .map(|text| {
+                let share = text.strip_prefix("drive.translation.beside_collection=").unwrap();
+                share.trim_end_matches('%').parse().unwrap()
+            })
+            .collect();
+        assert!((150..250).contains(&shares.len()), "{}", shares.len());
+        assert!(shares.iter().all(|share| (5.0..=60.0).contains(share)));
+        // Even on the scale of ratios: half of the draws are below the geometric mean of the bounds.
+        let below = shares.iter().filter(|share| **share < (5.0_f64 * 60.0).sqrt()).count();
+        let half = below as f64 / shares.len() as f64;
+        assert!((half - 0.5).abs() < 0.12, "{half}");
+        let cached = of("samsung-980-pro-1tb@workstation-x570:m2");
+        assert!((0..20).all(|_| collection(&cached, &mut rng).is_none()));
+        let disk = of("seagate-barracuda-2tb@workstation-z170:sata");
+        assert_eq!(collection(&disk, &mut rng), None);
+    }
+
+    #[test]
+    fn noise_is_normal() {
+        let mut rng = random();
+        let draws: Vec<f64> = (0..10_000).map(|_| normal(&mut rng)).collect();
+        let mean = draws.iter().sum::<f64>() / 1e4;
+        let square = draws.iter().map(|draw| draw * draw).sum::<f64>() / 1e4;
+        let inside = draws.iter().filter(|draw| draw.abs() < 1.0).count();
+        assert!(mean.abs() < 0.03 && (square - 1.0).abs() < 0.04, "{mean} {square}");
+        assert!((6_650..7_000).contains(&inside), "{inside}");
+    }
+
+    #[test]
+    fn a_fit_begins_with_the_generic_drive_of_the_connector() {
+        let library = Library::built_in();
+        let of = |drive: &str| {
+            let (like, settings) = plug(&library, drive).unwrap();
+            let text = |(key, value): (String, String)| format!("{key}={value}");
+            (like, settings.into_iter().map(text).collect::<Vec<_>>().join(" "))
+        };
+        let wanted = |like, settings: &str| (like, settings.to_owned());
+        let pcie = "drive.port.pcie.generation=3 drive.port.pcie.lanes=4";
+        assert_eq!(of("samsung-950-pro-512gb"), wanted("generic-nvme", pcie));
+        let sata = "drive.port.sata=6 Gb/s";
+        assert_eq!(of("samsung-850-pro-1tb"), wanted("generic-sata", sata));
+        let sas = "drive.port.sas.rate=12 Gb/s drive.port.sas.phys=2";
+        assert_eq!(of("hgst-ss300-1600gb"), wanted("generic-sas", sas));
+    }
 }
