@@ -1,16 +1,9 @@
 //! The locations that can be changed, and their changes.
 //!
-<<<<<<< HEAD
-//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed value
-//! immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false, an
-//! arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns are
-//! not changed, since they cannot contain a switch.
-=======
 //! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
 //! value immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
 //! an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns
 //! are not changed, since they cannot contain a switch. `silent` lists the changes that no test can notice.
->>>>>>> w32
 
 use std::fs;
 use std::ops::Range;
@@ -20,13 +13,9 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, UnOp};
 
-<<<<<<< HEAD
-/// A location in the source with a change.
-=======
 use crate::silent;
 
 /// A location in the source with a change.
->>>>>>> w32
 #[derive(Clone, Debug)]
 pub struct Site {
     /// The file, from the root of the tree.
@@ -174,9 +163,6 @@ impl Finder<'_> {
         self.sites.push(Site { file, line, range, before, after, kind });
     }
 
-<<<<<<< HEAD
-    /// A function that returns each fixed value of its type immediately.
-=======
     /// Whether an arm has the same text as the arm of all other values, and no arm with a guard follows.
     fn is_like_wild(&self, arm: &syn::Arm, arms: &[syn::Arm]) -> bool {
         let after = arms.iter().skip_while(|other| !std::ptr::eq(*other, arm)).skip(1);
@@ -188,7 +174,6 @@ impl Finder<'_> {
     }
 
     /// A function that returns each fixed value of its type immediately.
->>>>>>> w32
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
         if signature.constness.is_some()
             || !matches!(signature.safety, syn::Safety::Default)

@@ -414,7 +414,7 @@ fn result(
 mod tests {
     use clap::Parser as _;
     use lanemark_oltp::Profile;
-    use lanemark_oltp::run::Clock;
+    use lanemark_oltp::run::TransactionDates;
     use lanemark_schema::result::{DatabaseTarget, Sample, ServerTime, TransactionsUse};
 
     use super::turn::LoadedContents;
@@ -426,16 +426,16 @@ mod tests {
         args: OltpLiveArgs,
     }
 
-    fn sizes(words: &[&str], users: u32) -> Result<Sizes, String> {
+    fn sizes(words: &[&str], users: u32) -> Result<LiveSizes, String> {
         let words = ["live", "study"].iter().chain(words);
         let command = Command::try_parse_from(words).unwrap();
-        Sizes::of(&command.args, users).map_err(|failure| failure.to_string())
+        LiveSizes::of(&command.args, users).map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn sizes_are_those_of_a_whole_or_a_short_run_unless_they_are_given() {
         let of = |words: &[&str]| {
-            let Sizes { turns, times, scale } = sizes(words, 45).unwrap();
+            let LiveSizes { turns, times, scale } = sizes(words, 45).unwrap();
             let seconds = [times.ramp, times.duration].map(|time| time.as_secs());
             (turns, seconds, scale.warehouses, scale.divisor)
         };
@@ -500,7 +500,7 @@ mod tests {
                 ramp: Duration::ZERO,
                 duration: Duration::from_secs(10),
                 seed: 1,
-                clock: Clock::Wall,
+                clock: TransactionDates::Wall,
                 procedures: true,
                 pause: Duration::ZERO,
             },

@@ -102,7 +102,7 @@ impl TraceSource {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::units::{Bytes, Duration, Instant};
-    use lanemark_schema::workload::{Load, Operation, Process};
+    use lanemark_schema::workload::{ArrivalProcess, Load, Operation};
 
     use super::*;
 
@@ -151,12 +151,12 @@ mod tests {
         let mut closed = Test::of_blocks(Bytes::kibi(4));
         closed.duration = Some(Duration::from_seconds(1));
         let open = closed.clone().with(|requests| {
-            requests.load = Load::Open { rate_per_second: 1_000.0, process: Process::Even };
+            requests.load = Load::Open { rate_per_second: 1_000.0, process: ArrivalProcess::Even };
         });
-        let mut source = Source::drawn(&closed, KEY).unwrap();
+        let mut source = Source::of_test(&closed, KEY).unwrap();
         assert!(!source.is_open());
         assert_eq!((source.due_ns(5, 77), source.due_ns(5, 88)), (Some(77), Some(88)));
-        let mut source = Source::drawn(&open, KEY).unwrap();
+        let mut source = Source::of_test(&open, KEY).unwrap();
         assert!(source.is_open());
         // One request a millisecond, regardless of the slots.
         let first = source.due_ns(500, 77).unwrap();

@@ -239,11 +239,11 @@ mod tests {
 
     #[test]
     fn the_work_of_users_adds_up() {
-        let work = |commits: u64, sessions: Option<(f64, f64)>| Work {
+        let work = |commits: u64, sessions: Option<(f64, f64)>| RepeatWork {
             counters: [(Counter::Commits, commits)].into_iter().collect(),
             sessions: sessions.map(|(running_s, ready_s)| SessionTime { running_s, ready_s }),
         };
-        let mut all = Work::default();
+        let mut all = RepeatWork::default();
         all.merge(&work(3, None));
         assert_eq!(all.sessions, None);
         all.merge(&work(4, Some((1.5, 0.25))));
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_sample_has_the_transactions_that_the_database_counted_without_attempts_and_reports() {
-        let uses = AllNotes::default();
+        let uses = SharedHistograms::default();
         for (retries, rolled_back) in [(0, false), (2, false), (1, true)] {
             let kind = TransactionKind::NewOrder;
             let latency = Duration::from_millis(4);
@@ -276,7 +276,7 @@ mod tests {
         }
         let sessions = Some(SessionTime { running_s: 0.5, ready_s: 0.25 });
         let own: Counters = [(Counter::WalBytes, 7)].into_iter().collect();
-        let work = Work { counters: own, sessions };
+        let work = RepeatWork { counters: own, sessions };
         let counters: Counters =
             [(Counter::Commits, 10), (Counter::Rollbacks, 1), (Counter::WalBytes, 200)]
                 .into_iter()
@@ -305,8 +305,8 @@ mod tests {
         // A database without these counters does not report them.
         let nothing = outcome(
             Duration::from_secs(2),
-            AllNotes::default(),
-            &Work::default(),
+            SharedHistograms::default(),
+            &RepeatWork::default(),
             RepeatObservations::default(),
         );
         let found = nothing.transactions.unwrap();

@@ -303,9 +303,9 @@ mod tests {
         for (ns, text) in
             [(80_000.0, "80.0 µs"), (100.0, "0.100 µs"), (1e6, "1.00 ms"), (22.04e6, "22.0 ms")]
         {
-            assert_eq!(time(ns), text);
+            assert_eq!(latency_text(ns), text);
         }
-        assert!(time(999_000.0).ends_with(" µs"));
+        assert!(latency_text(999_000.0).ends_with(" µs"));
         assert!(!is_simulated(&run(Vec::new())));
     }
 }

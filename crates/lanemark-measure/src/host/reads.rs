@@ -151,11 +151,12 @@ mod tests {
 
     #[test]
     fn times_of_a_request_are_those_of_all_requests_of_both_threads() {
-        let slice = |requests, submit_ns, complete_ns| Slice { requests, submit_ns, complete_ns };
+        let slice =
+            |requests, submit_ns, complete_ns| ReadSlice { requests, submit_ns, complete_ns };
         let both = slice(3, 600.0, 900.0).and(&slice(1, 400.0, 300.0));
         assert_eq!((both.requests, both.submit(), both.complete()), (4, 250.0, 300.0));
         assert_eq!(both.request_ns(), 550.0);
-        let none = Slice::default();
+        let none = ReadSlice::default();
         assert_eq!((none.submit(), none.complete(), none.request_ns()), (0.0, 0.0, 0.0));
     }
 

@@ -140,19 +140,19 @@ mod tests {
     use lanemark_sim::spec::{FlashSpec, PseudoSlcSpec};
 
     use super::super::engine::tests::engine;
-    use super::super::measured::Measured;
     use super::super::parameter::change;
+    use super::super::trials::MeasuredFigure;
     use super::*;
 
     /// Returns a trial with this throughput, in MB/s.
     fn trial(test: lanemark_schema::workload::TestBuilder, megabytes: f64) -> Trial {
         let test = test.duration("1 s").build().unwrap().into_test();
         let value = megabytes * 1e6;
-        let figures = vec![Measured { kind: FigureKind::Throughput, value, sd: 0.1 }];
+        let figures = vec![MeasuredFigure { kind: FigureKind::Throughput, value, sd: 0.1 }];
         Trial { short: test.clone(), test, figures }
     }
 
-    fn with_trials() -> (Engine, Vec<usize>) {
+    fn with_trials() -> (TrialSimulator, Vec<usize>) {
         let mut engine = engine("samsung-950-pro-512gb");
         engine.trials = vec![
             trial(Test::random_write("4 KiB"), 200.0),

@@ -3,7 +3,9 @@
 use lanemark_schema::result::{
     CpuUse, DirectionResult, Machine, MeasuredTarget, Provenance, Warning,
 };
-use lanemark_schema::workload::{Load, Process, Rounds, TestBuilder, Tracked, Workload};
+use lanemark_schema::workload::{
+    ArrivalProcess, Load, Rounds, TestBuilder, TrackedFigure, Workload,
+};
 
 use super::*;
 
@@ -177,9 +179,10 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
     let mut beside = plain();
     beside.start.beside = true;
     let length = Duration::from_seconds(1);
-    let rounds = Test { rounds: Some(Rounds { length, tracked: Tracked::default() }), ..plain() };
+    let rounds =
+        Test { rounds: Some(Rounds { length, tracked: TrackedFigure::default() }), ..plain() };
     let open = plain().with(|requests| {
-        requests.load = Load::Open { rate_per_second: 100.0, process: Process::Even };
+        requests.load = Load::Open { rate_per_second: 100.0, process: ArrivalProcess::Even };
     });
     let flushed = plain().with(|requests| requests.mix.flush_every = Some(1));
     for (test, reason) in [
@@ -194,7 +197,7 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
 
 /// Returns a trial with a throughput in bytes a second and a mean latency of reads in ns.
 fn trial_of(test: Test, throughput: f64, read_ns: Option<f64>) -> Trial {
-    let figure = |kind, value| Measured { kind, value, sd: 0.1 };
+    let figure = |kind, value| MeasuredFigure { kind, value, sd: 0.1 };
     let mut figures = vec![figure(FigureKind::Throughput, throughput)];
     figures.extend(read_ns.map(|value| figure(FigureKind::ReadMean, value)));
     Trial { short: test.clone(), test, figures }

@@ -220,14 +220,14 @@ mod tests {
 
     /// Returns the outcome of a fit that changed no value, after it tried these geometries. Every value has `standing`.
     fn outcome<'o>(
-        engine: &'o Engine,
+        engine: &'o TrialSimulator,
         original: &'o SystemSpec,
         tried: &[(u64, u64, f64)],
         standing: ValueDetermination,
-    ) -> Outcome<'o> {
+    ) -> EndedFit<'o> {
         let count = engine.parameters.len();
         let geometry = |&(dies, unit, cost): &(u64, u64, f64)| (Geometry { dies, unit }, cost);
-        Outcome {
+        EndedFit {
             original,
             engine,
             explored: GeometrySearch {
@@ -378,7 +378,7 @@ mod tests {
         };
         let mut fit = outcome(&engine, &original, &[], ValueDetermination::Identified(0.1));
         fit.known.scatter = 1.5;
-        let tests = |fit: &Outcome<'_>| -> Vec<String> {
+        let tests = |fit: &EndedFit<'_>| -> Vec<String> {
             let warnings = fit.with_warnings(fitted()).warnings;
             let name = |warning: FitWarning| match warning {
                 FitWarning::Misses { test, .. } => test,

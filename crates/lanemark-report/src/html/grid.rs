@@ -218,16 +218,16 @@ mod tests {
     fn inks_are_classes_and_strong_cells_are_bold() {
         let cell = |ink| Cell::inked("t", ink);
         for (ink, plain, text) in [
-            (Ink::Plain, None, Some("text")),
-            (Ink::Strong, None, Some("text")),
-            (Ink::Faint, Some("faint"), Some("text faint")),
-            (Ink::Warning, Some("warning"), Some("text warning")),
+            (CellEmphasis::Plain, None, Some("text")),
+            (CellEmphasis::Strong, None, Some("text")),
+            (CellEmphasis::Faint, Some("faint"), Some("text faint")),
+            (CellEmphasis::Warning, Some("warning"), Some("text warning")),
         ] {
             assert_eq!(class(&cell(ink), false).as_deref(), plain);
             assert_eq!(class(&cell(ink), true).as_deref(), text);
         }
-        assert_eq!(inked(&cell(Ink::Strong), "t").into_string(), "<b>t</b>");
-        assert_eq!(inked(&cell(Ink::Faint), "t").into_string(), "t");
+        assert_eq!(inked(&cell(CellEmphasis::Strong), "t").into_string(), "<b>t</b>");
+        assert_eq!(inked(&cell(CellEmphasis::Faint), "t").into_string(), "t");
         assert_eq!(typeset("10^6 IOPS"), "10⁶ IOPS");
     }
 }

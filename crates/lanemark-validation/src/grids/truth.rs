@@ -424,7 +424,7 @@ mod tests {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for _ in 0..50 {
             let mut crowding = Vec::new();
-            let settings = drawn(&system, &OF_PLATFORM, &mut rng);
+            let settings = draw_settings(&system, &OF_PLATFORM, &mut rng);
             assert!(!settings.is_empty());
             for setting in settings {
                 let (name, value) = setting.split_once('=').unwrap();

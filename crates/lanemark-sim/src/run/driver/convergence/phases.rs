@@ -170,7 +170,7 @@ mod tests {
         let cache = with_reserve(Reserve::PseudoSlc, &lengths, empties_at(39));
         // Four requests in 1 ms, and four in 4 ms.
         let first = phase(40, 4_000.0, Some(Reserve::PseudoSlc));
-        assert_eq!(cache.phases(None), [first.clone(), phase(280, 1_000.0, None)]);
+        assert_eq!(cache.phases(None), [first, phase(280, 1_000.0, None)]);
         // A run that has converged lasts longer.
         assert_eq!(cache.phases(Some(ms(900))), [first, phase(900, 1_000.0, None)]);
         // A fiftieth of the first amount, or a ten-thousandth of credits, is used up.
