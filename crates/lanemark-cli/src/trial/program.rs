@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -19,7 +20,7 @@ use crate::failure::Failure;
 /// Interval at which a running program is checked for the end of the trial.
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum number of bytes of a program's output in a message.
-const OUTPUT_MAX: usize = 2_000;
+const OUTPUT_MAX: u64 = 2_000;
 
 /// A running program.
 pub(super) struct Program {
@@ -138,18 +139,36 @@ fn errors_of(output: &Path) -> PathBuf {
     output.with_extension("errors")
 }
 
+/// Removes a program's output and error messages.
+pub(super) fn remove_output(output: &Path) {
+    for path in [output, &errors_of(output)] {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Returns the ends of a program's output and error messages.
 pub(super) fn last_lines(output: &Path) -> String {
     let end = |path: &Path| {
-        let bytes = fs::read(path).unwrap_or_default();
-        let from = bytes.len().saturating_sub(OUTPUT_MAX);
-        String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
+        let bytes = last_bytes(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim().to_owned()
     };
     format!("{}\n{}", end(output), end(&errors_of(output))).trim().to_owned()
 }
 
+/// Returns the end of a file, which may be longer than the memory.
+fn last_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(OUTPUT_MAX)))?;
+    let mut bytes = Vec::new();
+    file.take(OUTPUT_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
@@ -180,6 +199,26 @@ mod tests {
         );
         let (ended, _) = run("kill -KILL $$", LONG, false);
         assert_eq!(ended.unwrap().exit_code, 137);
+    }
+
+    #[test]
+    fn the_end_of_an_output_is_shown_however_long_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        assert_eq!(last_lines(&output), "");
+        let errors = errors_of(&output);
+        fs::write(&errors, [0xff, b'!']).unwrap();
+        let mut file = File::create(&output).unwrap();
+        // A file with a hole, which is longer than the memory of most machines.
+        file.set_len(1 << 38).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        file.write_all(&[b'x'; 3000]).unwrap();
+        file.write_all(b" the end\n").unwrap();
+        let shown = last_lines(&output);
+        assert!(shown.ends_with("xxx the end\n\u{fffd}!"), "{shown}");
+        assert!(shown.len() < 2_100);
+        remove_output(&output);
+        assert!(!output.exists() && !errors.exists());
     }
 
     #[test]

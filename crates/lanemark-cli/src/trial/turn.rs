@@ -1,7 +1,7 @@
 //! One turn of a trial: a system is served with the contents, mounted, used by the program, and ended.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use lanemark_schema::result::{LiveUse, ProgramUse, Sample};
 use lanemark_schema::units::Duration;
 
-use super::program::{Ended, Program, Surroundings, last_lines};
+use super::program::{Ended, Program, Surroundings, last_lines, remove_output};
 use crate::args::FileSystem;
 use crate::failure::Failure;
 use crate::serve_control;
@@ -140,7 +140,7 @@ impl Bench {
             exit_code: ended.exit_code,
         };
         let live = Some(LiveUse { program: Some(program), ..live.clone() });
-        let _ = fs::remove_file(&output);
+        remove_output(&output);
         Ok(sample.map(|sample| Sample { live, ..sample }))
     }
 }

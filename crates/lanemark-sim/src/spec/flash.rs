@@ -6,6 +6,9 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 /// The unit in which a drive maps logical to physical addresses.
 pub const SLOT: Bytes = Bytes::kibi(4);
 
+/// Maximum number of reads before a block is refreshed.
+const REFRESH_READS_MAX: u32 = 1_000_000_000;
+
 /// The technology of memory cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Technology {
@@ -252,6 +255,8 @@ pub struct TranslationSpec {
     /// Share of programmed data that the host wrote, while data arrives in random order, if collection is not simulated
     /// and its cost was measured; this is the inverse of write amplification.
     pub beside_collection: Option<Ratio>,
+    /// Number of reads of a block after which the drive rewrites its data elsewhere; `None` if it never does.
+    pub refresh_reads: Option<u32>,
 }
 
 impl Default for TranslationSpec {
@@ -268,6 +273,7 @@ impl Default for TranslationSpec {
             pseudo_slc: None,
             compression: Ratio::ONE,
             beside_collection: None,
+            refresh_reads: None,
         }
     }
 }
@@ -379,6 +385,22 @@ impl FlashSpec {
         Err(SpecError { field, value, bound: bound.to_owned() })
     }
 
+    /// Checks that a read moves at most one unit, and that the flash has blocks to refresh.
+    fn check_refresh(&self) -> Result<(), SpecError> {
+        let Some(reads) = self.translation.refresh_reads else { return Ok(()) };
+        let bound = match reads {
+            _ if self.technology.in_place() => {
+                "not for 3D XPoint, which is written in place".to_owned()
+            }
+            reads if reads < self.pages_per_block || reads > REFRESH_READS_MAX => {
+                format!("from the {} pages of a block to {REFRESH_READS_MAX}", self.pages_per_block)
+            }
+            _ => return Ok(()),
+        };
+        let (field, value) = ("drive.translation.refresh_reads", reads.to_string());
+        Err(SpecError { field, value, bound })
+    }
+
     /// Checks that all pages take the same time, or that each page of a cell has its time.
     fn check_pages(&self) -> Result<(), SpecError> {
         let pages = self.technology.bits();
@@ -442,6 +464,7 @@ impl FlashSpec {
             return fail("drive.translation.compression", least.to_string(), bound);
         }
         self.check_collection()?;
+        self.check_refresh()?;
         self.check_pages()?;
         self.check_times()?;
         let raw = self.capacity();
