@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Fault, FaultKind};
-use lanemark_serve::{desk, metrics};
 use lanemark_serve::registry::READING;
 use lanemark_serve::session::Session;
+use lanemark_serve::{desk, metrics};
 use lanemark_sim::{FaultPhase, FaultState};
 use lanemark_study::System;
 

@@ -314,9 +314,10 @@ impl Draws {
         let NominalTest { left_out, headroom, .. } = outcomes.middle?;
         let base = outcomes.base?;
         let drawn = |of: fn(&ShortFigures, usize) -> Option<f64>, tail: usize| {
-            outcomes.drawn.iter().map(move |drawn| {
-                Some(of(drawn.as_ref()?, tail)? / of(&base, tail)?)
-            })
+            outcomes
+                .drawn
+                .iter()
+                .map(move |drawn| Some(of(drawn.as_ref()?, tail)? / of(&base, tail)?))
         };
         let mut interval = self.summary(drawn(|figures, _| Some(figures.rate), 0), left_out)?;
         interval.high_ratio = interval.high_ratio.min(headroom).max(1.0);
@@ -340,8 +341,7 @@ impl Draws {
         ratio: bool,
         known: CarriedEvidence,
     ) -> Option<PredictionInterval> {
-        let [one, two] =
-            [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
+        let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
         let (before, after) = (one.base?.rate, two.base?.rate);
         let pairs = one.drawn.iter().zip(&two.drawn);

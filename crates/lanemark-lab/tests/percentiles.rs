@@ -38,7 +38,10 @@ fn a_value_of_the_tail_widens_the_percentiles_far_more_than_the_rate() {
     let all = interval(&reads("4 KiB"), 1_150.0, &CERTAIN, &[wide]);
     let [p99, p999] = [99.0, 99.9].map(|at| all.percentile(at).unwrap().clone());
     // The ends of the 99th percentile are 0.8 ms + 0.4 ms and 0.8 ms + 12 ms, and it is 2 ms.
-    assert!((0.45..0.8).contains(&p99.low_ratio) && (3.5..9.0).contains(&p99.high_ratio), "{all:?}");
+    assert!(
+        (0.45..0.8).contains(&p99.low_ratio) && (3.5..9.0).contains(&p99.high_ratio),
+        "{all:?}"
+    );
     assert!(p999.low_ratio < p99.low_ratio && p999.high_ratio > p99.high_ratio, "{all:?}");
     assert!(p99.high_ratio / p99.low_ratio > 2.0 * all.high_ratio / all.low_ratio, "{all:?}");
 }

@@ -383,7 +383,9 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
         cells.push(Cell::plain(or_absent(latency, time)));
         cells.extend(interval.map(|_| {
             let ends = result.percentile_interval_ns(percentile).filter(|_| with_latencies);
-            Cell::plain(ends.map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, time)))
+            Cell::plain(
+                ends.map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, time)),
+            )
         }));
     }
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);

@@ -283,7 +283,8 @@ fn credit_ends(whatif: &WhatIf) -> String {
     type Side = fn(&WhatIfTest) -> &WhatIfFigures;
     let sides: [(&str, Side); 2] = [("Now", |test| &test.present), ("Then", |test| &test.other)];
     let end = |(when, of): (&str, Side)| {
-        let loads = whatif.tests.iter().map(|test| (test.test.as_str(), of(test).credits.as_slice()));
+        let loads =
+            whatif.tests.iter().map(|test| (test.test.as_str(), of(test).credits.as_slice()));
         let sentence = credits::of_loads(&loads.collect::<Vec<_>>())?;
         Some(format!(" {when}: {sentence}"))
     };

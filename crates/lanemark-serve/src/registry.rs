@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_reading_is_an_error() {
-        use std::io::{Read, Write};
+        use std::io::Write;
         use std::os::unix::net::UnixListener;
         let folder = tempfile::tempdir().unwrap();
         for answer in ["", "{}\n", "{}", "error: gone\n", "[[[[\n"] {

@@ -461,8 +461,11 @@ mod tests {
 
     #[test]
     fn a_latency_has_the_inverse_interval_and_a_percentile_its_own() {
-        let percentiles = [99.0]
-            .map(|percentile| PercentileInterval { percentile, low_ratio: 0.9, high_ratio: 3.0 });
+        let percentiles = [99.0].map(|percentile| PercentileInterval {
+            percentile,
+            low_ratio: 0.9,
+            high_ratio: 3.0,
+        });
         let percentiles = percentiles.to_vec();
         let interval =
             PredictionInterval { low_ratio: 0.5, high_ratio: 1.25, widest: None, percentiles };

@@ -12,9 +12,7 @@ use lanemark_study::Library;
 
 use crate::corpus::{Corpus, CorpusHalf};
 use crate::error::ValidationError;
-use crate::figures::{
-    ALL, Grades, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH,
-};
+use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH};
 use crate::prediction::{Comparison, compare};
 use crate::report;
 use crate::score::Score;

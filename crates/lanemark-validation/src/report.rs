@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::corpus::{CLASSES, CorpusHalf};
 use crate::figures::{
-    ALL, Grades, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow,
-    TAILS, WITHOUT_RESCTL_BENCH,
+    ALL, Grades, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow, TAILS,
+    WITHOUT_RESCTL_BENCH,
 };
 use crate::score::{Errors, Score};
 

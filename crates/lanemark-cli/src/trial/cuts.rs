@@ -131,6 +131,7 @@ impl Cuts<'_> {
         if ended.exit_code != 0 {
             outcome.failed.push(failed(ended.exit_code, last_lines(&printed)));
         }
+        drop(check);
         served.end().map(|_| Some(()))
     }
 }

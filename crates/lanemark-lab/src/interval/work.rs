@@ -8,9 +8,7 @@ use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::System;
 
 use super::left_out::UnmodelledFactors;
-use super::short::{
-    RatioByLength, ShortLength, enough, is_brief_enough_for_tail, shortened,
-};
+use super::short::{RatioByLength, ShortLength, enough, is_brief_enough_for_tail, shortened};
 use crate::cancel::Cancel;
 
 /// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either

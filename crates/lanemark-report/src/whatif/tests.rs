@@ -105,8 +105,14 @@ fn two_systems_are_named_by_their_difference() {
 
 #[test]
 fn a_row_has_the_expected_figure_and_its_interval() {
-    let interval =
-        |low_ratio| Some(PredictionInterval { low_ratio, high_ratio: 2.0, widest: None, percentiles: Vec::new() });
+    let interval = |low_ratio| {
+        Some(PredictionInterval {
+            low_ratio,
+            high_ratio: 2.0,
+            widest: None,
+            percentiles: Vec::new(),
+        })
+    };
     let row = |test: &WhatIfTest, measured: bool| -> Vec<String> {
         cells(test, measured).into_iter().map(|cell| cell.text).collect()
     };
@@ -133,10 +139,14 @@ fn a_test_is_told_with_its_gain_and_both_limits() {
 
 #[test]
 fn percentiles_of_the_latency_are_stated_with_their_intervals() {
-    let percentiles = [99.0, 99.9]
-        .map(|percentile| PercentileInterval { percentile, low_ratio: 0.8, high_ratio: 1.5 });
+    let percentiles = [99.0, 99.9].map(|percentile| PercentileInterval {
+        percentile,
+        low_ratio: 0.8,
+        high_ratio: 1.5,
+    });
     let percentiles = percentiles.to_vec();
-    let interval = PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest: None, percentiles };
+    let interval =
+        PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest: None, percentiles };
     let mut one = WhatIfTest { interval: Some(interval), ..test("a", 1.5, 1.0) };
     assert_eq!(tails(&one), None);
     (one.present.latency_p99_ns, one.other.latency_p99_ns) = (Some(240e3), Some(200e3));
@@ -189,7 +199,12 @@ fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
     assert_eq!(whatif_evidence(&of(vec![test("a", 1.5, 1.0)]), &style), "");
     let widest = |parameter: &str, share| {
         let widest = Some(MainUncertainty { parameter: parameter.to_owned(), share });
-        Some(PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest, percentiles: Vec::new() })
+        Some(PredictionInterval {
+            low_ratio: 0.9,
+            high_ratio: 1.1,
+            widest,
+            percentiles: Vec::new(),
+        })
     };
     let mut whatif = of(vec![
         WhatIfTest { shortened_to: Some(700), interval: widest("x", 0.5), ..test("a", 1.5, 1.0) },
@@ -222,7 +237,12 @@ fn the_text_has_a_column_for_measured_figures_and_all_changes() {
     let text = whatif_text(&whatif, &style);
     assert!(text.contains("d@p:sata with other values\n"), "{text}");
     assert!(text.contains("Changed: drive.read: 7 us") && text.contains("measured"), "{text}");
-    let interval = PredictionInterval { low_ratio: 0.05, high_ratio: 1.0, widest: None, percentiles: Vec::new() };
+    let interval = PredictionInterval {
+        low_ratio: 0.05,
+        high_ratio: 1.0,
+        widest: None,
+        percentiles: Vec::new(),
+    };
     whatif.tests[0].interval = Some(interval);
     assert!(whatif_text(&whatif, &style).contains("One interval, marked !"));
 }

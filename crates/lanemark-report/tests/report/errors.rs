@@ -62,7 +62,12 @@ fn an_interval_that_predicts_little_is_marked() {
         for system in &mut outcome.systems {
             for test in &mut system.run.tests {
                 let widest = None;
-                test.interval = Some(PredictionInterval { low_ratio, high_ratio: 1.2, widest, percentiles: Vec::new() });
+                test.interval = Some(PredictionInterval {
+                    low_ratio,
+                    high_ratio: 1.2,
+                    widest,
+                    percentiles: Vec::new(),
+                });
             }
         }
         let text = study_table(&outcome, None, true, &STYLE);

@@ -490,9 +490,21 @@ mod tests {
         let spoils: [(&str, Spoil, f64); 5] = [
             ("interval.low_ratio", |all, value| all.low_ratio = value, 1.1),
             ("interval.high_ratio", |all, value| all.high_ratio = value, 0.9),
-            ("interval.percentiles[0].percentile", |all, value| all.percentiles[0].percentile = value, 101.0),
-            ("interval.percentiles[1].low_ratio", |all, value| all.percentiles[1].low_ratio = value, 1.1),
-            ("interval.percentiles[1].high_ratio", |all, value| all.percentiles[1].high_ratio = value, 0.9),
+            (
+                "interval.percentiles[0].percentile",
+                |all, value| all.percentiles[0].percentile = value,
+                101.0,
+            ),
+            (
+                "interval.percentiles[1].low_ratio",
+                |all, value| all.percentiles[1].low_ratio = value,
+                1.1,
+            ),
+            (
+                "interval.percentiles[1].high_ratio",
+                |all, value| all.percentiles[1].high_ratio = value,
+                0.9,
+            ),
         ];
         for (path, spoil, wrong) in spoils {
             for value in [wrong, -1.0, 1e300, f64::NAN, f64::INFINITY] {

@@ -118,7 +118,12 @@ impl SolidState {
 
     /// Starts the move of a unit if the reads of `die` require one.
     #[inline]
-    pub(super) fn refresh_after_read(&mut self, now: Instant, die: DieNumber, events: &mut Schedule) {
+    pub(super) fn refresh_after_read(
+        &mut self,
+        now: Instant,
+        die: DieNumber,
+        events: &mut Schedule,
+    ) {
         let Some(refresh) = &mut self.refresh else { return };
         if refresh.moves_after_read(die) {
             self.refreshed += 1;
