@@ -385,6 +385,66 @@ fn a_failing_command_ends_the_trial_with_its_output() {
 }
 
 #[test]
+fn a_command_that_a_signal_ends_is_a_failed_command() {
+    if !is_root() {
+        return skipped("a disk, which only root can have");
+    }
+    let folder = MountFolder::new();
+    let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo before; kill -SEGV $$"];
+    let output = run(&folder, &words);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("exit code 139") && errors.contains("before"), "{errors}");
+    assert!(left(&folder).is_empty());
+}
+
+#[test]
+fn daemons_end_with_the_turn_that_started_them() {
+    if !is_root() {
+        return skipped("a disk, which only root can have");
+    }
+    let folder = MountFolder::new();
+    // Each turn finds no daemon of an earlier turn, which would have a file with its number.
+    let pids = folder.path().join("daemons");
+    let daemon = format!("setsid sh -c 'echo $$ >>{}; sleep 1000; true'", pids.display());
+    let script = format!(
+        "for id in $(cat {0} 2>/dev/null); do kill -0 $id && exit 9; done; echo x >f; sync; {daemon} & sleep 0.3",
+        pids.display()
+    );
+    let words = [SATA, "--size", "64MiB", "--turns", "2", "--time-scale", "1"];
+    let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // An uncounted turn, and two turns.
+    assert_eq!(fs::read_to_string(&pids).unwrap().lines().count(), 3);
+    assert_eq!(processes_in(folder.path()), Vec::<String>::new());
+    assert!(left(&folder).is_empty());
+}
+
+#[test]
+fn two_trials_at_once_do_not_disturb_each_other() {
+    if !is_root() {
+        return skipped("a disk, which only root can have");
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folders = [MountFolder::new(), MountFolder::new()];
+    let script =
+        "for i in 1 2 3; do test ! -e f$i && echo $i >f$i && sync; done && test $(cat f3) = 3";
+    let start = |folder: &MountFolder| {
+        let words = [DISK, SATA, "--size", "64MiB", "--turns", "1", "--time-scale", "1"];
+        let words = [&words[..], &["--", "sh", "-c", script]].concat();
+        Running::new(program(folder.path(), &words).spawn().unwrap())
+    };
+    let running: Vec<Running> = folders.iter().map(start).collect();
+    for (child, folder) in running.into_iter().zip(&folders) {
+        let output = child.output();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(saved(folder, &[DISK, SATA]).len(), 2);
+        assert!(left(folder).is_empty());
+        assert_eq!(processes_in(folder.path()), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn an_interrupted_trial_leaves_nothing_mounted() {
     match is_root() {
         true => interrupted("disks of root", &[]),
@@ -399,7 +459,9 @@ fn interrupted(name: &str, way: &[&str]) {
     for signal in ["-INT", "-KILL"] {
         let folder = folder_for(way);
         let mark = folder.path().join("started");
-        let script = format!("touch {}; sleep 1000", mark.display());
+        // A daemon has the folder on its command line.
+        let daemon = format!("setsid sh -c 'touch {}; sleep 1000; true'", mark.display());
+        let script = format!("{daemon} & sleep 1000");
         let words = [SATA, "--size", "64MiB", "--", "sh", "-c", &script];
         let trial = program(folder.path(), &words);
         let mut child = Running::new(in_front(way, &trial, folder.path()).spawn().unwrap());

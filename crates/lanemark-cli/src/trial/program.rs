@@ -1,6 +1,6 @@
 //! The user's program in a trial: started in the mounted folder, timed, and killed with all its descendants at the end.
 //! A daemon that the program leaves would keep the file system in use, and the program of the next turn would find it.
-//! The daemon is recognised by a variable of its environment.
+//! Such processes are recognised by a variable of their environment (`marked.rs`).
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,33 +8,27 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
-    set_parent_process_death_signal,
+    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, set_parent_process_death_signal,
 };
 
 use crate::failure::Failure;
+use crate::marked;
 
 /// Interval at which a running program is checked for the end of the trial.
 const LOOK: Duration = Duration::from_millis(50);
-/// The name of the variable that marks a program and its descendants: the trial, and the number of its program.
-const MARK: &str = "LANEMARK_TRIAL";
-/// Number of programs that this process has started.
-static PROGRAMS: AtomicU32 = AtomicU32::new(0);
-/// Maximum time to end the processes that a program leaves.
-const DESCENDANTS_MAX: Duration = Duration::from_secs(10);
 /// Maximum number of bytes of a program's output in a message.
 const OUTPUT_MAX: u64 = 2_000;
 
 /// A running program.
 pub(super) struct Program {
     child: Child,
-    /// The variable that marks the program and its descendants.
-    mark: String,
+    /// The folder of the trial.
+    run: PathBuf,
     began: Instant,
     processor_s: f64,
 }
@@ -75,9 +69,9 @@ impl Program {
         if let Some(earlier) = around.earlier {
             command.env("LANEMARK_OUTPUT", earlier);
         }
-        let number = PROGRAMS.fetch_add(1, Ordering::Relaxed);
-        let value = format!("{}-{number}", std::process::id());
-        command.env(MARK, &value);
+        let run = around.output.parent().unwrap_or(Path::new("/")).to_owned();
+        let (variable, value) = marked::variable(&run);
+        command.env(variable, value);
         command.stdin(Stdio::null()).stdout(out).stderr(errors);
         // SAFETY: the function is one system call, prctl(2), which is safe between fork and exec.
         unsafe {
@@ -89,7 +83,7 @@ impl Program {
             Failure::input(format!("{}: {error}", name.to_string_lossy()))
                 .hint("give the command after --, such as -- sh -c 'echo 1 > file; sync'")
         })?;
-        Ok(Self { child, mark: format!("{MARK}={value}"), began, processor_s })
+        Ok(Self { child, run, began, processor_s })
     }
 
     /// Waits for the end of the program, but no longer than `longest` after its start; returns `None` if the program is
@@ -128,34 +122,8 @@ impl Drop for Program {
         // Children of the program may outlive it.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
-        end_marked(&self.mark);
+        marked::end(&self.run);
     }
-}
-
-/// Kills the processes whose environment contains `mark`, until there are no more.
-fn end_marked(mark: &str) {
-    let began = Instant::now();
-    while began.elapsed() < DESCENDANTS_MAX {
-        let left = marked(mark);
-        if left.is_empty() {
-            return;
-        }
-        for process in left {
-            let _ = kill_process(process, Signal::KILL);
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
-/// Returns the processes whose environment contains `mark`. The environment of a process that has ended is empty.
-fn marked(mark: &str) -> Vec<Pid> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let has_mark = |id: &i32| {
-        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-    };
-    numbers.filter(has_mark).filter_map(Pid::from_raw).collect()
 }
 
 /// Returns the exit code of a program; 128 and the signal's number after a signal.
