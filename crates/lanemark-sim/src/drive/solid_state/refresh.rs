@@ -64,15 +64,14 @@ mod tests {
         flash.translation.refresh_reads = Some(reads);
         let mut refresh = ReadRefresh::of(&flash).unwrap();
         let dies = flash.dies() as u32;
-        let mut first = Vec::new();
         for die in 0..dies {
             let moved: Vec<u32> =
                 (0..7_000).filter(|_| refresh.moves_after_read(DieNumber(die))).collect();
             assert_eq!(moved.len(), 1_000, "die {die}");
             assert!(moved.windows(2).all(|two| two[1] - two[0] == 7), "die {die}");
-            first.push(moved[0]);
+            // The first units of the dies are spread over seven reads.
+            assert_eq!(moved[0], 6 - 7 * die / dies, "die {die}");
         }
-        // The distances to the first unit are spread over seven reads.
-        assert_eq!((first.iter().max(), first.iter().min()), (Some(&6), Some(&0)));
+        assert!(dies > 1);
     }
 }
