@@ -1,4 +1,5 @@
-//! The processes that a program of a run leaves, such as daemons. A variable of their environment names the run's folder.
+//! The processes that a program of a run leaves, such as daemons. A variable of their environment names the run's
+//! folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

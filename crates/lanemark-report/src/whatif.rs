@@ -258,7 +258,8 @@ fn description(test: &WhatIfTest) -> String {
     text + &tails(test).map_or(String::new(), |sentence| format!(" {sentence}"))
 }
 
-/// States the percentiles of latency that have intervals: `Latency then: p99 95.0 µs (80% in 80.1–130) instead of 101.`
+/// States the percentiles of latency that have intervals, as in `Latency then: p99 95.0 µs (80% in 80.1–130) instead of
+/// 101`.
 fn tails(test: &WhatIfTest) -> Option<String> {
     type PercentileOf = fn(&WhatIfFigures) -> Option<f64>;
     let percentiles: [(f64, &str, PercentileOf); 2] = [

@@ -162,8 +162,8 @@ impl WaitingClient {
 /// Sends a query in one line to the socket of a desk, and returns the answer.
 ///
 /// # Errors
-/// Returns an error if no desk answers within `time`, and if the answer is not text, is longer than `most` bytes, or does
-/// not end with a newline.
+/// Returns an error if no desk answers within `time`, and if the answer is not text, is longer than `most` bytes, or
+/// does not end with a newline.
 pub fn ask(path: &Path, query: &str, most: usize, time: Duration) -> io::Result<String> {
     let until = Instant::now() + time;
     if query.len() >= QUESTION_MAX {

@@ -167,7 +167,7 @@ fn refresh_takes_a_number_of_reads_of_a_block() {
         ("1e5", "a whole number from 1"),
         ("nan", "a whole number from 1"),
         ("2000000000", "a whole number from 1"),
-        ("2", "pages of a block"),
+        ("2", "drive.translation.refresh_reads"),
     ] {
         let seen = settings_say("samsung-950-pro-512gb@workstation-z170:m2", &[(key, value)]);
         assert!(seen.contains(wanted) && seen.is_empty() == wanted.is_empty(), "{value}: {seen}");

@@ -324,7 +324,7 @@ impl<'c> Case<'c> {
     }
 }
 
-/// Returns the ends of the interval of a figure; a percentile with too few requests has none.
+/// Returns the ends of the interval of a figure; `None` for a percentile with too few requests.
 fn ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
     if let Some(percentile) = tail(figure) {
         let interval = interval.percentile(percentile)?;

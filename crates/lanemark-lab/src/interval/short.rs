@@ -15,8 +15,8 @@ const BRIEF: f64 = 8.0;
 /// The largest difference in the logarithm of a ratio between brief and short tests for brief tests to be enough. An
 /// interval is never narrower than 10 times as much.
 const NEGLIGIBLE: f64 = 0.01;
-/// The same bound for a percentile of latency, whose interval is never narrower than 4 times as much. A percentile does
-/// not decide the length of the tests: if brief tests differ by more, the percentile has no interval.
+/// The largest such difference for a percentile of latency. An interval is never narrower than 4 times as much. A
+/// percentile does not decide the length of the tests: if brief tests differ by more, the percentile has no interval.
 const TAIL_NEGLIGIBLE: f64 = 0.03;
 
 /// The length of a short test.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// The 80% interval of a simulated test, relative to the simulated figure: it covers four of five such systems. It
-/// applies directly to throughput and to requests a second, and inversely to a mean latency. Percentiles have their own.
+/// applies directly to throughput and to requests a second, and inversely to a mean latency. Percentiles have separate
+/// intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictionInterval {
     /// The ratio of the low end to the figure, from 0 to 1.
@@ -13,8 +14,8 @@ pub struct PredictionInterval {
     /// The value that widens the interval most, if any value does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widest: Option<MainUncertainty>,
-    /// The intervals of percentiles of the latency, ascending. A percentile for which the short tests have too few
-    /// requests has none.
+    /// The intervals of percentiles of the latency, ascending. A percentile is absent if the short tests have too few
+    /// requests for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<PercentileInterval>,
 }

@@ -6,9 +6,6 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 /// The unit in which a drive maps logical to physical addresses.
 pub const SLOT: Bytes = Bytes::kibi(4);
 
-/// Maximum number of reads before a block is refreshed.
-const REFRESH_READS_MAX: u32 = 1_000_000_000;
-
 /// The technology of memory cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Technology {
@@ -387,18 +384,17 @@ impl FlashSpec {
 
     /// Checks that a read moves at most one unit, and that the flash has blocks to refresh.
     fn check_refresh(&self) -> Result<(), SpecError> {
-        let Some(reads) = self.translation.refresh_reads else { return Ok(()) };
-        let bound = match reads {
-            _ if self.technology.in_place() => {
-                "not for 3D XPoint, which is written in place".to_owned()
+        let field = "drive.translation.refresh_reads";
+        match self.translation.refresh_reads {
+            Some(reads) if self.technology.in_place() => {
+                let bound = "not for 3D XPoint, which is written in place".to_owned();
+                Err(SpecError { field, value: reads.to_string(), bound })
             }
-            reads if reads < self.pages_per_block || reads > REFRESH_READS_MAX => {
-                format!("from the {} pages of a block to {REFRESH_READS_MAX}", self.pages_per_block)
+            Some(reads) => {
+                within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000)
             }
-            _ => return Ok(()),
-        };
-        let (field, value) = ("drive.translation.refresh_reads", reads.to_string());
-        Err(SpecError { field, value, bound })
+            None => Ok(()),
+        }
     }
 
     /// Checks that all pages take the same time, or that each page of a cell has its time.

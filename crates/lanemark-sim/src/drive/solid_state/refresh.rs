@@ -7,8 +7,8 @@
 //! ([`FlashSpec::moving_time`](crate::spec::FlashSpec::moving_time)), and the channel for its data twice. The dies begin
 //! at different distances from their next unit.
 //!
-//! Not modelled: blocks that are read more often than others, blocks that are moved as a whole, and refresh of data that
-//! was stored long ago.
+//! Not modelled: blocks that are read more often than others, blocks that are moved as a whole, and refresh of data
+//! that was stored long ago.
 
 use crate::engine::number::DieNumber;
 use crate::spec::FlashSpec;
