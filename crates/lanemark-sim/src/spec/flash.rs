@@ -390,9 +390,7 @@ impl FlashSpec {
                 let bound = "not for 3D XPoint, which is written in place".to_owned();
                 Err(SpecError { field, value: reads.to_string(), bound })
             }
-            Some(reads) => {
-                within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000)
-            }
+            Some(reads) => within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000),
             None => Ok(()),
         }
     }
