@@ -27,6 +27,8 @@ mod inspect;
 mod library;
 #[cfg(feature = "oltp")]
 mod managed;
+#[cfg(feature = "serve")]
+mod marked;
 mod messages;
 #[cfg(feature = "oltp")]
 mod oltp;

@@ -1,8 +1,5 @@
 //! Commands to a running server: `lanemark serve-control`, and their execution in the server.
 
-use std::io::{Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +7,9 @@ use std::time::Duration;
 
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Fault, FaultKind};
-use lanemark_serve::metrics;
 use lanemark_serve::registry::READING;
 use lanemark_serve::session::Session;
+use lanemark_serve::{metrics, query_server};
 use lanemark_sim::{FaultPhase, FaultState};
 use lanemark_study::System;
 
@@ -20,6 +17,11 @@ use crate::args::ServeControlArgs;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::serve::reading;
+
+/// Maximum length of an answer: a list of all faults that a server can have.
+const ANSWER_MAX: usize = 16 << 20;
+/// Maximum time for an answer.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
 
 /// A running server with the state that commands change.
 pub(crate) struct ControlledServer {
@@ -204,13 +206,7 @@ pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
 
 /// Sends a command to the control socket of a server, and returns the answer.
 pub(crate) fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-    stream.write_all(format!("{}\n", command.replace('\n', " ")).as_bytes())?;
-    stream.shutdown(Shutdown::Write)?;
-    let mut answer = String::new();
-    stream.take(1 << 20).read_to_string(&mut answer)?;
-    Ok(answer)
+    query_server::ask(socket, command, ANSWER_MAX, ANSWER_TIME)
 }
 
 #[cfg(test)]

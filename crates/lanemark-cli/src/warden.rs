@@ -1,8 +1,8 @@
 //! A second process that cleans up after a killed run.
 //!
 //! A process cannot act on SIGKILL. The warden reads a pipe that only the run holds open for writing. If the pipe ends
-//! without the final message, the run was killed. The warden then ends the guest's processes, if the run has a guest,
-//! and removes its folder.
+//! without the final message, the run was killed. The warden then ends the processes of the run's programs and of its
+//! guest, if it has one, and removes its folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,6 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::marked;
 
 /// The argument that precedes the folder on a warden's command line.
 const WORD: &str = "lanemark-warden";
@@ -84,6 +85,7 @@ pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
 
 fn clear(folder: &Path) {
     lanemark_serve::exact::boot::kill_noted(folder);
+    marked::end(folder);
     for _ in 0..ATTEMPTS {
         match fs::remove_dir_all(folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => thread::sleep(PAUSE),

@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lanemark_schema::result::RunResult;
-use lanemark_testbed::{skipped, tool_or_skip};
-use tempfile::TempDir;
+use lanemark_testbed::{MountFolder, Running, skipped, tool_or_skip};
 
 const DISK: &str = "seagate-barracuda-1tb@workstation-z170:sata";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
@@ -31,7 +30,7 @@ fn program(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-fn run(folder: &TempDir, words: &[&str]) -> Output {
+fn run(folder: &MountFolder, words: &[&str]) -> Output {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     program(folder.path(), words).output().unwrap()
 }
@@ -41,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Returns the remaining files in the folder for temporary files.
-fn left(folder: &TempDir) -> Vec<String> {
+fn left(folder: &MountFolder) -> Vec<String> {
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("lanemark-trial-")).collect()
@@ -64,7 +63,7 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
     if !is_root() {
         return skipped("a disk, which only root can have");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = MountFolder::new();
     let script = commits(15);
     let words = [
         DISK,
@@ -135,7 +134,7 @@ fn the_usual_programs_run_on_a_served_drive() {
         if tool_or_skip(name, &["--version"]).is_none() {
             continue;
         }
-        let folder = tempfile::tempdir().unwrap();
+        let folder = MountFolder::new();
         let script = format!("set -e; {command}; sync");
         let words = [SATA, "--turns", "1", "--size", "64MiB", "--time-scale", "1"];
         let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
@@ -164,7 +163,7 @@ fn power_cuts_lose_nothing_that_was_flushed_unless_barriers_are_off_or_the_drive
     if !is_root() {
         return skipped("a disk, which only root can have");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = MountFolder::new();
     let script = commits(400);
     let trial = |options: &[&str]| {
         let cuts = [
@@ -232,10 +231,10 @@ fn unprivileged() -> Vec<(&'static str, Vec<&'static str>)> {
     paths
 }
 
-/// Returns a folder for a trial that `method` starts.
-fn folder_for(method: &[&str]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    if method.starts_with(&AS_ANOTHER_USER) {
+/// Returns a folder for a trial that `way` starts.
+fn folder_for(way: &[&str]) -> MountFolder {
+    let folder = MountFolder::new();
+    if way.starts_with(&AS_ANOTHER_USER) {
         std::os::unix::fs::chown(folder.path(), Some(65_534), Some(65_534)).unwrap();
     }
     folder
@@ -267,7 +266,7 @@ fn processes_in(folder: &Path) -> Vec<String> {
 }
 
 /// Returns the results of a trial in the order of `systems`.
-fn saved(folder: &TempDir, systems: &[&str]) -> Vec<RunResult> {
+fn saved(folder: &MountFolder, systems: &[&str]) -> Vec<RunResult> {
     let entries = fs::read_dir(folder.path().join("results")).unwrap();
     let read = |path: &Path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let mut results: Vec<RunResult> = entries.map(|entry| read(&entry.unwrap().path())).collect();
@@ -340,7 +339,7 @@ fn folders_and_images_are_the_contents_of_every_turn() {
     if !is_root() {
         return skipped("a disk, which only root can have");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = MountFolder::new();
     let contents = folder.path().join("contents");
     fs::create_dir(&contents).unwrap();
     fs::write(contents.join("file"), "as it was").unwrap();
@@ -376,13 +375,74 @@ fn a_failing_command_ends_the_trial_with_its_output() {
     if !is_root() {
         return skipped("a disk, which only root can have");
     }
-    let folder = tempfile::tempdir().unwrap();
+    let folder = MountFolder::new();
     let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo this went wrong; exit 3"];
     let output = run(&folder, &words);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.contains("exit code 3") && errors.contains("this went wrong"), "{errors}");
     assert!(left(&folder).is_empty());
+}
+
+#[test]
+fn a_command_that_a_signal_ends_is_a_failed_command() {
+    if !is_root() {
+        return skipped("a disk, which only root can have");
+    }
+    let folder = MountFolder::new();
+    let words = [SATA, "--size", "64MiB", "--", "sh", "-c", "echo before; kill -SEGV $$"];
+    let output = run(&folder, &words);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("exit code 139") && errors.contains("before"), "{errors}");
+    assert!(left(&folder).is_empty());
+}
+
+#[test]
+fn daemons_end_with_the_turn_that_started_them() {
+    if !is_root() {
+        return skipped("a disk, which only root can have");
+    }
+    let folder = MountFolder::new();
+    // Each turn finds no daemon of an earlier turn, which would have a file with its number.
+    let pids = folder.path().join("daemons");
+    let daemon = format!("setsid sh -c 'echo $$ >>{}; sleep 1000; true'", pids.display());
+    let script = format!(
+        "for id in $(cat {0} 2>/dev/null); do grep -q sleep /proc/$id/cmdline && exit 9; done
+         echo x >f; sync; {daemon} & sleep 0.3",
+        pids.display()
+    );
+    let words = [SATA, "--size", "64MiB", "--turns", "2", "--time-scale", "1"];
+    let output = run(&folder, &[&words[..], &["--", "sh", "-c", &script]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // An uncounted turn, and two turns.
+    assert_eq!(fs::read_to_string(&pids).unwrap().lines().count(), 3);
+    assert_eq!(processes_in(folder.path()), Vec::<String>::new());
+    assert!(left(&folder).is_empty());
+}
+
+#[test]
+fn two_trials_at_once_do_not_disturb_each_other() {
+    if !is_root() {
+        return skipped("a disk, which only root can have");
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folders = [MountFolder::new(), MountFolder::new()];
+    let script =
+        "for i in 1 2 3; do test ! -e f$i && echo $i >f$i && sync; done && test $(cat f3) = 3";
+    let start = |folder: &MountFolder| {
+        let words = [DISK, SATA, "--size", "64MiB", "--turns", "1", "--time-scale", "1"];
+        let words = [&words[..], &["--", "sh", "-c", script]].concat();
+        Running::new(program(folder.path(), &words).spawn().unwrap())
+    };
+    let running: Vec<Running> = folders.iter().map(start).collect();
+    for (child, folder) in running.into_iter().zip(&folders) {
+        let output = child.output();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(saved(folder, &[DISK, SATA]).len(), 2);
+        assert!(left(folder).is_empty());
+        assert_eq!(processes_in(folder.path()), Vec::<String>::new());
+    }
 }
 
 #[test]
@@ -400,10 +460,12 @@ fn interrupted(name: &str, method: &[&str]) {
     for signal in ["-INT", "-KILL"] {
         let folder = folder_for(method);
         let mark = folder.path().join("started");
-        let script = format!("touch {}; sleep 1000", mark.display());
+        // A daemon has the folder on its command line.
+        let daemon = format!("setsid sh -c 'touch {}; sleep 1000; true'", mark.display());
+        let script = format!("{daemon} & sleep 1000");
         let words = [SATA, "--size", "64MiB", "--", "sh", "-c", &script];
         let trial = program(folder.path(), &words);
-        let mut child = in_front(method, &trial, folder.path()).spawn().unwrap();
+        let mut child = Running::new(in_front(method, &trial, folder.path()).spawn().unwrap());
         let begun = Instant::now();
         while !mark.exists() {
             assert!(begun.elapsed() < Duration::from_secs(60), "{name}: no command started");
@@ -435,7 +497,7 @@ fn interrupted(name: &str, method: &[&str]) {
 
 #[test]
 fn wrong_arguments_are_explained() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = MountFolder::new();
     for (words, why) in [
         (&[SATA, SATA, "--", "true"][..], "is given twice"),
         (&[SATA, "--size", "100TiB", "--", "true"], "the smallest drive has only"),

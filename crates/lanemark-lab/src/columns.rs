@@ -156,6 +156,10 @@ fn tests(run: &RunResult) -> Vec<Column> {
         .number("write_amplification", |test| write_amplification(&test.samples))
         .number("interval_80_low_ratio", |test| Some(test.interval.as_ref()?.low_ratio))
         .number("interval_80_high_ratio", |test| Some(test.interval.as_ref()?.high_ratio))
+        .number("latency_p99_80_low_us", |test| Some(us(test.percentile_interval_ns(99.0)?.0)))
+        .number("latency_p99_80_high_us", |test| Some(us(test.percentile_interval_ns(99.0)?.1)))
+        .number("latency_p999_80_low_us", |test| Some(us(test.percentile_interval_ns(99.9)?.0)))
+        .number("latency_p999_80_high_us", |test| Some(us(test.percentile_interval_ns(99.9)?.1)))
         .1
 }
 

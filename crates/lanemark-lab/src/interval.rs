@@ -6,7 +6,9 @@
 //! prediction. A factor for unmodelled effects widens the interval. The factor was measured on drives that the library
 //! does not contain (`docs/model/intervals.md`).
 
-use lanemark_schema::result::{Calibration, PredictionInterval, RunResult, TestResult};
+use lanemark_schema::result::{
+    Calibration, PercentileInterval, PredictionInterval, RunResult, TestResult,
+};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::{LoadKind, Test, Workload};
 use lanemark_sim::spec::SystemSpec;
@@ -22,7 +24,9 @@ pub use summary::SHARE;
 use summary::summary;
 use unmodelled::{OWN_LEFT_OUT, UnmodelledFactors};
 pub use work::DRAWS;
-use work::{DrawnWork, NominalTest, PROBES, Rates, ShortRun, formula_margin};
+use work::{
+    DrawnOutcomes, DrawnWork, NominalTest, PROBES, ShortFigures, ShortRun, TAILS, formula_margin,
+};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
@@ -163,9 +167,9 @@ impl Lab {
         let lengths = work.lengths(&probes, &of_probes);
         let rest = work.rest(&probes, &lengths);
         let of_rest = self.each_run(&work, &rest, &mut ended, total, watch);
-        let mut rates = work.no_rates();
+        let mut outcomes = work.no_outcomes(&probes, &of_probes, &lengths);
         for (piece, run) in probes.iter().zip(of_probes).chain(rest.iter().zip(of_rest)) {
-            let of_test = &mut rates[piece.side][piece.test];
+            let of_test = &mut outcomes[piece.side][piece.test];
             let is_used = piece.length == lengths[piece.side][piece.test];
             match piece.draw {
                 None => {
@@ -173,15 +177,15 @@ impl Lab {
                         of_test.middle = run;
                     }
                     if is_used {
-                        of_test.base = run.map(|run| run.rate);
+                        of_test.base = run.map(|run| run.figures);
                     }
                 }
-                Some(draw) if is_used => of_test.drawn[draw] = run.map(|run| run.rate),
+                Some(draw) if is_used => of_test.drawn[draw] = run.map(|run| run.figures),
                 Some(_) => {}
             }
         }
         let whole = !self.cancel.is_cancelled();
-        Ok(Draws { columns, deviations, rates, whole })
+        Ok(Draws { columns, deviations, outcomes, whole })
     }
 
     /// Simulates each of `pieces`, and counts them as ended out of `total`.
@@ -305,8 +309,8 @@ pub(crate) struct Draws {
     columns: Vec<Column>,
     /// A row of deviations for each draw.
     deviations: Vec<Vec<f64>>,
-    /// The rates by side and test.
-    rates: Vec<Vec<Rates>>,
+    /// The outcomes by side and test.
+    outcomes: Vec<Vec<DrawnOutcomes>>,
     /// Whether the draws are complete, that is, not cancelled.
     whole: bool,
 }
@@ -314,12 +318,31 @@ pub(crate) struct Draws {
 impl Draws {
     /// Returns the interval of test `test` of `side`.
     pub(crate) fn interval(&self, side: usize, test: usize) -> Option<PredictionInterval> {
-        let rates = self.rates.get(side)?.get(test)?;
-        let NominalTest { left_out, headroom, .. } = rates.middle?;
-        let rate = rates.base?;
-        let mut interval =
-            self.summary(rates.drawn.iter().map(|drawn| Some((*drawn)? / rate)), left_out)?;
+        let outcomes = self.outcomes.get(side)?.get(test)?;
+        let NominalTest { left_out, headroom, .. } = outcomes.middle?;
+        let base = outcomes.base?;
+        let drawn = |of: fn(&ShortFigures, usize) -> Option<f64>, tail: usize| {
+            outcomes
+                .drawn
+                .iter()
+                .map(move |drawn| Some(of(drawn.as_ref()?, tail)? / of(&base, tail)?))
+        };
+        let mut interval = self.summary(drawn(|figures, _| Some(figures.rate), 0), left_out)?;
         interval.high_ratio = interval.high_ratio.min(headroom).max(1.0);
+        // A slower draw completes fewer requests in its time. Without the slow draws the interval would be too short.
+        let is_in_all = |tail: &usize| {
+            let mut drawn = outcomes.drawn.iter().flatten();
+            outcomes.has_tails[*tail] && drawn.all(|figures| figures.tails[*tail].is_some())
+        };
+        let known = (0..TAILS.len()).filter(is_in_all);
+        interval.percentiles = known
+            .filter_map(|tail| {
+                let drawn = drawn(|figures, tail| figures.tails[tail], tail);
+                let PredictionInterval { low_ratio, high_ratio, .. } =
+                    self.summary(drawn, left_out.of_latency())?;
+                Some(PercentileInterval { percentile: TAILS[tail], low_ratio, high_ratio })
+            })
+            .collect();
         Some(interval)
     }
 
@@ -331,13 +354,13 @@ impl Draws {
         ratio: bool,
         known: CarriedEvidence,
     ) -> Option<PredictionInterval> {
-        let [one, two] = [0, 1].map(|side| self.rates.get(side).and_then(|side| side.get(test)));
+        let [one, two] = [0, 1].map(|side| self.outcomes.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
-        let (before, after) = (one.base?, two.base?);
+        let (before, after) = (one.base?.rate, two.base?.rate);
         let pairs = one.drawn.iter().zip(&two.drawn);
         let ratios = pairs.map(|(one, two)| {
-            let drawn = (*two)? / after;
-            Some(if ratio { drawn / ((*one)? / before) } else { drawn })
+            let drawn = two.as_ref()?.rate / after;
+            Some(if ratio { drawn / (one.as_ref()?.rate / before) } else { drawn })
         });
         let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
         let left_out = left_out.ln().hypot(SIDES * known.chance).exp();

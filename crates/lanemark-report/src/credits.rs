@@ -7,8 +7,17 @@ use crate::over_time::time_text;
 
 /// Returns the sentences about the burst credits of simulated tests, if their volumes have any.
 pub(crate) fn sentences(tests: &[TestResult]) -> Option<String> {
-    match tests {
-        [only] => of_load(&only.samples.first()?.credits),
+    fn load(test: &TestResult) -> (&str, &[CreditUse]) {
+        let credits = test.samples.first().map_or(&[][..], |sample| &sample.credits);
+        (&test.test.name, credits)
+    }
+    of_loads(&tests.iter().map(load).collect::<Vec<_>>())
+}
+
+/// Returns the sentences about the burst credits under several loads, each with its name, if there are any credits.
+pub(crate) fn of_loads(loads: &[(&str, &[CreditUse])]) -> Option<String> {
+    match loads {
+        [(_, only)] => of_load(only),
         several => of_several(several),
     }
 }
@@ -28,14 +37,12 @@ pub(crate) fn of_load(credits: &[CreditUse]) -> Option<String> {
     Some(parts.join(" "))
 }
 
-/// States the first end of credits among several tests. Each test starts with the credits of the volume.
-fn of_several(tests: &[TestResult]) -> Option<String> {
-    let credits = |test: &TestResult| test.samples.first().map(|sample| sample.credits.clone());
-    let all = tests.iter().filter_map(|test| Some((test, credits(test)?)));
-    let all = all.flat_map(|(test, credits)| credits.into_iter().map(move |credit| (test, credit)));
+/// States the first end of credits among several loads. Each test starts with the credits of the volume.
+fn of_several(loads: &[(&str, &[CreditUse])]) -> Option<String> {
+    let all = loads.iter().flat_map(|(name, credits)| credits.iter().map(move |one| (name, one)));
     let ending = all.filter(|(_, credit)| credit.end.is_some());
-    let (test, soonest) = ending.min_by_key(|(_, credit)| credit.end)?;
-    Some(of_credits(&soonest, &format!("in {}, sooner than in the other tests", test.test.name)))
+    let (name, soonest) = ending.min_by_key(|(_, credit)| credit.end)?;
+    Some(of_credits(soonest, &format!("in {name}, sooner than in the other tests")))
 }
 
 fn of_credits(credit: &CreditUse, load: &str) -> String {

@@ -224,11 +224,21 @@ mod tests {
         assert!(lead(vec![mixed]).starts_with("reads and writes 10,000 IOPS"));
         // An interval of 80% to 110%, and one that is too wide.
         let mut drawn = random.clone();
-        drawn.interval = Some(PredictionInterval { low_ratio: 0.8, high_ratio: 1.1, widest: None });
+        drawn.interval = Some(PredictionInterval {
+            low_ratio: 0.8,
+            high_ratio: 1.1,
+            widest: None,
+            percentiles: Vec::new(),
+        });
         let wanted =
             format!("{rate}, in 80% of cases 32.8 to 45.1 MB/s, with a mean latency of 80.0 µs.");
         assert_eq!(lead(vec![drawn.clone()]), wanted);
-        drawn.interval = Some(PredictionInterval { low_ratio: 0.1, high_ratio: 1.1, widest: None });
+        drawn.interval = Some(PredictionInterval {
+            low_ratio: 0.1,
+            high_ratio: 1.1,
+            widest: None,
+            percentiles: Vec::new(),
+        });
         assert!(lead(vec![drawn]).contains(", with an interval wider than a factor of ten"));
         // Runs without requests, without tests, and interrupted.
         assert_eq!(lead(vec![test("RND", Vec::new())]), "completed no request in RND.");

@@ -24,9 +24,26 @@ use crate::target;
 use crate::terminal::TerminalText;
 use crate::transactions;
 
+/// A percentile with its column, and the column of its 80% interval.
+struct ShownPercentile {
+    percentile: f64,
+    name: &'static str,
+    rank: u8,
+    /// Name and rank of the column of the interval.
+    interval: Option<(&'static str, u8)>,
+}
+
 /// The percentiles that have a column.
-const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
-    [(50.0, "p50", 2), (99.0, "p99", 1), (99.9, "p99.9", 3)];
+const SHOWN_PERCENTILES: [ShownPercentile; 3] = [
+    ShownPercentile { percentile: 50.0, name: "p50", rank: 2, interval: None },
+    ShownPercentile { percentile: 99.0, name: "p99", rank: 1, interval: Some(("80% of p99", 4)) },
+    ShownPercentile {
+        percentile: 99.9,
+        name: "p99.9",
+        rank: 3,
+        interval: Some(("80% of p99.9", 5)),
+    },
+];
 
 /// Writes the answer of a run in a sentence, its tests as a table, and the warnings with their advice.
 ///
@@ -257,9 +274,10 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
         Column::number("IOPS", "1/s"),
         Column::number("mean", unit.name()),
     ]);
-    let percentile =
-        |(_, name, rank): &(f64, &str, u8)| Column::number(name, unit.name()).optional(*rank);
-    columns.extend(SHOWN_PERCENTILES.iter().map(percentile));
+    for ShownPercentile { name, rank, interval, .. } in SHOWN_PERCENTILES {
+        columns.push(Column::number(name, unit.name()).optional(rank));
+        columns.extend(interval.map(|(name, rank)| Column::text(name).optional(rank)));
+    }
     columns.push(Column::number("failed", "").optional(1));
     columns.push(Column::number("CPU/IO", "µs").optional(5));
     columns.push(Column::text("limit").optional(6));
@@ -363,9 +381,16 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
         })),
         Cell::plain(or_absent(mean, time)),
     ];
-    cells.extend(SHOWN_PERCENTILES.iter().map(|(percentile, ..)| {
-        Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), time))
-    }));
+    for ShownPercentile { percentile, interval, .. } in SHOWN_PERCENTILES {
+        let latency = latency.percentile_ns(percentile).map(|ns| ns as f64);
+        cells.push(Cell::plain(or_absent(latency, time)));
+        cells.extend(interval.map(|_| {
+            let ends = result.percentile_interval_ns(percentile).filter(|_| with_latencies);
+            Cell::plain(
+                ends.map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, time)),
+            )
+        }));
+    }
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
     cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), CellEmphasis::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));

@@ -368,7 +368,30 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
         cells.push(Cell::plain(time(latency.max_ns().map(|ns| ns as f64))));
         table.push(cells);
     }
+    for (name, end) in interval_rows(test) {
+        let absent = || Cell::plain(ABSENT);
+        let mut cells = vec![Cell::inked(name, CellEmphasis::Faint), absent(), absent()];
+        cells.extend(PERCENTILES.iter().map(|(percentile, ..)| {
+            Cell::inked(
+                time(test.percentile_interval_ns(*percentile).map(end)),
+                CellEmphasis::Faint,
+            )
+        }));
+        cells.push(absent());
+        table.push(cells);
+    }
     table
+}
+
+/// Returns the end of an interval that a row contains.
+type IntervalEnd = fn((f64, f64)) -> f64;
+
+/// Returns the rows of the 80% intervals of percentiles: their name and their end. Empty if no percentile has one.
+fn interval_rows(test: &TestResult) -> Vec<(&'static str, IntervalEnd)> {
+    match PERCENTILES.iter().any(|(at, ..)| test.percentile_interval_ns(*at).is_some()) {
+        true => vec![("80% from", |(low, _)| low), ("80% to", |(_, high)| high)],
+        false => Vec::new(),
+    }
 }
 
 /// Returns the latency of one direction over all repeats, if that direction had any requests.

@@ -4,7 +4,10 @@ use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
 use crate::credits;
-use crate::number::{ABSENT, fixed, grouped, is_wide, percent_signed, percent_whole, significant};
+use crate::number::{
+    ABSENT, LatencyUnit, fixed, grouped, interval_text, is_wide, percent_signed, percent_whole,
+    significant,
+};
 use crate::path::lost;
 use crate::run_table::{wide_of, widest_of};
 use crate::table::{Cell, CellEmphasis, Column, Table};
@@ -14,7 +17,7 @@ use crate::test_detail::path_limit;
 /// Writes the answer in a sentence, then both systems test by test, and the bottleneck of each.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = TerminalText::new(style);
-    sheet.answer(&answer(whatif));
+    sheet.answer(&format!("{}{}", answer(whatif), credit_ends(whatif)));
     match whatif.other == whatif.present {
         true => sheet.heading(&format!("{} with other values", whatif.other)),
         false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
@@ -252,7 +255,41 @@ fn description(test: &WhatIfTest) -> String {
     if let Some(loss) = test.other.path.as_ref().and_then(|path| path.loss.as_ref()) {
         text += &format!(" {}", lost(loss, test.random));
     }
-    text
+    text + &tails(test).map_or(String::new(), |sentence| format!(" {sentence}"))
+}
+
+/// States the percentiles of latency that have intervals, as in `Latency then: p99 95.0 µs (80% in 80.1–130) instead of
+/// 101`.
+fn tails(test: &WhatIfTest) -> Option<String> {
+    type PercentileOf = fn(&WhatIfFigures) -> Option<f64>;
+    let percentiles: [(f64, &str, PercentileOf); 2] = [
+        (99.0, "p99", |figures| figures.latency_p99_ns),
+        (99.9, "p99.9", |figures| figures.latency_p999_ns),
+    ];
+    let part = |(percentile, name, of): (f64, &str, PercentileOf)| {
+        let interval = test.interval.as_ref()?.percentile(percentile)?;
+        let (now, then) = (of(&test.present)?, of(&test.other)?);
+        let [low, high] = [interval.low_ratio, interval.high_ratio].map(|ratio| ratio * then);
+        let unit = LatencyUnit::fitting([now, then].into_iter());
+        let text = |ns: f64| grouped(&significant(unit.of(ns)));
+        let (ends, unit) = (interval_text(low, high, text), unit.name());
+        Some(format!("{name} {} {unit} (80% in {ends}) instead of {}", text(then), text(now)))
+    };
+    let parts: Vec<String> = percentiles.into_iter().filter_map(part).collect();
+    (!parts.is_empty()).then(|| format!("Latency then: {}.", parts.join("; ")))
+}
+
+/// States the first end of burst credits on both systems, if a volume has credits that end.
+fn credit_ends(whatif: &WhatIf) -> String {
+    type Side = fn(&WhatIfTest) -> &WhatIfFigures;
+    let sides: [(&str, Side); 2] = [("Now", |test| &test.present), ("Then", |test| &test.other)];
+    let end = |(when, of): (&str, Side)| {
+        let loads =
+            whatif.tests.iter().map(|test| (test.test.as_str(), of(test).credits.as_slice()));
+        let sentence = credits::of_loads(&loads.collect::<Vec<_>>())?;
+        Some(format!(" {when}: {sentence}"))
+    };
+    sides.into_iter().filter_map(end).collect()
 }
 
 /// Names the value that widens the intervals most, in a sentence.

@@ -1,12 +1,15 @@
-//! A desk is a socket that answers short queries.
+//! A query server is a socket that answers short queries.
 //!
 //! A session has two desks: one for control over a Unix socket, which replies with one line to each line, and one on
 //! loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
 //! all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that sends no query or
-//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the desk closes the
-//! oldest client that has not sent its query yet.
+//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the server closes the
+//! oldest client that has not sent its query yet. [`ask`] is the client of a control socket.
 
-use std::io;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -14,6 +17,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 use crate::socket::{Listener, Socket};
 
@@ -24,7 +29,7 @@ const QUESTION_MAX: usize = 4096;
 /// Maximum number of clients at a time.
 const ASKERS_MAX: usize = 16;
 
-/// An open desk.
+/// An open query server.
 pub struct QueryServer {
     listener: Arc<Listener>,
     ended: Arc<AtomicBool>,
@@ -50,7 +55,7 @@ struct WaitingClient {
 }
 
 impl QueryServer {
-    /// Opens a desk at `listener`; `answer` receives each query, without its terminator.
+    /// Opens a query server at `listener`; `answer` receives each query, without its terminator.
     ///
     /// # Errors
     /// Returns the kernel's error if no thread can be started.
@@ -69,7 +74,7 @@ impl QueryServer {
                 }
             }
         };
-        let thread = Some(thread::Builder::new().name("desk".to_owned()).spawn(run)?);
+        let thread = Some(thread::Builder::new().name("query-server".to_owned()).spawn(run)?);
         Ok(Self { listener, ended, thread })
     }
 }
@@ -156,6 +161,64 @@ impl WaitingClient {
     }
 }
 
+/// Sends a query in one line to the socket of a query server, and returns the answer.
+///
+/// # Errors
+/// Returns an error if no server answers within `time`, and if the answer is not text, is longer than `most` bytes, or
+/// does not end with a newline.
+pub fn ask(path: &Path, query: &str, most: usize, time: Duration) -> io::Result<String> {
+    let until = Instant::now() + time;
+    if query.len() >= QUESTION_MAX {
+        let message = format!("a command has at most {} bytes", QUESTION_MAX - 1);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let answer = asked(path, query, most, until).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            let message = format!("the server did not answer within {} s", time.as_secs_f64());
+            io::Error::new(io::ErrorKind::TimedOut, message)
+        }
+        _ => error,
+    })?;
+    let wrong = |kind, what: String| Err(io::Error::new(kind, what));
+    match String::from_utf8(answer) {
+        Ok(text) if text.len() > most => {
+            wrong(io::ErrorKind::InvalidData, format!("the answer is longer than {most} bytes"))
+        }
+        Ok(text) if text.ends_with('\n') => Ok(text),
+        Ok(_) => {
+            let what = "the server closed the connection before the end of its answer";
+            wrong(io::ErrorKind::UnexpectedEof, what.to_owned())
+        }
+        Err(_) => wrong(io::ErrorKind::InvalidData, "the answer is not text".to_owned()),
+    }
+}
+
+/// Sends a query and reads the answer, or its first bytes if it is longer than `most` bytes.
+fn asked(path: &Path, query: &str, most: usize, until: Instant) -> io::Result<Vec<u8>> {
+    let left = || match until.saturating_duration_since(Instant::now()) {
+        left if left.is_zero() => Err(io::Error::from(io::ErrorKind::TimedOut)),
+        left => Ok(left),
+    };
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // The limit also applies to the connection, which waits if the server accepts no connections.
+    set_socket_timeout(&socket, Timeout::Send, Some(left()?))?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let mut stream = UnixStream::from(socket);
+    stream.write_all(format!("{}\n", query.replace('\n', " ")).as_bytes())?;
+    stream.shutdown(Shutdown::Write)?;
+    let (mut answer, mut bytes) = (Vec::new(), [0; 4096]);
+    while answer.len() <= most {
+        stream.set_read_timeout(Some(left()?))?;
+        match stream.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(read) => answer.extend_from_slice(bytes.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(answer)
+}
+
 /// Answers the head of an HTTP request: `GET` of `/metrics` returns `metrics`.
 pub fn http(head: &str, metrics: impl FnOnce() -> String) -> String {
     let first = head.lines().next().unwrap_or_default();
@@ -177,10 +240,11 @@ pub fn http(head: &str, metrics: impl FnOnce() -> String) -> String {
 mod tests {
     use super::*;
     use crate::socket::Endpoint;
-    use std::io::{Read, Write};
     use std::net::TcpStream;
+    use std::os::unix::net::UnixListener;
+    use tempfile::TempDir;
 
-    fn desk(ends: QueryEnd) -> (QueryServer, u16) {
+    fn server(ends: QueryEnd) -> (QueryServer, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
         (
@@ -189,27 +253,131 @@ mod tests {
         )
     }
 
-    fn ask(port: u16, question: &[u8]) -> String {
+    fn say(port: u16, question: &[u8]) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.write_all(question).unwrap();
         let mut answer = String::new();
-        // A desk that does not reply may reset the connection.
+        // A query server that does not reply may reset the connection.
         let _ = stream.read_to_string(&mut answer);
         answer
     }
 
     #[test]
     fn a_line_is_answered_and_a_silent_client_blocks_no_other() {
-        let (_desk, port) = desk(QueryEnd::Line);
+        let (_server, port) = server(QueryEnd::Line);
         let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
         let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();
         let began = Instant::now();
-        assert_eq!(ask(port, b"status\n"), "you said status\n");
-        assert_eq!(ask(port, b"again\n"), "you said again\n");
+        assert_eq!(say(port, b"status\n"), "you said status\n");
+        assert_eq!(say(port, b"again\n"), "you said again\n");
         assert!(began.elapsed() < TIME, "{:?}", began.elapsed());
         drop(silent);
-        assert_eq!(ask(port, &[b'x'; 9000]), "");
-        assert_eq!(ask(port, b"\xff\xfe\n"), "you said \u{fffd}\u{fffd}\n");
+        assert_eq!(say(port, &[b'x'; 9000]), "");
+        assert_eq!(say(port, b"\xff\xfe\n"), "you said \u{fffd}\u{fffd}\n");
+    }
+
+    #[test]
+    fn hostile_clients_are_sent_away_and_the_next_one_is_answered() {
+        let (_server, port) = server(QueryEnd::Line);
+        let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+        // A query that never ends, in one piece and in many; the server may close the connection while it arrives.
+        let mut endless = connect();
+        for _ in 0..64 {
+            let _ = endless.write_all(&[b'x'; 1 << 16]);
+        }
+        // Half a query, whose sender sends no more; zeros; and a query whose answer is never read.
+        let mut half = connect();
+        half.write_all(b"stat").unwrap();
+        half.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(half.read(&mut [0; 1]).unwrap(), 0);
+        assert_eq!(say(port, &[0; 9000]), "");
+        assert_eq!(say(port, b"\0\n"), "you said \0\n");
+        connect().write_all(b"status\n").unwrap();
+        // Connections that send nothing, a thousand of them, three hundred at a time.
+        for _ in 0..4 {
+            let crowd: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
+            assert_eq!(say(port, b"status\n"), "you said status\n");
+            drop(crowd);
+        }
+        assert_eq!(say(port, b"status\n"), "you said status\n");
+    }
+
+    /// Opens a socket whose first client receives `answer` in pieces of `piece` bytes, with a pause after each.
+    fn server(answer: Vec<u8>, piece: usize, pause: Duration) -> (TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut query = String::new();
+            client.read_to_string(&mut query).unwrap();
+            assert_eq!(query, "two words\n");
+            for piece in answer.chunks(piece) {
+                if client.write_all(piece).is_err() {
+                    break;
+                }
+                thread::sleep(pause);
+            }
+        });
+        (folder, path)
+    }
+
+    #[test]
+    fn a_query_gets_its_whole_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = Listener::bind(&Endpoint::Unix(path.clone())).unwrap();
+        let answer = |question: &str| format!("you said {question}\n");
+        let _server = QueryServer::open(listener, QueryEnd::Line, answer).unwrap();
+        let said = |query: &str| ask(&path, query, 1 << 20, TIME);
+        assert_eq!(said("two\nlines").unwrap(), "you said two lines\n");
+        let longest = "x".repeat(QUESTION_MAX - 1);
+        assert_eq!(said(&longest).unwrap(), format!("you said {longest}\n"));
+        let error = said(&"x".repeat(QUESTION_MAX)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let long = vec![b'x'; 99_999];
+        let (_folder, path) = server([&long[..], b"\n"].concat(), 1000, Duration::ZERO);
+        assert_eq!(ask(&path, "two words", 100_000, TIME).unwrap().len(), 100_000);
+    }
+
+    #[test]
+    fn hostile_servers_end_a_query() {
+        let time = Duration::from_millis(300);
+        let slow = Duration::from_millis(20);
+        let endless = vec![b'x'; 1 << 20];
+        for (answer, piece, pause, expected) in [
+            (Vec::new(), 1, Duration::ZERO, "before the end of its answer"),
+            (b"ok".to_vec(), 2, Duration::ZERO, "before the end of its answer"),
+            (b"ok\nfaul".to_vec(), 3, Duration::ZERO, "before the end of its answer"),
+            (b"\xff\xfe\n".to_vec(), 3, Duration::ZERO, "not text"),
+            (endless.clone(), 1 << 16, Duration::ZERO, "longer than 1000 bytes"),
+            // A byte at a time, for a total of several hours.
+            (endless, 1, slow, "did not answer within 0.3 s"),
+        ] {
+            let (_folder, path) = server(answer, piece, pause);
+            let began = Instant::now();
+            let error = ask(&path, "two words", 1000, time).unwrap_err();
+            assert!(error.to_string().contains(expected), "{expected}: {error}");
+            assert!(began.elapsed() < Duration::from_secs(20), "{expected}");
+        }
+        // A socket at which nothing is accepted, and no further connection can wait.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let address = SocketAddrUnix::new(&path).unwrap();
+        let socket = || {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap()
+        };
+        let listener = socket();
+        rustix::net::bind(&listener, &address).unwrap();
+        rustix::net::listen(&listener, 1).unwrap();
+        let waiting: Vec<_> = (0..10).map(|_| socket()).collect();
+        let refused = waiting.iter().map(|one| connect(one, &address)).filter(Result::is_err);
+        assert!(refused.count() > 0);
+        let began = Instant::now();
+        let error = ask(&path, "two words", 1000, time).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
+        assert!(began.elapsed() < Duration::from_secs(20));
     }
 
     #[test]
@@ -218,7 +386,7 @@ mod tests {
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
         let reply = long.clone();
-        let _desk = QueryServer::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
+        let _server = QueryServer::open(listener, QueryEnd::Line, move |_| reply.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -7,8 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 use lanemark_files::mounts::{self, MountEntry, device_number};
 
-use crate::query_server::{QueryEnd, QueryServer};
+use crate::query_server::{self, QueryEnd, QueryServer};
 use crate::reading::ServedReading;
 use crate::socket::{Endpoint, Listener};
 use crate::undo;
@@ -28,7 +27,7 @@ pub const READING: &str = "reading";
 /// Maximum length of a list of devices.
 const LIST_MAX: u64 = 4096;
 /// Maximum length of a reading: some histograms of a few thousand buckets each.
-const READING_MAX: u64 = 16 << 20;
+const READING_MAX: usize = 16 << 20;
 /// Maximum time for an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// Maximum number of devices below a path.
@@ -37,7 +36,7 @@ const DEVICES_MAX: usize = 1000;
 /// The entry of a server. Dropping it removes the entry.
 pub struct Registration {
     list: PathBuf,
-    _desk: QueryServer,
+    _server: QueryServer,
     undone: undo::UndoEntry,
 }
 
@@ -63,13 +62,13 @@ impl Registration {
             READING => answer(),
             _ => format!("error: `{query}`: expected {READING}\n"),
         };
-        let desk = QueryServer::open(listener, QueryEnd::Line, answer)?;
+        let server = QueryServer::open(listener, QueryEnd::Line, answer)?;
         let part = list.with_extension("part");
         fs::write(&part, text)?;
         fs::rename(&part, &list)?;
         let registered = list.clone();
         let undone = undo::later(move || remove(&registered));
-        Ok(Self { list, _desk: desk, undone })
+        Ok(Self { list, _server: server, undone })
     }
 }
 
@@ -102,20 +101,7 @@ pub fn servers_below(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// Returns an error if no server answers, or this user may not connect, or the answer is not a reading.
 pub fn read(socket: &Path) -> io::Result<ServedReading> {
-    let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(ANSWER_MAX))?;
-    stream.set_write_timeout(Some(ANSWER_MAX))?;
-    stream.write_all(format!("{READING}\n").as_bytes())?;
-    stream.shutdown(Shutdown::Write)?;
-    let mut answer = String::new();
-    let received = stream.take(READING_MAX).read_to_string(&mut answer);
-    received.map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            let message = format!("the server did not answer within {} s", ANSWER_MAX.as_secs());
-            io::Error::new(io::ErrorKind::TimedOut, message)
-        }
-        _ => error,
-    })?;
+    let answer = query_server::ask(socket, READING, READING_MAX, ANSWER_MAX)?;
     match answer.strip_prefix("error: ") {
         Some(error) => Err(io::Error::other(error.trim_end().to_owned())),
         None => match serde_json::from_str(&answer) {
@@ -305,9 +291,10 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_no_reading_is_an_error() {
+        use std::io::Write;
         use std::os::unix::net::UnixListener;
         let folder = tempfile::tempdir().unwrap();
-        for answer in ["", "{}", "error: gone\n", "[[[["] {
+        for answer in ["", "{}\n", "{}", "error: gone\n", "[[[[\n"] {
             let socket = folder.path().join("s");
             let listener = UnixListener::bind(&socket).unwrap();
             let thread = std::thread::spawn(move || {

@@ -392,3 +392,48 @@ fn invalid_certificates_are_named() {
     says(&own, &key, Clients::Of(b"junk".to_vec()), "the authorities of clients");
     says(&own, &certificates.read("client-key"), Clients::Any, "");
 }
+
+/// Bytes that are not certificates, up to the maximum length of such a file.
+fn hostile_pem(own: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    const LONG: usize = 1 << 20;
+    const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----\n";
+    const END: &[u8] = b"-----END CERTIFICATE-----\n";
+    let mut flipped = own.to_vec();
+    flipped[own.len() / 2] ^= 0x15;
+    let repeated = |one: &[u8]| one.repeat(LONG / one.len());
+    vec![
+        ("zeros", vec![0; LONG]),
+        ("a line", vec![b'A'; LONG]),
+        ("binary", (0..LONG).map(|at| (at * 7919 % 251) as u8).collect()),
+        ("a beginning", BEGIN.to_vec()),
+        ("a beginning and a line", [BEGIN, &vec![b'A'; LONG]].concat()),
+        ("half", own[..own.len() / 2].to_vec()),
+        ("a changed letter", flipped),
+        ("empty certificates", repeated(&[BEGIN, END].concat())),
+        ("beginnings", repeated(BEGIN)),
+        ("ends", repeated(END)),
+        ("short certificates", repeated(&[BEGIN, b"AAAA\n", END].concat())),
+        ("a certificate of zeros", [BEGIN, &b"AAAA\n".repeat(LONG / 8), END].concat()),
+    ]
+}
+
+#[test]
+fn hostile_certificates_are_refused_at_once() {
+    let Some(certificates) = Certificates::new() else { return };
+    let (own, key) = (certificates.read("server-cert"), certificates.read("server-key"));
+    for (name, bytes) in hostile_pem(&own) {
+        let began = Instant::now();
+        let refused = [
+            Tls::new(&bytes, &key, &Clients::Any).is_err(),
+            Tls::new(&own, &bytes, &Clients::Any).is_err(),
+            Tls::new(&own, &key, &Clients::Of(bytes)).is_err(),
+        ];
+        // An authority may sign with any key, so only the form of its certificate is checked.
+        let is_changed = name == "a changed letter";
+        assert!(refused[..2] == [true; 2] && (refused[2] || is_changed), "{name}: {refused:?}");
+        assert!(began.elapsed() < Duration::from_secs(20), "{name}: {:?}", began.elapsed());
+    }
+    // Other text around the certificates is ignored, as in files that openssl writes.
+    let within = [b"subject=server\n\n", &own[..], b"\xff\xfe no more\n"].concat();
+    assert!(Tls::new(&within, &key, &Clients::Any).is_ok());
+}

@@ -236,6 +236,9 @@ fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
         pseudo_slc: None,
         compression: share(section, "compresses_to")?.unwrap_or(usual.compression),
         beside_collection: share_above_nought(section, "beside_collection")?,
+        refresh_reads: section
+            .optional_integer("refresh_reads", 1, 1_000_000_000)?
+            .map(|reads| reads as u32),
     };
     section.finish()?;
     Ok(spec)

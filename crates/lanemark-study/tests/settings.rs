@@ -158,6 +158,25 @@ fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_coll
 }
 
 #[test]
+fn refresh_takes_a_number_of_reads_of_a_block() {
+    let key = "drive.translation.refresh_reads";
+    for (value, wanted) in [
+        ("100000", ""),
+        ("0", "a whole number from 1"),
+        ("-5", "a whole number from 1"),
+        ("1e5", "a whole number from 1"),
+        ("nan", "a whole number from 1"),
+        ("2000000000", "a whole number from 1"),
+        ("2", "drive.translation.refresh_reads"),
+    ] {
+        let seen = settings_say("samsung-950-pro-512gb@workstation-z170:m2", &[(key, value)]);
+        assert!(seen.contains(wanted) && seen.is_empty() == wanted.is_empty(), "{value}: {seen}");
+    }
+    let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &[(key, "100000")]);
+    assert!(seen.contains("not for 3D XPoint"), "{seen}");
+}
+
+#[test]
 fn a_wrong_parameter_gets_the_likeliest_names() {
     let seen = setting_says(SATA, "foo", "1");
     assert!(seen.len() < 160, "{seen}");

@@ -1,5 +1,5 @@
-//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, an NBD client,
-//! commands as documents show them, names of systems.
+//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, programs that
+//! mount, an NBD client, commands as documents show them, names of systems.
 //!
 //! [`skipped`] reports a missing tool or permission. In CI (`CI` is set) it fails, so that no test is skipped
 //! unnoticed; elsewhere it prints a line on stderr, and the test ends. All fixtures are removed when they are dropped.
@@ -10,6 +10,7 @@ pub mod documents;
 mod group;
 mod loop_device;
 mod nbd_client;
+mod running;
 pub mod systems;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ use std::process::Command;
 pub use group::Group;
 pub use loop_device::{LoopDevice, Mounted};
 pub use nbd_client::{Answer, NbdClient};
+pub use running::{MountFolder, Running, mounts_in};
 
 /// Prints that a test is skipped because `what` is missing.
 ///

@@ -23,6 +23,8 @@ pub const GRIDS: &str = "reference/validation/grids.csv";
 pub const ALL: &str = "all";
 /// The class of all rows except the rows of resctl-bench.
 pub const WITHOUT_RESCTL_BENCH: &str = "no resctl-bench";
+/// The class of all rows whose figure is the 99th or a higher percentile of the latency.
+pub const TAILS: &str = "tails";
 
 /// Maximum length of a file of figures in bytes.
 const LENGTH_MAX: u64 = 4 << 20;
@@ -88,7 +90,7 @@ pub struct PublishedRow {
     pub half: CorpusHalf,
     /// Grades of the rows.
     pub grades: Grades,
-    /// Class of the rows, [`ALL`] or [`WITHOUT_RESCTL_BENCH`].
+    /// Class of the rows, [`TAILS`], [`WITHOUT_RESCTL_BENCH`] or [`ALL`].
     pub class: String,
     /// The score.
     pub score: Score,

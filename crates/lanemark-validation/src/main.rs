@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use lanemark_validation::corpus::{CLASSES, Corpus, CorpusHalf};
 use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED};
 use lanemark_validation::grids::{self, GridOptions, Outputs};
+use lanemark_validation::prediction::FIGURES;
 use lanemark_validation::published::Predictions;
 use lanemark_validation::{ValidationError, documents};
 
@@ -49,6 +50,9 @@ struct PublishedArguments {
     /// Predict only rows of this class; nothing is saved
     #[arg(long, value_name = "CLASS", value_parser = clap::builder::PossibleValuesParser::new(CLASSES))]
     class: Option<String>,
+    /// Predict only rows of this figure; nothing is saved
+    #[arg(long, value_name = "FIGURE", value_parser = clap::builder::PossibleValuesParser::new(FIGURES))]
+    figure: Option<String>,
     /// Take the library from this folder instead of the program; nothing is saved
     #[arg(long, value_name = "FOLDER")]
     library: Option<PathBuf>,
@@ -121,7 +125,11 @@ fn published(
     if let Some(class) = &options.class {
         corpus.rows.retain(|row| row.text("class") == class);
     }
-    let is_part = options.training || options.class.is_some() || options.library.is_some();
+    if let Some(figure) = &options.figure {
+        corpus.rows.retain(|row| row.text("figure") == figure);
+    }
+    let is_selection = options.class.is_some() || options.figure.is_some();
+    let is_part = options.training || is_selection || options.library.is_some();
     let is_whole = options.every.is_none() && !options.no_interval && !is_part;
     let file = is_whole.then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
     let predictions = Predictions::of(&corpus, options.library.as_deref(), !options.no_interval)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, Pool, assemble};
-use lanemark_schema::result::{Calibration, DirectionResult, Sample};
+use lanemark_schema::result::{Calibration, DirectionResult, PredictionInterval, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
@@ -19,6 +19,19 @@ use crate::plug::{Plug, drive_plug};
 use crate::recipe;
 use crate::scratch;
 
+/// The figures of rows.
+pub const FIGURES: [&str; 10] = [
+    "iops",
+    "read_iops",
+    "write_iops",
+    "throughput",
+    "read_throughput",
+    "write_throughput",
+    "latency_mean",
+    "latency_p50",
+    "latency_p99",
+    "latency_p99.9",
+];
 /// Maximum time of a simulated test, and of its ramp, in seconds.
 const TIME_MAX: f64 = 600.0;
 /// Minimum number of requests of a test.
@@ -36,6 +49,8 @@ pub struct Comparison {
     /// Whether the row comes from resctl-bench. The causes of these rows' errors are not known
     /// (`docs/validation/published.md`).
     pub is_of_resctl_bench: bool,
+    /// Whether the figure is the 99th or a higher percentile of the latency.
+    pub is_tail: bool,
     /// Half of the row's drive.
     pub half: CorpusHalf,
     /// The published figure.
@@ -106,6 +121,7 @@ pub fn compare(
         class: case.class().to_owned(),
         grade: row.text("grade").to_owned(),
         is_of_resctl_bench: row.text("tool").contains("resctl-bench"),
+        is_tail: tail(row.text("figure")).is_some(),
         half: row.half(),
         published,
         predicted,
@@ -301,15 +317,33 @@ impl<'c> Case<'c> {
         let subject = DrawnSystem { library: self.library, name, settings, ranges: &[] };
         let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
         let all = lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
-        Ok(all.into_iter().next().flatten().map(|interval| {
-            // A higher rate means a lower latency.
-            let (low, high) = match self.row.text("figure").starts_with("latency") {
-                true => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
-                false => (interval.low_ratio, interval.high_ratio),
-            };
+        Ok(all.into_iter().next().flatten().and_then(|interval| {
+            let (low, high) = ends(self.row.text("figure"), &interval)?;
             let widest = interval.widest.map_or(String::new(), |widest| widest.parameter);
-            Interval { low, high, widest }
+            Some(Interval { low, high, widest })
         }))
+    }
+}
+
+/// Returns the ends of the interval of a figure; `None` for a percentile with too few requests.
+fn ends(figure: &str, interval: &PredictionInterval) -> Option<(f64, f64)> {
+    if let Some(percentile) = tail(figure) {
+        let interval = interval.percentile(percentile)?;
+        return Some((interval.low_ratio, interval.high_ratio));
+    }
+    // A higher rate means a lower latency.
+    Some(match figure.starts_with("latency") {
+        true => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
+        false => (interval.low_ratio, interval.high_ratio),
+    })
+}
+
+/// Returns the percentile that a figure names, from the 99th on.
+fn tail(figure: &str) -> Option<f64> {
+    match figure {
+        "latency_p99" => Some(99.0),
+        "latency_p99.9" => Some(99.9),
+        _ => None,
     }
 }
 
@@ -402,6 +436,7 @@ fn figure(row: &Row, sample: &Sample) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::result::PercentileInterval;
     use lanemark_schema::units::Bytes;
 
     use crate::corpus::Corpus;
@@ -423,6 +458,27 @@ mod tests {
         // 50 GB at 1 GB/s: a fifth in ten seconds.
         assert_eq!(time_in_cache(50e9, 1e9), Duration::from_seconds(10));
         assert_eq!(time_in_cache(0.0, 1e9), seconds(0.0));
+    }
+
+    #[test]
+    fn a_latency_has_the_inverse_interval_and_a_percentile_its_own() {
+        let percentiles = [99.0].map(|percentile| PercentileInterval {
+            percentile,
+            low_ratio: 0.9,
+            high_ratio: 3.0,
+        });
+        let percentiles = percentiles.to_vec();
+        let interval =
+            PredictionInterval { low_ratio: 0.5, high_ratio: 1.25, widest: None, percentiles };
+        for figure in FIGURES {
+            let expected = match figure {
+                "latency_p99" => Some((0.9, 3.0)),
+                "latency_p99.9" => None,
+                "latency_mean" | "latency_p50" => Some((0.8, 2.0)),
+                _ => Some((0.5, 1.25)),
+            };
+            assert_eq!(ends(figure, &interval), expected, "{figure}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use lanemark_study::Library;
 
 use crate::corpus::{Corpus, CorpusHalf};
 use crate::error::ValidationError;
-use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, WITHOUT_RESCTL_BENCH};
+use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH};
 use crate::prediction::{Comparison, compare};
 use crate::report;
 use crate::score::Score;
@@ -102,7 +102,7 @@ impl Predictions {
     }
 }
 
-/// Returns the scores of each class in alphabetical order, then the scores of the classes together.
+/// Returns the scores of each class in alphabetical order, then the scores of tails and of the classes together.
 fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<PublishedRow> {
     let mut classes: Vec<&str> =
         comparisons.iter().map(|comparison| comparison.class.as_str()).collect();
@@ -111,11 +111,13 @@ fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<
     let scored = |class: &str| {
         let belongs = |comparison: &&&Comparison| match class {
             ALL => true,
+            TAILS => comparison.is_tail,
             WITHOUT_RESCTL_BENCH => !comparison.is_of_resctl_bench,
             class => comparison.class == class,
         };
         let rows: Vec<&Comparison> = comparisons.iter().filter(belongs).copied().collect();
         PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
     };
-    classes.into_iter().chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()
+    let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
+    classes.into_iter().chain(tails).chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()
 }

@@ -1,7 +1,7 @@
 //! Known predictions and measurements have the scores computed by hand.
 
 use lanemark_validation::corpus::CorpusHalf;
-use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL_BENCH};
+use lanemark_validation::figures::{ALL, Grades, PublishedFigures, TAILS, WITHOUT_RESCTL_BENCH};
 use lanemark_validation::prediction::{Comparison, Interval};
 use lanemark_validation::published::Predictions;
 use lanemark_validation::report;
@@ -16,6 +16,7 @@ fn ten() -> Vec<Comparison> {
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
         grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),
         is_of_resctl_bench: index == 7,
+        is_tail: index == 4,
         half: if index == 9 { CorpusHalf::Development } else { CorpusHalf::Validation },
         published: 100.0,
         predicted,
@@ -95,6 +96,8 @@ fn scores_are_by_half_grades_and_class() {
     assert_eq!(rows(validation, Grades::All, ALL), Some(9));
     assert_eq!(rows(validation, Grades::All, WITHOUT_RESCTL_BENCH), Some(8));
     assert_eq!(rows(validation, Grades::AAndB, ALL), Some(5));
+    assert_eq!(rows(validation, Grades::AAndB, TAILS), Some(1));
+    assert_eq!(rows(CorpusHalf::Development, Grades::All, TAILS), None);
     assert_eq!(rows(CorpusHalf::Development, Grades::All, "mix"), None);
     assert_eq!(rows(CorpusHalf::Development, Grades::All, ALL), Some(1));
     let mut out = Vec::new();
@@ -119,6 +122,7 @@ fn saved_figures_give_the_tables_of_the_figures_themselves() {
     let development = "| all | training | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
     assert!(table.contains(development), "{table}");
     assert!(table.contains("| mix, grades A and B | held-out | 3 |"), "{table}");
+    assert!(table.contains("| p99 of latency, all classes | held-out | 1 | 20.0%,"), "{table}");
 }
 
 #[test]

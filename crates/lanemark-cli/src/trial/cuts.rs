@@ -11,7 +11,7 @@ use lanemark_files::companion;
 use lanemark_report::{CutSystem, FailedCheck};
 use lanemark_schema::rng::{Rng, StreamKey};
 
-use super::program::last_lines;
+use super::program::{last_lines, remove_output};
 use super::turn::{PROGRAM_MAX, TurnEnvironment};
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -90,6 +90,7 @@ impl Cuts<'_> {
             return Ok(None);
         };
         let output = bench.output(&format!("cut-{number}"));
+        let _removed_output = RemovedOutput(&output);
         let mut program = bench.start(&bench.command, system, &served, &output, None)?;
         let ended = program.wait(moment, &bench.stop)?;
         let has_finished = ended.is_some_and(|ended| ended.exit_code == 0);
@@ -130,6 +131,7 @@ impl Cuts<'_> {
         if ended.exit_code != 0 {
             outcome.failed.push(failed(ended.exit_code, last_lines(&printed)));
         }
+        drop(check);
         served.end().map(|_| Some(()))
     }
 }
@@ -139,6 +141,15 @@ fn has_lost(data: &Path) -> bool {
     let journal = companion::path(data, JOURNAL);
     let journal = fs::read_to_string(journal).unwrap_or_default();
     journal.lines().any(|line| line.starts_with(JOURNAL_LINE) && !line.contains(NO_LOSS))
+}
+
+/// Removes the output of a program after its cut.
+struct RemovedOutput<'p>(&'p Path);
+
+impl Drop for RemovedOutput<'_> {
+    fn drop(&mut self) {
+        remove_output(self.0);
+    }
 }
 
 /// Removes the data and the server's files next to it after a cut.

@@ -1,8 +1,10 @@
-//! The user's program in a trial: started in the mounted folder, timed, and killed with all its children if the trial
-//! ends.
+//! The user's program in a trial: started in the mounted folder, timed, and killed with all its descendants at the end.
+//! A daemon that the program leaves would keep the file system in use, and the program of the next turn would find it.
+//! Such processes are recognised by a variable of their environment (`marked.rs`).
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,15 +17,18 @@ use rustix::process::{
 };
 
 use crate::failure::Failure;
+use crate::marked;
 
 /// Interval at which a running program is checked for the end of the trial.
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum number of bytes of a program's output in a message.
-const OUTPUT_MAX: usize = 2_000;
+const OUTPUT_MAX: u64 = 2_000;
 
 /// A running program.
 pub(super) struct Program {
     child: Child,
+    /// The folder of the trial.
+    run: PathBuf,
     began: Instant,
     processor_s: f64,
 }
@@ -67,6 +72,9 @@ impl Program {
         if let Some(earlier) = around.earlier {
             command.env("LANEMARK_OUTPUT", earlier);
         }
+        let run = around.output.parent().unwrap_or(Path::new("/")).to_owned();
+        let (variable, value) = marked::variable(&run);
+        command.env(variable, value);
         command.stdin(Stdio::null()).stdout(out).stderr(errors);
         // SAFETY: the function is one system call, prctl(2), which is safe between fork and exec.
         unsafe {
@@ -78,7 +86,7 @@ impl Program {
             Failure::input(format!("{}: {error}", name.to_string_lossy()))
                 .hint("give the command after --, such as -- sh -c 'echo 1 > file; sync'")
         })?;
-        Ok(Self { child, began, processor_s })
+        Ok(Self { child, run, began, processor_s })
     }
 
     /// Waits for the end of the program, but no longer than `longest` after its start; returns `None` if the program is
@@ -117,6 +125,7 @@ impl Drop for Program {
         // Children of the program may outlive it.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
+        marked::end(&self.run);
     }
 }
 
@@ -141,18 +150,36 @@ fn errors_of(output: &Path) -> PathBuf {
     output.with_extension("errors")
 }
 
+/// Removes a program's output and error messages.
+pub(super) fn remove_output(output: &Path) {
+    for path in [output, &errors_of(output)] {
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Returns the ends of a program's output and error messages.
 pub(super) fn last_lines(output: &Path) -> String {
     let end = |path: &Path| {
-        let bytes = fs::read(path).unwrap_or_default();
-        let from = bytes.len().saturating_sub(OUTPUT_MAX);
-        String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
+        let bytes = last_bytes(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim().to_owned()
     };
     format!("{}\n{}", end(output), end(&errors_of(output))).trim().to_owned()
 }
 
+/// Returns the end of a file, which may be longer than the memory.
+fn last_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(OUTPUT_MAX)))?;
+    let mut bytes = Vec::new();
+    file.take(OUTPUT_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
@@ -186,6 +213,26 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_an_output_is_shown_however_long_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        assert_eq!(last_lines(&output), "");
+        let errors = errors_of(&output);
+        fs::write(&errors, [0xff, b'!']).unwrap();
+        let mut file = File::create(&output).unwrap();
+        // A file with a hole, which is longer than the memory of most machines.
+        file.set_len(1 << 38).unwrap();
+        file.seek(SeekFrom::End(0)).unwrap();
+        file.write_all(&[b'x'; 3000]).unwrap();
+        file.write_all(b" the end\n").unwrap();
+        let shown = last_lines(&output);
+        assert!(shown.ends_with("xxx the end\n\u{fffd}!"), "{shown}");
+        assert!(shown.len() < 2_100);
+        remove_output(&output);
+        assert!(!output.exists() && !errors.exists());
+    }
+
+    #[test]
     fn the_processor_time_of_children_counts() {
         let script = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'";
         let ended = run(script, LONG, false).0.unwrap();
@@ -206,6 +253,20 @@ mod tests {
                 assert!(begun.elapsed() < LONG, "{output}");
                 std::thread::yield_now();
             }
+        }
+    }
+
+    #[test]
+    fn a_daemon_ends_with_the_program_that_started_it() {
+        let script = "setsid sh -c 'setsid sleep 1000 & echo $!; echo $$; exec sleep 1000' & sleep 0.5; exit 3";
+        let (ended, output) = run(script, LONG, false);
+        assert_eq!(ended.unwrap().exit_code, 3);
+        let daemons: Vec<i32> = output.lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(daemons.len(), 2, "{output}");
+        for daemon in daemons {
+            // A process that has ended but was not waited for yet is in the state Z.
+            let stat = fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap_or_default();
+            assert!(stat.is_empty() || stat.contains(") Z"), "{stat}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! One turn of a trial: a system is served with the contents, mounted, used by the program, and ended.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use lanemark_schema::result::{LiveUse, ProgramUse, Sample};
 use lanemark_schema::units::Duration;
 
-use super::program::{Program, ProgramEnd, ProgramEnvironment, last_lines};
+use super::program::{Program, ProgramEnd, ProgramEnvironment, last_lines, remove_output};
 use crate::args::FileSystem;
 use crate::failure::Failure;
 use crate::serve_control;
@@ -115,6 +115,8 @@ impl TurnEnvironment {
         if ended.exit_code != 0 {
             return Err(failed(system, &ended, &output));
         }
+        // A process that the program left must not write during or after the sync.
+        drop(program);
         let began = std::time::Instant::now();
         if self.file_system.name().is_some() && self.outside.is_some() {
             let folder = File::open(self.mount_point());
@@ -140,7 +142,7 @@ impl TurnEnvironment {
             exit_code: ended.exit_code,
         };
         let live = Some(LiveUse { program: Some(program), ..live.clone() });
-        let _ = fs::remove_file(&output);
+        remove_output(&output);
         Ok(sample.map(|sample| Sample { live, ..sample }))
     }
 }

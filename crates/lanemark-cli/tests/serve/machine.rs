@@ -2,13 +2,13 @@
 //! from it and writes to it.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lanemark_testbed::{NbdClient, tool_or_skip};
+use lanemark_testbed::{NbdClient, Running, tool_or_skip};
 use serde_json::Value;
 
-use super::{SampleInProgress, Server, folder, stderr};
+use super::{Server, folder, stderr};
 
 const SERVED: [&str; 5] = ["--memory", "--size", "64MiB", "--vhost-user", "disk"];
 /// The sectors that the program reads and writes, and their number.
@@ -55,7 +55,7 @@ fn boot_sector(times: u16) -> [u8; 512] {
 }
 
 /// A virtual machine whose only disk is the socket `disk` in `folder`.
-fn machine(folder: &Path) -> SampleInProgress {
+fn machine(folder: &Path) -> Running {
     let mut command = Command::new("qemu-system-x86_64");
     command.args(["-nodefaults", "-accel", "tcg", "-display", "none", "-no-reboot", "-m", "64"]);
     command.args(["-object", "memory-backend-memfd,id=mem,size=64M,share=on"]);
@@ -63,15 +63,13 @@ fn machine(folder: &Path) -> SampleInProgress {
     command.args(["-device", "vhost-user-blk-pci,chardev=disk,num-queues=1,bootindex=1"]);
     command.args(["-device", "isa-debug-exit,iobase=0xf4,iosize=1"]);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    SampleInProgress(Some(command.spawn().unwrap()))
+    Running::new(command.spawn().unwrap())
 }
 
 /// Waits for a machine to end by itself, and returns its exit code and its output.
-fn end_of(mut machine: SampleInProgress) -> (Option<i32>, String) {
+fn end_of(mut machine: Running) -> (Option<i32>, String) {
     let latest = Instant::now() + Duration::from_secs(120);
-    let is_running =
-        |child: &mut Option<Child>| child.as_mut().unwrap().try_wait().unwrap().is_none();
-    while is_running(&mut machine.0) {
+    while machine.try_wait().unwrap().is_none() {
         assert!(Instant::now() < latest, "the machine is still running");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -134,7 +132,7 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
             assert!(Instant::now() < latest, "the machine writes nothing");
             std::thread::sleep(Duration::from_millis(5));
         }
-        drop(killed);
+        killed.kill();
     }
     // A second machine waits for the disk or is refused. In both cases the first machine continues.
     fill(&mut client, 200);

@@ -14,12 +14,12 @@ mod verdict;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use lanemark_testbed::NbdClient;
-use tempfile::TempDir;
+use lanemark_testbed::{MountFolder, NbdClient, Running};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+
 /// Returns the count of a test: `full` if `LANEMARK_SERVE_SOAK` is set, as in `make serve-soak`.
 fn count(short: u64, full: u64) -> u64 {
     if std::env::var_os("LANEMARK_SERVE_SOAK").is_some() { full } else { short }
@@ -29,32 +29,10 @@ fn count(short: u64, full: u64) -> u64 {
 const PLACES: [&str; 2] = ["--mount", "--attach"];
 
 struct Server {
-    child: SampleInProgress,
-    folder: TempDir,
+    child: Running,
+    folder: MountFolder,
     /// The printed lines, with the location of the served system.
     addresses: Vec<String>,
-}
-
-/// A process that is killed if a test fails.
-struct SampleInProgress(Option<Child>);
-
-impl SampleInProgress {
-    fn id(&self) -> u32 {
-        self.0.as_ref().unwrap().id()
-    }
-
-    fn output(mut self) -> Output {
-        self.0.take().unwrap().wait_with_output().unwrap()
-    }
-}
-
-impl Drop for SampleInProgress {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
@@ -65,14 +43,13 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn folder() -> TempDir {
-    // Socket paths are short.
-    tempfile::tempdir().unwrap()
+fn folder() -> MountFolder {
+    MountFolder::new()
 }
 
 impl Server {
     /// Starts a server with these arguments in addition to system, socket and control, and waits until it listens.
-    fn start(folder: TempDir, arguments: &[&str]) -> Self {
+    fn start(folder: MountFolder, arguments: &[&str]) -> Self {
         match Self::try_start(folder, arguments) {
             Ok(server) => server,
             Err(output) => panic!("{}", stderr(&output)),
@@ -80,18 +57,18 @@ impl Server {
     }
 
     /// Starts a server, or returns the message of a server that did not start.
-    fn try_start(folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
+    fn try_start(folder: MountFolder, arguments: &[&str]) -> Result<Self, Output> {
         Self::try_start_of(SATA, folder, arguments)
     }
 
-    fn try_start_of(system: &str, folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
+    fn try_start_of(system: &str, folder: MountFolder, arguments: &[&str]) -> Result<Self, Output> {
         let mut words = vec!["serve", system, "--socket", "nbd", "--control", "control"];
         if !arguments.contains(&"--no-latency") {
             words.extend(["--out", "result.json", "--no-self-test"]);
         }
         words.extend(arguments);
-        let mut child = SampleInProgress(Some(command(folder.path(), &words).spawn().unwrap()));
-        let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.as_mut().unwrap());
+        let mut child = Running::new(command(folder.path(), &words).spawn().unwrap());
+        let mut out = BufReader::new(child.stdout.as_mut().unwrap());
         let wanted = 1 + arguments.iter().filter(|word| PLACES.contains(word)).count();
         let mut addresses = Vec::new();
         for _ in 0..wanted {
@@ -119,21 +96,22 @@ impl Server {
         command(self.folder.path(), &words).output().unwrap()
     }
 
-    fn stop(self) -> (TempDir, Output) {
+    fn stop(self) -> (MountFolder, Output) {
         let answer = self.control(&["stop"]);
         assert!(answer.status.success());
         (self.folder, self.child.output())
     }
 
     /// Ends the server by a signal.
-    fn signal(self, name: &str) -> (TempDir, Output) {
+    fn signal(self, name: &str) -> (MountFolder, Output) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
         (self.folder, self.child.output())
     }
 
-    fn kill(self) -> TempDir {
-        drop(self.child);
+    /// Kills the server. Its mount stays until the next server removes it.
+    fn kill(self) -> MountFolder {
+        self.child.kill();
         self.folder
     }
 }

@@ -8,11 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use lanemark_testbed::skipped;
+use lanemark_testbed::{MountFolder, Running, mounts_in, skipped};
 use serde_json::Value;
-use tempfile::TempDir;
 
-use super::{SATA, SampleInProgress, Server, command, folder, stderr};
+use super::{SATA, Server, command, folder, stderr};
 
 const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
@@ -22,7 +21,7 @@ const ATTACHED: [&str; 4] = ["--memory", "--size", "64MiB", "--attach"];
 pub(super) static DISKS: Mutex<()> = Mutex::new(());
 
 /// Starts a server with a file or a disk. Returns `None` if this machine or user does not support it.
-pub(super) fn start(folder: TempDir, arguments: &[&str]) -> Option<Server> {
+pub(super) fn start(folder: MountFolder, arguments: &[&str]) -> Option<Server> {
     match Server::try_start(folder, arguments) {
         Ok(server) => Some(server),
         Err(output) => {
@@ -39,10 +38,9 @@ pub(super) fn open(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
 
-/// Returns the mounts in `folder`.
+/// Returns the number of mounts in `folder`.
 fn mounts(folder: &Path) -> usize {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    mounts.lines().filter(|line| line.contains(folder.to_str().unwrap())).count()
+    mounts_in(folder).len()
 }
 
 fn is_attached(node: &str) -> bool {
@@ -166,8 +164,8 @@ fn a_user_without_rights_has_a_file_or_a_message_about_the_missing_rights() {
     server.args(nobody).arg(&program).args(["serve", SATA]).args(MOUNTED);
     server.args(["--out", "result.json"]).current_dir(&own).env_remove("LANEMARK_LIBRARY");
     server.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = SampleInProgress(Some(server.spawn().unwrap()));
-    let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.take().unwrap());
+    let mut child = Running::new(server.spawn().unwrap());
+    let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut path = String::new();
     out.read_line(&mut path).unwrap();
     if path.is_empty() {

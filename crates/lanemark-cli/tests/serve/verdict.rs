@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::Command;
 
 use lanemark_schema::result::{DEVIATION_MAX, LiveVerdict, RunResult};
-use lanemark_testbed::{NbdClient, skipped, tool};
+use lanemark_testbed::{NbdClient, Running, skipped, tool};
 use serde_json::Value;
 
-use super::{SampleInProgress, command, folder, stderr};
+use super::{command, folder, stderr};
 
 /// Drives of the library in ports of its platforms.
 const SYSTEMS: [&str; 6] = [
@@ -132,9 +132,9 @@ fn served(system: &str, start: &str, load: impl FnOnce(&Path)) -> (RunResult, St
     let folder = folder();
     let words = ["serve", system, "--socket", "nbd", "--control", "control", "--memory", "--size"];
     let words = [&words[..], &["1GiB", "--start", start, "--out", "result.json"]].concat();
-    let mut child = SampleInProgress(Some(command(folder.path(), &words).spawn().unwrap()));
+    let mut child = Running::new(command(folder.path(), &words).spawn().unwrap());
     let mut line = String::new();
-    let out = child.0.as_mut().unwrap().stdout.as_mut().unwrap();
+    let out = child.stdout.as_mut().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
     assert!(line.starts_with("nbd+unix"), "{}", stderr(&child.output()));
     load(&folder.path().join("nbd"));

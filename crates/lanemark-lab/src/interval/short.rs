@@ -15,6 +15,9 @@ const BRIEF: f64 = 8.0;
 /// The largest difference in the logarithm of a ratio between brief and short tests for brief tests to be enough. An
 /// interval is never narrower than 10 times as much.
 const NEGLIGIBLE: f64 = 0.01;
+/// The largest such difference for a percentile of latency. An interval is never narrower than 4 times as much. A
+/// percentile does not decide the length of the tests: if brief tests differ by more, the percentile has no interval.
+const TAIL_NEGLIGIBLE: f64 = 0.03;
 
 /// The length of a short test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,13 +66,23 @@ pub(super) struct RatioByLength {
 
 /// Returns the length that the other draws need, given the ratios of a few `probes`.
 pub(super) fn enough(probes: &[Option<RatioByLength>]) -> ShortLength {
-    let agrees = |probe: &Option<RatioByLength>| {
-        probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= NEGLIGIBLE)
-    };
-    match !probes.is_empty() && probes.iter().all(agrees) {
+    match agree(probes, NEGLIGIBLE) {
         true => ShortLength::Brief,
         false => ShortLength::Short,
     }
+}
+
+/// Returns whether brief tests are enough for a percentile of latency, given the ratios of a few `probes`.
+pub(super) fn is_brief_enough_for_tail(probes: &[Option<RatioByLength>]) -> bool {
+    agree(probes, TAIL_NEGLIGIBLE)
+}
+
+/// Returns whether the ratios of both lengths differ by at most `bound` in their logarithms.
+fn agree(probes: &[Option<RatioByLength>], bound: f64) -> bool {
+    let agrees = |probe: &Option<RatioByLength>| {
+        probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= bound)
+    };
+    !probes.is_empty() && probes.iter().all(agrees)
 }
 
 #[cfg(test)]
@@ -93,6 +106,12 @@ mod tests {
             (vec![], ShortLength::Short),
         ] {
             assert_eq!(enough(&probes), wanted, "{probes:?}");
+        }
+        // A percentile of latency has a wider bound.
+        let (near, far) = (0.5 * 0.0299_f64.exp(), 0.5 * 0.0301_f64.exp());
+        assert!(is_brief_enough_for_tail(&[of(0.5, near), of(near, 0.5)]));
+        for probes in [vec![of(0.5, far)], vec![of(far, 0.5)], vec![of(0.5, 0.5), None], vec![]] {
+            assert!(!is_brief_enough_for_tail(&probes), "{probes:?}");
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) fn summary(
         });
     let low_ratio = (-low.min(0.0).hypot(left_out.low.ln())).exp();
     let high_ratio = high.max(0.0).hypot(left_out.high.ln()).exp();
-    PredictionInterval { low_ratio, high_ratio, widest }
+    PredictionInterval { low_ratio, high_ratio, widest, percentiles: Vec::new() }
 }
 
 /// Returns the value below which, on average, `share` of all further draws fall, given `sorted` draws: at rank

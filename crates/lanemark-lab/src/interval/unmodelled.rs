@@ -41,6 +41,11 @@ impl UnmodelledFactors {
         Self { low: 1.0 / factor, high: factor }
     }
 
+    /// Returns the factors for a latency, given the factors for a rate.
+    pub(super) fn of_latency(self) -> Self {
+        Self { low: 1.0 / self.high, high: 1.0 / self.low }
+    }
+
     /// Returns the factors for a prediction of `rate` requests a second, given a short version of its test.
     pub(super) fn of(system: &System, test: &Test, sample: &Sample, rate: f64) -> Self {
         let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);

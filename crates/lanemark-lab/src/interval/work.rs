@@ -7,7 +7,7 @@ use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::System;
 
-use super::short::{RatioByLength, ShortLength, enough, shortened};
+use super::short::{RatioByLength, ShortLength, enough, is_brief_enough_for_tail, shortened};
 use super::unmodelled::UnmodelledFactors;
 use crate::cancel::Cancel;
 
@@ -17,22 +17,43 @@ pub const DRAWS: usize = 32;
 /// Draws with which a short test is compared with a brief one. The draws are mirrored.
 pub(super) const PROBES: usize = 2;
 
-/// The rates of a short test.
+/// The percentiles of latency that have intervals.
+pub(super) const TAILS: [f64; 2] = [99.0, 99.9];
+
+/// The outcomes of a short test.
 #[derive(Clone, Debug)]
-pub(super) struct Rates {
+pub(super) struct DrawnOutcomes {
     /// The short test with the values of the files.
     pub(super) middle: Option<NominalTest>,
-    /// Requests a second with the values of the files, in a test as long as the tests of the draws.
-    pub(super) base: Option<f64>,
-    /// Requests a second of each draw, `None` for a draw that does not give a valid system.
-    pub(super) drawn: Vec<Option<f64>>,
+    /// The figures with the values of the files, in a test as long as the tests of the draws.
+    pub(super) base: Option<ShortFigures>,
+    /// The figures of each draw, `None` for a draw that does not give a valid system.
+    pub(super) drawn: Vec<Option<ShortFigures>>,
+    /// Whether the tests of the draws are long enough for each of [`TAILS`].
+    pub(super) has_tails: [bool; TAILS.len()],
+}
+
+/// The figures of one short test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ShortFigures {
+    /// Requests a second.
+    pub(super) rate: f64,
+    /// The latency in ns at each of [`TAILS`], `None` if no request is beyond it.
+    pub(super) tails: [Option<f64>; TAILS.len()],
+}
+
+impl ShortFigures {
+    fn of(sample: &Sample) -> Self {
+        let latency = sample.latency();
+        let tail = |percentile: f64| latency.percentile_ns(percentile).map(|ns| ns as f64);
+        Self { rate: sample.iops(), tails: TAILS.map(tail) }
+    }
 }
 
 /// A short test with the values of the files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NominalTest {
-    /// Requests a second.
-    pub(super) rate: f64,
+    pub(super) figures: ShortFigures,
     /// The factors for unmodelled effects that contain 80% of predictions.
     pub(super) left_out: UnmodelledFactors,
     /// The ratio of the links' maximum rate to the predicted rate.
@@ -89,9 +110,23 @@ impl DrawnWork<'_> {
         sides.map(|(side, tests)| (0..tests.len()).map(|test| of(side, test)).collect()).collect()
     }
 
-    /// Returns the rates before any test has run.
-    pub(super) fn no_rates(&self) -> Vec<Vec<Rates>> {
-        self.by_test(|_, _| Rates { middle: None, base: None, drawn: vec![None; DRAWS] })
+    /// Returns the outcomes before any test has run, with the percentiles that the `lengths` of the draws support.
+    pub(super) fn no_outcomes(
+        &self,
+        probes: &[ShortRun],
+        runs: &[Option<NominalTest>],
+        lengths: &[Vec<ShortLength>],
+    ) -> Vec<Vec<DrawnOutcomes>> {
+        self.by_test(|side, test| {
+            let has_tails = std::array::from_fn(|tail| match lengths[side][test] {
+                ShortLength::Short => true,
+                ShortLength::Brief => {
+                    let of = |figures: &ShortFigures| figures.tails[tail];
+                    is_brief_enough_for_tail(&self.ratios(side, test, probes, runs, of))
+                }
+            });
+            DrawnOutcomes { middle: None, base: None, drawn: vec![None; DRAWS], has_tails }
+        })
     }
 
     /// Returns the first valid draw of `side` whose mirrored draw is valid too.
@@ -123,23 +158,35 @@ impl DrawnWork<'_> {
         runs: &[Option<NominalTest>],
     ) -> Vec<Vec<ShortLength>> {
         self.by_test(|side, test| {
-            let rate = |draw: Option<usize>, length: ShortLength| {
-                let wanted = ShortRun { side, test, draw, length };
-                let at = probes.iter().position(|piece| *piece == wanted)?;
-                Some(runs[at]?.rate)
-            };
-            let drawn = probes.iter().filter(|piece| {
-                (piece.side, piece.test, piece.length) == (side, test, ShortLength::Brief)
-            });
-            let ratios = drawn.filter(|piece| piece.draw.is_some()).map(|piece| {
-                let ratio = |length| Some(rate(piece.draw, length)? / rate(None, length)?);
-                Some(RatioByLength {
-                    short: ratio(ShortLength::Short)?,
-                    brief: ratio(ShortLength::Brief)?,
-                })
-            });
-            enough(&ratios.collect::<Vec<_>>())
+            enough(&self.ratios(side, test, probes, runs, |figures| Some(figures.rate)))
         })
+    }
+
+    /// Returns the ratio of a figure of each drawn probe to the figure with the values of the files, for both lengths.
+    fn ratios(
+        &self,
+        side: usize,
+        test: usize,
+        probes: &[ShortRun],
+        runs: &[Option<NominalTest>],
+        of: impl Fn(&ShortFigures) -> Option<f64>,
+    ) -> Vec<Option<RatioByLength>> {
+        let figure = |draw: Option<usize>, length: ShortLength| {
+            let wanted = ShortRun { side, test, draw, length };
+            let at = probes.iter().position(|piece| *piece == wanted)?;
+            of(&runs[at]?.figures)
+        };
+        let drawn = probes.iter().filter(|piece| {
+            (piece.side, piece.test, piece.length) == (side, test, ShortLength::Brief)
+        });
+        let ratios = drawn.filter(|piece| piece.draw.is_some()).map(|piece| {
+            let ratio = |length| Some(figure(piece.draw, length)? / figure(None, length)?);
+            Some(RatioByLength {
+                short: ratio(ShortLength::Short)?,
+                brief: ratio(ShortLength::Brief)?,
+            })
+        });
+        ratios.collect()
     }
 
     /// Returns the draws that are not among the `probes`, each with the length of its test.
@@ -169,6 +216,43 @@ impl DrawnWork<'_> {
         let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
         let left_out = UnmodelledFactors::of(system, &test, &sample, *rate);
         let headroom = headroom(system, &sample);
-        Some(NominalTest { rate: sample.iops(), left_out, headroom })
+        Some(NominalTest { figures: ShortFigures::of(&sample), left_out, headroom })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::DirectionResult;
+    use lanemark_schema::units::{Bytes, Duration};
+
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_a_request_beyond_it() {
+        // The number of requests with 1, 2, 3 µs and so on, and the percentiles.
+        for (count, expected) in [
+            (0, [None, None]),
+            (99, [None, None]),
+            (100, [Some(99e3), None]),
+            (200, [Some(198e3), None]),
+            (999, [Some(990e3), None]),
+            (1_000, [Some(990e3), Some(999e3)]),
+            (2_000, [Some(1_980e3), Some(1_998e3)]),
+        ] {
+            let mut reads = DirectionResult::new();
+            (1..=count).for_each(|us| reads.record(Bytes(4096), Duration::from_microseconds(us)));
+            let sample = Sample {
+                elapsed: Duration::from_seconds(1),
+                reads: Some(reads),
+                ..Sample::empty()
+            };
+            let figures = ShortFigures::of(&sample);
+            assert!((figures.rate - count as f64).abs() < 1e-9);
+            for (found, expected) in figures.tails.into_iter().zip(expected) {
+                assert_eq!(found.is_some(), expected.is_some(), "{count}: {found:?}");
+                let ratio = found.zip(expected).map_or(1.0, |(found, expected)| found / expected);
+                assert!((ratio - 1.0).abs() < 0.002, "{count}: {found:?}, {expected:?}");
+            }
+        }
     }
 }

@@ -123,7 +123,8 @@ fn bounds_and_near_repeats_are_counted_apart() {
 #[test]
 fn figures_within_their_intervals_are_counted() {
     let text_of = |low_ratio: f64, high_ratio: f64| {
-        let interval = PredictionInterval { low_ratio, high_ratio, widest: None };
+        let interval =
+            PredictionInterval { low_ratio, high_ratio, widest: None, percentiles: Vec::new() };
         let exact = [("a", 110.0), ("b", 160.0)];
         let exact = exact.map(|(test, found)| check(test, Role::Predicted, Bound::Exactly, found));
         let outcome = study(exact.to_vec(), Some(&interval));

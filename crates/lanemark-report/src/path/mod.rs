@@ -363,7 +363,12 @@ mod tests {
             PathLimit { path: PathUse::new(Vec::new(), 0), outstanding: 1, loss: Some(loss) };
         let lossy = PathView { limit: Some(limit), ..of(&two, Some(390)) };
         assert_eq!(answer(&lossy), "S carries 390 MB/s of T; you lose 41% to DMI 3.0.");
-        let interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 2.0, widest: None });
+        let interval = Some(PredictionInterval {
+            low_ratio: 0.5,
+            high_ratio: 2.0,
+            widest: None,
+            percentiles: Vec::new(),
+        });
         let text = sentence(&PathView { interval, ..of(&two, Some(390)) });
         assert!(text.ends_with("(98% of it), in 80% of cases 195 to 780 MB/s."), "{text}");
     }

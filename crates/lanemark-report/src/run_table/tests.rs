@@ -1,6 +1,8 @@
 //! Rows and notes of the table of a run.
 
-use lanemark_schema::result::{Converged, CpuUse, MainUncertainty, Sample, SimilarRun};
+use lanemark_schema::result::{
+    Converged, CpuUse, MainUncertainty, PercentileInterval, Sample, SimilarRun,
+};
 use lanemark_schema::units::Duration;
 
 use super::*;
@@ -89,6 +91,7 @@ fn intervals_name_the_value_that_widens_most() {
         low_ratio,
         high_ratio: 1.5,
         widest: Some(MainUncertainty { parameter: parameter.to_owned(), share }),
+        percentiles: Vec::new(),
     };
     let all = [interval(0.2, "x", 0.5), interval(0.1, "y", 0.3), interval(0.1, "y", 0.4)];
     let end = "y widens the interval of 2 tests most.";
@@ -113,14 +116,31 @@ fn a_row_has_the_figures_of_its_test() {
         texts(figure_cells(result, LatencyUnit::Microseconds, latencies))
     };
     // 100 requests of 64 KiB in 10 ms.
-    let wanted =
-        ["655", ABSENT, ABSENT, "10,000", "200", "200", "200", ABSENT, "1", "4.00", ABSENT];
+    let wanted = [
+        "655", ABSENT, ABSENT, "10,000", "200", "200", "200", ABSENT, ABSENT, ABSENT, "1", "4.00",
+        ABSENT,
+    ];
     assert_eq!(row(&result, true), wanted);
-    let wanted =
-        ["655", ABSENT, ABSENT, "10,000", ABSENT, ABSENT, ABSENT, ABSENT, "1", "4.00", ABSENT];
+    let wanted = [
+        "655", ABSENT, ABSENT, "10,000", ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, "1",
+        "4.00", ABSENT,
+    ];
     assert_eq!(row(&result, false), wanted);
-    result.interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 1.2, widest: None });
-    assert_eq!(row(&result, true)[1], "328–786");
+    // 100 requests have no p99.9, so its interval is not shown either.
+    let percentiles = [99.0, 99.9].map(|percentile| PercentileInterval {
+        percentile,
+        low_ratio: 0.8,
+        high_ratio: 1.5,
+    });
+    let percentiles = percentiles.to_vec();
+    result.interval =
+        Some(PredictionInterval { low_ratio: 0.5, high_ratio: 1.2, widest: None, percentiles });
+    let shown = row(&result, true);
+    assert_eq!(
+        (shown[1].as_str(), &shown[6..10]),
+        ("328–786", &["200", "160–300", ABSENT, ABSENT].map(str::to_owned)[..])
+    );
+    assert_eq!(row(&result, false)[6..10], [ABSENT; 4]);
     // Below 100 requests a second the rate has decimals.
     let slow = test("b", vec![reads(1_000, 4, &[50; 99]), reads(1_000, 4, &[50; 97])]);
     assert_eq!(row(&slow, true)[2..4], ["±1.0%", "98.0"]);

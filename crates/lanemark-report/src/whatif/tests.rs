@@ -1,6 +1,9 @@
 //! Rows and answers of what-if questions.
 
-use lanemark_schema::result::{MainUncertainty, PredictionInterval};
+use lanemark_schema::result::{
+    CreditUse, MainUncertainty, PercentileInterval, PredictionInterval, Reserve,
+};
+use lanemark_schema::units::Duration;
 
 use super::*;
 
@@ -10,6 +13,8 @@ fn figures(megabytes: f64, iops: f64, latency_us: f64) -> WhatIfFigures {
         bytes_per_second: megabytes * 1e6,
         iops,
         latency_mean_ns: latency_us * 1e3,
+        latency_p99_ns: None,
+        latency_p999_ns: None,
         busiest: None,
         limit: None,
         links_bytes_per_second: None,
@@ -103,8 +108,14 @@ fn two_systems_are_named_by_their_difference() {
 
 #[test]
 fn a_row_has_the_expected_figure_and_its_interval() {
-    let interval =
-        |low_ratio| Some(PredictionInterval { low_ratio, high_ratio: 2.0, widest: None });
+    let interval = |low_ratio| {
+        Some(PredictionInterval {
+            low_ratio,
+            high_ratio: 2.0,
+            widest: None,
+            percentiles: Vec::new(),
+        })
+    };
     let row = |test: &WhatIfTest, measured: bool| -> Vec<String> {
         cells(test, measured).into_iter().map(|cell| cell.text).collect()
     };
@@ -130,12 +141,73 @@ fn a_test_is_told_with_its_gain_and_both_limits() {
 }
 
 #[test]
+fn percentiles_of_the_latency_are_stated_with_their_intervals() {
+    let percentiles = [99.0, 99.9].map(|percentile| PercentileInterval {
+        percentile,
+        low_ratio: 0.8,
+        high_ratio: 1.5,
+    });
+    let percentiles = percentiles.to_vec();
+    let interval =
+        PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest: None, percentiles };
+    let mut one = WhatIfTest { interval: Some(interval), ..test("a", 1.5, 1.0) };
+    assert_eq!(tails(&one), None);
+    (one.present.latency_p99_ns, one.other.latency_p99_ns) = (Some(240e3), Some(200e3));
+    let p99 = "p99 200 µs (80% in 160–300) instead of 240";
+    assert_eq!(tails(&one).unwrap(), format!("Latency then: {p99}."));
+    // A percentile that one of the systems lacks is not stated.
+    one.other.latency_p999_ns = Some(4e6);
+    assert_eq!(tails(&one).unwrap(), format!("Latency then: {p99}."));
+    one.present.latency_p999_ns = Some(2e6);
+    let p999 = "p99.9 4.00 ms (80% in 3.20–6.00) instead of 2.00";
+    let sentence = format!("Latency then: {p99}; {p999}.");
+    assert_eq!(tails(&one).unwrap(), sentence);
+    assert!(description(&one).ends_with(&sentence));
+    one.interval = None;
+    assert_eq!(tails(&one), None);
+}
+
+#[test]
+fn the_answer_states_when_the_credits_of_each_volume_end() {
+    let credits = |seconds: Option<u64>| {
+        vec![CreditUse {
+            reserve: Reserve::OperationCredits,
+            at_start: 5_400_000,
+            used_per_second: 3_000.0,
+            refill_per_second: 300,
+            end: seconds.map(Duration::from_seconds),
+            is_simulated: false,
+        }]
+    };
+    let mut whatif = of(vec![test("a", 1.5, 1.0), test("b", 1.5, 1.0)]);
+    assert_eq!(credit_ends(&whatif), "");
+    whatif.tests[0].present.credits = credits(Some(2_000));
+    whatif.tests[1].present.credits = credits(Some(1_800));
+    whatif.tests[1].other.credits = credits(None);
+    let b = "Now: The I/O credits end after 30.0 min in b, sooner than in the other tests; then 300 IOPS.";
+    assert_eq!(credit_ends(&whatif), format!(" {b}"));
+    whatif.tests.pop();
+    let a = "Now: The I/O credits end after 33.3 min at this load; then 300 IOPS.";
+    assert_eq!(credit_ends(&whatif), format!(" {a}"));
+    whatif.tests[0].other.credits = credits(None);
+    let then = "Then: The I/O credits do not end at this load.";
+    let text = whatif_text(&whatif, &Style { width: 2_000, colour: false });
+    let first = text.lines().next().unwrap();
+    assert!(first.ends_with(&format!("{a} {then}")), "{text}");
+}
+
+#[test]
 fn the_evidence_counts_the_tests_that_were_shortened_and_carried() {
     let style = Style { width: 2_000, colour: false };
     assert_eq!(whatif_evidence(&of(vec![test("a", 1.5, 1.0)]), &style), "");
     let widest = |parameter: &str, share| {
         let widest = Some(MainUncertainty { parameter: parameter.to_owned(), share });
-        Some(PredictionInterval { low_ratio: 0.9, high_ratio: 1.1, widest })
+        Some(PredictionInterval {
+            low_ratio: 0.9,
+            high_ratio: 1.1,
+            widest,
+            percentiles: Vec::new(),
+        })
     };
     let mut whatif = of(vec![
         WhatIfTest { shortened_to: Some(700), interval: widest("x", 0.5), ..test("a", 1.5, 1.0) },
@@ -168,7 +240,12 @@ fn the_text_has_a_column_for_measured_figures_and_all_changes() {
     let text = whatif_text(&whatif, &style);
     assert!(text.contains("d@p:sata with other values\n"), "{text}");
     assert!(text.contains("Changed: drive.read: 7 us") && text.contains("measured"), "{text}");
-    let interval = PredictionInterval { low_ratio: 0.05, high_ratio: 1.0, widest: None };
+    let interval = PredictionInterval {
+        low_ratio: 0.05,
+        high_ratio: 1.0,
+        widest: None,
+        percentiles: Vec::new(),
+    };
     whatif.tests[0].interval = Some(interval);
     assert!(whatif_text(&whatif, &style).contains("One interval, marked !"));
 }

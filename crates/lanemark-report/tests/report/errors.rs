@@ -71,7 +71,12 @@ fn an_interval_that_predicts_little_is_marked() {
         for system in &mut outcome.systems {
             for test in &mut system.run.tests {
                 let widest = None;
-                test.interval = Some(PredictionInterval { low_ratio, high_ratio: 1.2, widest });
+                test.interval = Some(PredictionInterval {
+                    low_ratio,
+                    high_ratio: 1.2,
+                    widest,
+                    percentiles: Vec::new(),
+                });
             }
         }
         let text = study_table(&outcome, None, true, &STYLE);
@@ -84,7 +89,12 @@ fn an_interval_that_predicts_little_is_marked() {
 fn simulated_values_without_published_figures_have_their_interval() {
     let mut outcome = fixture::study();
     for test in outcome.systems.iter_mut().flat_map(|system| &mut system.run.tests) {
-        test.interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 2.0, widest: None });
+        test.interval = Some(PredictionInterval {
+            low_ratio: 0.5,
+            high_ratio: 2.0,
+            widest: None,
+            percentiles: Vec::new(),
+        });
     }
     outcome.figures.truncate(1);
     let rows: usize = outcome.systems.iter().map(|system| system.run.tests.len()).sum();

@@ -12,9 +12,9 @@ use super::range::{
 use super::series::POINTS_MAX;
 use super::{
     DeliveryEvidence, DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse,
-    HopId, LatencyHistogram, LiveUse, PathUse, ProcessorUse, ProgramUse, QueueProbe, RequestErrors,
-    RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult,
-    TransactionsUse,
+    HopId, LatencyHistogram, LiveUse, PathUse, PredictionInterval, ProcessorUse, ProgramUse,
+    QueueProbe, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep,
+    SweepFigures, TestResult, TransactionsUse,
 };
 use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
@@ -118,19 +118,32 @@ fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
     statistic(&at.key("iops"), &test.iops)?;
     statistic(&at.key("latency_mean_ns"), &test.latency_mean_ns)?;
     if let Some(interval) = &test.interval {
-        let at = at.key("interval");
-        share(&at.key("low_ratio"), interval.low_ratio)?;
-        if !(1.0..=FIGURE_MAX).contains(&interval.high_ratio) {
-            return at.key("high_ratio").fail(interval.high_ratio, "at least 1");
-        }
-        if let Some(widest) = &interval.widest {
-            share(&at.key("widest.share"), widest.share)?;
-        }
+        prediction_interval(&at.key("interval"), interval)?;
     }
     if let Some(probe) = &test.queue_probe {
         queue_probe(&at.key("queue_probe"), probe)?;
     }
     Ok(())
+}
+
+fn prediction_interval(at: &ValuePath, interval: &PredictionInterval) -> RangeCheck {
+    ratios(at, interval.low_ratio, interval.high_ratio)?;
+    if let Some(widest) = &interval.widest {
+        share(&at.key("widest.share"), widest.share)?;
+    }
+    each(&at.key("percentiles"), &interval.percentiles, |at, one| {
+        within(&at.key("percentile"), one.percentile, 100.0)?;
+        ratios(at, one.low_ratio, one.high_ratio)
+    })
+}
+
+/// Checks the ends of an interval around 1.
+fn ratios(at: &ValuePath, low: f64, high: f64) -> RangeCheck {
+    share(&at.key("low_ratio"), low)?;
+    match (1.0..=FIGURE_MAX).contains(&high) {
+        true => Ok(()),
+        false => at.key("high_ratio").fail(high, "at least 1"),
+    }
 }
 
 fn queue_probe(at: &ValuePath, probe: &QueueProbe) -> RangeCheck {
@@ -461,6 +474,48 @@ fn processors(at: &ValuePath, used: &ProcessorUse) -> RangeCheck {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::PercentileInterval;
+
+    #[test]
+    fn an_impossible_end_of_an_interval_is_refused_with_its_path() {
+        let tail = PercentileInterval { percentile: 99.9, low_ratio: 0.5, high_ratio: 3.0 };
+        let good = PredictionInterval {
+            low_ratio: 0.9,
+            high_ratio: 1.1,
+            widest: None,
+            percentiles: vec![PercentileInterval { percentile: 99.0, ..tail.clone() }, tail],
+        };
+        let at = ValuePath::of("interval");
+        assert!(prediction_interval(&at, &good).is_ok());
+        type Spoil = fn(&mut PredictionInterval, f64);
+        let spoils: [(&str, Spoil, f64); 5] = [
+            ("interval.low_ratio", |all, value| all.low_ratio = value, 1.1),
+            ("interval.high_ratio", |all, value| all.high_ratio = value, 0.9),
+            (
+                "interval.percentiles[0].percentile",
+                |all, value| all.percentiles[0].percentile = value,
+                101.0,
+            ),
+            (
+                "interval.percentiles[1].low_ratio",
+                |all, value| all.percentiles[1].low_ratio = value,
+                1.1,
+            ),
+            (
+                "interval.percentiles[1].high_ratio",
+                |all, value| all.percentiles[1].high_ratio = value,
+                0.9,
+            ),
+        ];
+        for (path, spoil, wrong) in spoils {
+            for value in [wrong, -1.0, 1e300, f64::NAN, f64::INFINITY] {
+                let mut spoilt = good.clone();
+                spoil(&mut spoilt, value);
+                let message = prediction_interval(&at, &spoilt).unwrap_err().to_string();
+                assert!(message.starts_with(path), "{path} = {value}: {message}");
+            }
+        }
+    }
 
     #[test]
     fn an_impossible_value_of_a_queue_probe_is_refused_with_its_path() {

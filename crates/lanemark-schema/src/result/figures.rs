@@ -106,6 +106,13 @@ impl TestResult {
         vec![("reads", part(true)), ("writes", part(false))]
     }
 
+    /// Returns the ends of the 80% interval of a percentile of the latency of all requests, in ns.
+    pub fn percentile_interval_ns(&self, percentile: f64) -> Option<(f64, f64)> {
+        let interval = self.interval.as_ref()?.percentile(percentile)?;
+        let latency = self.latency().percentile_ns(percentile)? as f64;
+        Some((latency * interval.low_ratio, latency * interval.high_ratio))
+    }
+
     /// Returns the mean power of the drives over the repeats, if it is known for each repeat.
     pub fn power_mean_watts(&self) -> Option<Statistic> {
         self.over(|sample| Some(sample.energy.as_ref()?.power_mean_watts))

@@ -82,7 +82,7 @@ pub use live::{
 };
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;
-pub use prediction::{MainUncertainty, PredictionInterval};
+pub use prediction::{MainUncertainty, PercentileInterval, PredictionInterval};
 pub use range::OutOfRange;
 pub use rate_phase::{RatePhase, Reserve};
 pub use replay::ReplayUse;

@@ -24,7 +24,12 @@ fn result() -> (Workload, TestResult) {
         ..Sample::empty()
     };
     let mut result = TestResult::new(&workload, &test, vec![sample]);
-    result.interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 1.5, widest: None });
+    result.interval = Some(PredictionInterval {
+        low_ratio: 0.5,
+        high_ratio: 1.5,
+        widest: None,
+        percentiles: Vec::new(),
+    });
     (workload, result)
 }
 
@@ -163,8 +168,12 @@ fn the_width_of_intervals_is_their_median() {
     let mut two = figures(&[Metric::Iops, Metric::Iops]);
     let mut other = two.systems[0].clone();
     other.name = "two".to_owned();
-    other.run.tests[0].interval =
-        Some(PredictionInterval { low_ratio: 0.5, high_ratio: 2.5, widest: None });
+    other.run.tests[0].interval = Some(PredictionInterval {
+        low_ratio: 0.5,
+        high_ratio: 2.5,
+        widest: None,
+        percentiles: Vec::new(),
+    });
     two.systems.push(other);
     two.figures[1].figure.system = "two".to_owned();
     assert!((two.interval_width(Role::Predicted).unwrap() - 4.0).abs() < 1e-9);

@@ -61,6 +61,12 @@ pub struct WhatIfFigures {
     pub iops: f64,
     /// Mean latency, in ns.
     pub latency_mean_ns: f64,
+    /// The 99th percentile of the latency of all requests, in ns; `None` if too few requests support it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p99_ns: Option<f64>,
+    /// The 99.9th percentile of the latency of all requests, in ns; `None` if too few requests support it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p999_ns: Option<f64>,
     /// The busiest hop with its share of the time; `None` for measured runs.
     pub busiest: Option<(String, f64)>,
     /// Part of the path that limits the test. `None` for measured runs, and if requests only wait for each other's
@@ -119,6 +125,8 @@ impl WhatIfFigures {
         let hops = path.map_or(&[][..], |path| &path.hops);
         let links = hops.iter().filter(|hop| PathPart::of(hop.id) == PathPart::Link);
         let carried = links.filter_map(|hop| Some(hop.ceiling?.0 as f64));
+        let latency = result.latency();
+        let percentile = |at: f64| latency.percentile_ns(at).map(|ns| ns as f64);
         Self {
             assumed: None,
             limit,
@@ -126,6 +134,8 @@ impl WhatIfFigures {
             bytes_per_second: result.throughput_bytes_per_second.value,
             iops: result.iops.value,
             latency_mean_ns: result.latency_mean_ns.value,
+            latency_p99_ns: percentile(99.0),
+            latency_p999_ns: percentile(99.9),
             busiest,
             path: PathLimit::of(result),
             credits: result.samples.first().map_or_else(Vec::new, |one| one.credits.clone()),

@@ -252,6 +252,8 @@ pub struct TranslationSpec {
     /// Share of programmed data that the host wrote, while data arrives in random order, if collection is not simulated
     /// and its cost was measured; this is the inverse of write amplification.
     pub beside_collection: Option<Ratio>,
+    /// Number of reads of a block after which the drive rewrites its data elsewhere; `None` if it never does.
+    pub refresh_reads: Option<u32>,
 }
 
 impl Default for TranslationSpec {
@@ -268,6 +270,7 @@ impl Default for TranslationSpec {
             pseudo_slc: None,
             compression: Ratio::ONE,
             beside_collection: None,
+            refresh_reads: None,
         }
     }
 }
@@ -379,6 +382,19 @@ impl FlashSpec {
         Err(SpecError { field, value, bound: bound.to_owned() })
     }
 
+    /// Checks that a read moves at most one unit, and that the flash has blocks to refresh.
+    fn check_refresh(&self) -> Result<(), SpecError> {
+        let field = "drive.translation.refresh_reads";
+        match self.translation.refresh_reads {
+            Some(reads) if self.technology.in_place() => {
+                let bound = "not for 3D XPoint, which is written in place".to_owned();
+                Err(SpecError { field, value: reads.to_string(), bound })
+            }
+            Some(reads) => within(field, reads.into(), self.pages_per_block.into(), 1_000_000_000),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that all pages take the same time, or that each page of a cell has its time.
     fn check_pages(&self) -> Result<(), SpecError> {
         let pages = self.technology.bits();
@@ -442,6 +458,7 @@ impl FlashSpec {
             return fail("drive.translation.compression", least.to_string(), bound);
         }
         self.check_collection()?;
+        self.check_refresh()?;
         self.check_pages()?;
         self.check_times()?;
         let raw = self.capacity();

@@ -258,3 +258,47 @@ fn runs_whose_share_of_repeated_reads_grows_are_simulated_completely() {
     worn.faults = vec!["read-retries share=0% unworn=2% at=1s".parse().unwrap()];
     assert!(converging(&worn, 60_000).converged.is_none(), "they begin during the run");
 }
+
+#[test]
+fn a_refresh_delays_its_share_of_the_reads() {
+    let plain = reading(Technology::Tlc, PageTimes::alike(us(70)));
+    let mut refreshed = plain.clone();
+    let flash = refreshed.attachments[0].drive.flash_mut();
+    // Each twentieth read moves a unit, and the next read waits until it is stored.
+    flash.translation.refresh_reads = Some(20 * PAGES);
+    let moving = flash.moving_time(Ratio::ZERO) + flash.unit() * 2 / flash.channel_rate;
+    assert!(moving > flash.read.mean() + flash.program.mean());
+    let (before, after) = (random(&plain, 20_000), random(&refreshed, 20_000));
+    let [rest, slow] = [94.9, 95.1].map(|at| after.latency().percentile_ns(at).unwrap() as f64);
+    let alone = before.latency().percentile_ns(50.0).unwrap() as f64;
+    assert!((rest / alone - 1.0).abs() < 0.005, "{rest} ns for {alone} ns");
+    let wait = slow - rest;
+    let expected = moving.nanoseconds() as f64;
+    assert!((0.95..1.005).contains(&(wait / expected)), "{wait} ns for {expected} ns");
+    let more = after.latency().mean_ns() - before.latency().mean_ns();
+    assert!((more / (wait / 20.0) - 1.0).abs() < 0.01, "{more} ns for {wait} ns of each twentieth");
+    // The moved data counts as written.
+    let moved = |sample: &Sample| sample.drive.as_ref().map_or(Bytes::ZERO, |one| one.moved);
+    let unit = refreshed.attachments[0].drive.flash().unit();
+    assert_eq!((moved(&before), moved(&after)), (Bytes::ZERO, unit * 1_000));
+}
+
+#[test]
+fn impossible_refresh_is_refused() {
+    let mut system = reading(Technology::Tlc, PageTimes::alike(us(70)));
+    for (reads, is_possible) in [
+        (0, false),
+        (PAGES - 1, false),
+        (PAGES, true),
+        (1_000_000_000, true),
+        (1_000_000_001, false),
+        (u32::MAX, false),
+    ] {
+        let flash = system.attachments[0].drive.flash_mut();
+        flash.translation.refresh_reads = Some(reads);
+        let found = system.clone().checked().map(drop).map_err(|error| error.to_string());
+        assert_eq!(found.is_ok(), is_possible, "{reads}: {found:?}");
+        let names = |error: &str| error.contains("drive.translation.refresh_reads");
+        assert!(found.as_ref().err().is_none_or(|error| names(error)), "{reads}: {found:?}");
+    }
+}

@@ -103,7 +103,12 @@ fn equal_rates_and_overlapping_intervals_are_stated() {
     );
     let (mut a, mut b) = (system("A", hops(100.0)), system("B", hops(120.0)));
     let interval = |low_ratio, high_ratio| {
-        Some(lanemark_schema::result::PredictionInterval { low_ratio, high_ratio, widest: None })
+        Some(lanemark_schema::result::PredictionInterval {
+            low_ratio,
+            high_ratio,
+            widest: None,
+            percentiles: Vec::new(),
+        })
     };
     (a.figures.interval, b.figures.interval) = (interval(0.8, 1.2), interval(0.8, 1.25));
     let both = answer_of(vec![a.clone(), b.clone()]);

@@ -46,6 +46,13 @@ export function range(figures, key) {
   return `80% in ${number(figures[key] * low)}–${number(figures[key] * high)}`;
 }
 
+/** The range of a percentile of the latency that contains 80% of such systems. */
+export function tail(figures, percentile) {
+  const interval = figures.interval?.percentiles?.find((one) => one.percentile === percentile);
+  const us = figures.latency_us.find(([own]) => own === percentile)?.[1];
+  return interval && us != null ? `80% in ${latency(us * interval.low_ratio)}–${latency(us * interval.high_ratio)}` : "";
+}
+
 /** The rate by which systems are compared, its key and its unit. */
 export const rated = (is_random) => (is_random ? ["iops", "IOPS"] : ["megabytes_per_second", "MB/s"]);
 

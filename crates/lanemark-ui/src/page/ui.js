@@ -2,7 +2,7 @@
 
 import { curves } from "./curves.js";
 import { details } from "./details.js";
-import { bar, hops, latency, longest, make, number, percent, range, rated, table } from "./draw.js";
+import { bar, hops, latency, longest, make, number, percent, range, rated, table, tail } from "./draw.js";
 import { MACHINE, field, isHere, line, parts, picker, select } from "./pick.js";
 import { results } from "./results.js";
 import { ask, lines, words } from "./server.js";
@@ -166,7 +166,7 @@ function result(figures, key, most, colour, known) {
   return [
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
     ...shown.map(([key_of_figure, unit], place) => cell(number(figures[key_of_figure]), unit, "", place ? "" : "main")),
-    cell(latency(figures.latency_mean_us), "mean"), cell(at(99), "99%"),
+    cell(latency(figures.latency_mean_us), "mean"), cell(at(99), "99%", tail(figures, 99)),
     make("div", { class: "figure ratio" }, make("b", {}, first), make("span", {}, first ? "the first" : "")),
   ];
 }

@@ -9,7 +9,7 @@
 use super::operation::{DieSite, FlashTask, Relocation};
 use super::translation::{CollectionStep, FullUnit, Stream};
 use super::{Pending, SolidState};
-use crate::engine::number::SuperblockNumber;
+use crate::engine::number::{DieNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;
 use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
@@ -112,6 +112,22 @@ impl SolidState {
             self.translation.count_moved(slots);
             let site = DieSite { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
             // The data leaves and returns over the channel.
+            self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
+        }
+    }
+
+    /// Starts the move of a unit if the reads of `die` require one.
+    #[inline]
+    pub(super) fn refresh_after_read(
+        &mut self,
+        now: Instant,
+        die: DieNumber,
+        events: &mut Schedule,
+    ) {
+        let Some(refresh) = &mut self.refresh else { return };
+        if refresh.moves_after_read(die) {
+            self.refreshed += 1;
+            let site = DieSite { die, plane: 0, time: refresh.time, retries: 0 };
             self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
         }
     }

@@ -278,7 +278,7 @@ impl Medium for SolidState {
         let written = self.translation.written();
         DriveUse {
             host_written: SLOT * written.host,
-            moved: SLOT * written.moved,
+            moved: SLOT * written.moved + self.spec.unit() * self.refreshed,
             folded: SLOT * written.folded,
             padded: SLOT * written.padded,
             map_written: self.spec.unit() * self.map_stored,

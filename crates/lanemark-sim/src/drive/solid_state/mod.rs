@@ -31,6 +31,7 @@ mod medium_tests;
 mod operation;
 mod parallel_collection;
 mod read_ahead;
+mod refresh;
 mod translation;
 
 #[cfg(test)]
@@ -45,6 +46,7 @@ use self::map_cache::{MapCache, MapLocation};
 use self::operation::{DieSite, FlashTask, Relocation};
 use self::parallel_collection::ParallelCollection;
 use self::read_ahead::ReadAhead;
+use self::refresh::ReadRefresh;
 use self::translation::{MovedSlots, SlotRun, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
@@ -83,6 +85,9 @@ pub(crate) struct SolidState {
     flushes: Flushes,
     /// Garbage collection that is not simulated.
     beside: Option<ParallelCollection>,
+    /// Refresh of blocks that were read often, and the units that it has moved.
+    refresh: Option<ReadRefresh>,
+    refreshed: u64,
     /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
@@ -139,6 +144,8 @@ impl SolidState {
             unmapped_slots: Table::new(),
             flushes: Flushes::new(),
             beside: ParallelCollection::of(flash),
+            refresh: ReadRefresh::of(flash),
+            refreshed: 0,
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,
@@ -203,6 +210,7 @@ impl SolidState {
                     let site = self.site_of_read(place);
                     let task = FlashTask::Read { command };
                     self.flash.start(now, site, task, bytes, events);
+                    self.refresh_after_read(now, site.die, events);
                 }
                 Location::Nowhere | Location::Memory => {
                     events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
@@ -233,6 +241,7 @@ impl SolidState {
                 let site = self.site_of_read(place);
                 let task = FlashTask::Prefetch { stretch };
                 self.flash.start(now, site, task, SLOT * slots, events);
+                self.refresh_after_read(now, site.die, events);
             } else {
                 ahead.here(stretch);
             }

@@ -43,7 +43,7 @@ pub(crate) enum FlashTask {
     },
     /// Store a page of the map.
     ProgramMap,
-    /// Read a unit of data and store it elsewhere, in collection that is not simulated.
+    /// Read a unit of data and store it elsewhere, in collection that is not simulated and in refresh.
     ProgramMoved,
     /// Erase the die's part of a superblock.
     Erase {
