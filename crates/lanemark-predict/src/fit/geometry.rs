@@ -117,7 +117,7 @@ pub(super) fn explore(
     let mut explored =
         GeometrySearch { best: template, tried: vec![(template, found.cost)], found };
     let judged = |geometry: Geometry, cost: f64| cost + WORTH * geometry.distance(template);
-    loop {
+    while !engine.budget.is_spent() {
         let here = explored.best;
         let mut better: Option<(Geometry, SearchResult)> = None;
         for next in here.neighbours() {
