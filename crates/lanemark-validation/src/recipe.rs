@@ -185,6 +185,19 @@ fn bridge(drive: Plug, protocol: &str) -> String {
     )
 }
 
+/// Returns the prefix of the system's name that joins the row's drives to a volume. The path or the note of the row
+/// states a mirror; any other volume is modelled as stripes, without parity.
+pub fn volume(row: &Row, drives: usize) -> &'static str {
+    let text = format!("{} {}", row.text("path"), row.text("note")).to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let is_raid_1 = words.windows(2).any(|pair| pair == ["raid", "1"]) || words.contains(&"raid1");
+    match drives {
+        1 => "",
+        _ if is_raid_1 || words.contains(&"mirror") => "mirror:",
+        _ => "stripe-64KiB:",
+    }
+}
+
 /// Returns the library's host for the system that the row names.
 pub fn host(row: &Row) -> &'static str {
     let os = row.text("os").to_lowercase();
@@ -292,6 +305,27 @@ pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mirror_is_named_by_path_or_note() {
+        const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
+        const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
+        for (path, note, drives, wanted) in [
+            ("RAID 1 of an adapter", "", 2, "mirror:"),
+            ("", "md RAID 1 of two", 2, "mirror:"),
+            ("", "a ZFS mirror", 2, "mirror:"),
+            ("", "RAID 10 of four", 4, "stripe-64KiB:"),
+            ("", "RAID 0 of two", 2, "stripe-64KiB:"),
+            ("", "LVM RAID 5 of three", 3, "stripe-64KiB:"),
+            ("", "RAID 1 of one", 1, ""),
+        ] {
+            let row = format!(
+                "T01,Invented 1 TB,Invented,nvme-ssd,{drives},PCIe 3.0 x4,a board,{path},Linux,fio,device,50,random,4096,1,1,none,8000000000,,unknown,iops,100,IOPS,several-drives,B,http://invented,a table,2026-01-01,{note}"
+            );
+            let corpus = crate::corpus::Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS);
+            assert_eq!(volume(&corpus.unwrap().rows[0], drives), wanted, "{path} {note}");
+        }
+    }
 
     #[test]
     fn only_solid_state_drives_have_a_market() {
