@@ -6,10 +6,6 @@
 //! write into the window ends the stream. The drive follows a few streams at once; a new stream replaces the stream
 //! that has been idle for longest.
 //!
-//! The commands of a deep queue are themselves ahead of the data. While a window of data that was read ahead is
-//! requested and in transit, the drive does not read further ahead, and later commands read their data from flash. With
-//! much more than a window outstanding, small sequential reads therefore take as many reads of the dies as random ones.
-//!
 //! Commands of a deep queue may overtake each other. A read that begins within the window continues the stream and
 //! leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or until the stream has advanced by
 //! a window.
@@ -33,8 +29,6 @@ pub(crate) struct ReadAheadRange {
     here: bool,
     /// Whether no read will request the stretch any more.
     dropped: bool,
-    /// The stream for which the stretch is read.
-    stream: usize,
     /// Commands that wait, each with its number of bytes of the stretch.
     waiting: Vec<(CommandHandle, Bytes)>,
 }
@@ -55,8 +49,6 @@ struct Stream {
 pub(crate) struct ReadAhead {
     window: u64,
     streams: Vec<Stream>,
-    /// The slots of dropped stretches in transit, for each stream.
-    requested: [u64; STREAMS],
     stretches: Slab<ReadAheadRange, Stretches>,
     clock: u64,
 }
@@ -75,13 +67,7 @@ pub(crate) enum ReadAheadHit {
 impl ReadAhead {
     /// Creates a read-ahead without streams, which will read `window` slots ahead.
     pub(crate) fn new(window: u64) -> Self {
-        Self {
-            window,
-            streams: vec![Stream::default(); STREAMS],
-            requested: [0; STREAMS],
-            stretches: Slab::new(),
-            clock: 0,
-        }
+        Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
     }
 
     /// Returns the read-ahead without any stream.
@@ -172,9 +158,8 @@ impl ReadAhead {
             self.streams[stream].stretches.pop_front();
             self.drop_stretch(handle);
         }
-        let commands_are_ahead = self.requested[stream] >= self.window;
         let stream = &self.streams[stream];
-        if stream.reads < SURE || commands_are_ahead {
+        if stream.reads < SURE {
             return next..next;
         }
         stream.ahead.max(next)..(next + self.window).min(last)
@@ -187,7 +172,6 @@ impl ReadAhead {
             end,
             here: false,
             dropped: false,
-            stream,
             waiting: Vec::new(),
         });
         self.streams[stream].stretches.push_back(handle);
@@ -201,7 +185,6 @@ impl ReadAhead {
         stretch.here = true;
         let waiting = std::mem::take(&mut stretch.waiting);
         if stretch.dropped {
-            self.requested[stretch.stream] -= stretch.end - stretch.first;
             self.stretches.free(handle);
         }
         waiting
@@ -227,12 +210,10 @@ impl ReadAhead {
     }
 
     fn drop_stretch(&mut self, handle: StretchHandle) {
-        let stretch = &mut self.stretches[handle];
-        if stretch.here {
-            return self.stretches.free(handle);
+        match self.stretches[handle].here {
+            true => self.stretches.free(handle),
+            false => self.stretches[handle].dropped = true,
         }
-        stretch.dropped = true;
-        self.requested[stretch.stream] += stretch.end - stretch.first;
     }
 }
 

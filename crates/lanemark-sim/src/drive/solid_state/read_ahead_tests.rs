@@ -54,8 +54,7 @@ fn a_gap_that_is_never_read_is_given_up() {
     for read in 0..100 {
         let wanted = ahead.wanted(stream, 1 << 20);
         if !wanted.is_empty() {
-            let stretch = ahead.begin(stream, wanted.start, wanted.end);
-            ahead.here(stretch);
+            ahead.begin(stream, wanted.start, wanted.end);
         }
         // Every tenth read is skipped.
         next += if read % 10 == 9 { 16 } else { 8 };
@@ -85,16 +84,7 @@ fn followed() -> (ReadAhead, usize) {
     (ahead, stream)
 }
 
-/// Reads all wanted slots in one stretch, which arrives at once.
-fn read_and_arrive(ahead: &mut ReadAhead, stream: usize) {
-    let wanted = ahead.wanted(stream, 1 << 40);
-    if !wanted.is_empty() {
-        let stretch = ahead.begin(stream, wanted.start, wanted.end);
-        ahead.here(stretch);
-    }
-}
-
-/// Reads all wanted slots in one stretch, which is in transit.
+/// Delivers all requested slots in one stretch.
 fn read_on(ahead: &mut ReadAhead, stream: usize) {
     let wanted = ahead.wanted(stream, 1 << 40);
     if !wanted.is_empty() {
@@ -185,30 +175,6 @@ fn a_stretch_is_kept_until_all_of_it_was_requested() {
         assert_eq!(ahead.wanted(stream, 1000), 80..end + 64);
         assert!(ahead.holds(kept) && !ahead.holds(kept - 1), "read up to {end}");
     }
-}
-
-/// If commands wait for a window of data, they are ahead. Nothing is read ahead of them until some of it arrives.
-#[test]
-fn a_window_of_requested_data_in_transit_stops_the_read_ahead() {
-    let (mut ahead, stream) = followed();
-    let stretches: Vec<_> = ahead.streams[stream].stretches.iter().copied().collect();
-    // All but the last of eight stretches are requested.
-    assert_eq!(ahead.stream(16, 72), Some(stream));
-    assert_eq!(ahead.wanted(stream, 1000), 80..136);
-    assert_eq!(ahead.stream(72, 80), Some(stream));
-    assert!(ahead.wanted(stream, 1000).is_empty(), "64 slots are requested and in transit");
-    // A later command reads for itself, and the stream continues.
-    assert_eq!(ahead.stream(80, 88), Some(stream));
-    assert_eq!(ahead.find(stream, 80, 88), ReadAheadHit::Not);
-    assert!(ahead.wanted(stream, 1000).is_empty());
-    ahead.here(stretches[0]);
-    assert_eq!(ahead.wanted(stream, 1000), 88..152, "from the newest command on");
-    // Data of an ended stream is in transit too.
-    ahead.begin(stream, 88, 96);
-    ahead.changed(88, 89);
-    assert_eq!(ahead.requested[stream], 64);
-    stretches[1..].iter().for_each(|&stretch| assert!(ahead.here(stretch).is_empty()));
-    assert_eq!(ahead.requested[stream], 8);
 }
 
 /// A dropped stretch is forgotten when its data arrives, or immediately if the data has already arrived.
@@ -303,7 +269,7 @@ proptest! {
             model.remove(known.unwrap_or(0));
             model.push(Some((region, next[region as usize], known.is_some())));
             if let Some(stream) = found {
-                read_and_arrive(&mut ahead, stream);
+                read_on(&mut ahead, stream);
             }
             for region in 0..12 {
                 let one = model.iter().flatten().find(|(of, ..)| *of == region);
