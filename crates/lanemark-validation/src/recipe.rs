@@ -213,6 +213,9 @@ pub fn host(row: &Row) -> &'static str {
         "windows-7"
     } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
         "windows-ntfs"
+    } else if is_of_a_system_drive(row) {
+        // The program's file is on btrfs, and it sets the file's attribute C: data is overwritten in place.
+        "linux-btrfs-nocow"
     } else if row.text("target").starts_with("file") {
         match row.text("flush").starts_with("fsync after") {
             true => "linux-fsync",

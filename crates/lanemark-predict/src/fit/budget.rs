@@ -71,11 +71,8 @@ mod tests {
     #[test]
     fn each_stage_ends_at_its_share_of_the_work() {
         let mut budget = WorkBudget::new(100_000);
-        let stages = [
-            (FitStage::Search, 60_000),
-            (FitStage::Identify, 85_000),
-            (FitStage::Ranges, 100_000),
-        ];
+        let stages =
+            [(FitStage::Search, 60_000), (FitStage::Identify, 85_000), (FitStage::Ranges, 100_000)];
         for (stage, end) in stages {
             budget.begin(stage);
             let rest = end - budget.done();

@@ -262,7 +262,8 @@ impl Measurements {
         let mut order: Vec<usize> = (0..all).collect();
         order.sort_by_key(|&index| self.trials[index].place());
         let mut used: BTreeSet<usize> = self.anchors();
-        let rest = pass_max as f64 - used.iter().map(|&index| self.trials[index].work()).sum::<f64>();
+        let rest =
+            pass_max as f64 - used.iter().map(|&index| self.trials[index].work()).sum::<f64>();
         let (mut room, step) = (0.0, rest.max(0.0) / work);
         for index in order {
             let own = self.trials[index].work();
@@ -297,7 +298,9 @@ impl Measurements {
         for kind in kinds {
             let trial = |index: usize| &self.trials[index];
             let by = |figure: fn(&Trial) -> f64| {
-                move |one: &usize, other: &usize| figure(trial(*one)).total_cmp(&figure(trial(*other)))
+                move |one: &usize, other: &usize| {
+                    figure(trial(*one)).total_cmp(&figure(trial(*other)))
+                }
             };
             found.extend(of_kind(kind).max_by(by(Trial::iops)));
             found.extend(of_kind(kind).max_by(by(Trial::throughput)));
