@@ -163,7 +163,7 @@ mod tests {
             (&arm, 0.5, Some(1), idle, 1000.0, DISK),
             (&plain, 0.0, Some(1), idle, 1000.0, FLUSH),
             (&plain, 0.9, Some(1), idle, 1000.0, FLUSH),
-            (&plain, 1.0, Some(1), idle, 1000.0, READS),
+            (&plain, 1.0, Some(1), idle, 1000.0, SINGLE_READS),
             (&plain, 0.01, None, idle, 1000.0, MIX),
             (&plain, 0.99, None, idle, 100.0, MIX),
             (&plain, 1.0, None, idle, 100.0, SINGLE_READS),
