@@ -64,7 +64,7 @@ fn a_large_grid_ends_within_its_work_and_says_what_was_omitted() {
     let (used, of) = used.expect("a warning about omitted tests");
     assert!(of == all && used < all / 2, "{used} of {of}");
     assert!(ended(&fit), "{:?}", fit.drive.warnings);
-    // A pass simulates each of the used tests once. A test has at most 128 outstanding, and seven times as many requests.
+    // A pass simulates each used test once. At most 128 are outstanding, and a test has seven times as many requests.
     let pass = u64::from(used) * (7 * 128 + 500);
     assert!(fit.work > work_max / 2, "{}", fit.work);
     assert!(fit.work < work_max + LAST_PASSES * pass, "{} for {used} tests", fit.work);
