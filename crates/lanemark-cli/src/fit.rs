@@ -2,7 +2,7 @@
 
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Pool, settings};
-use lanemark_predict::{FitInput, REQUESTS, fit};
+use lanemark_predict::{FitInput, REQUESTS, WORK_MAX, fit};
 
 use crate::args::FitArgs;
 use crate::failure::{Failure, Outcome};
@@ -29,6 +29,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         like: args.like.as_deref(),
         settings: &settings,
         requests: REQUESTS,
+        work_max: WORK_MAX,
         pool: Pool::default(),
         provenance: provenance::own(args.seed),
         cancel: Default::default(),

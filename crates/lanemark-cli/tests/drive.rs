@@ -169,14 +169,58 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
 }
 
+/// A rating for data that compresses is reached with such data, and other data is stored at the rate of the dies.
+#[test]
+fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        "drive",
+        "new",
+        "A drive",
+        "--protocol=sata",
+        "--rate=6 Gb/s",
+        "--capacity=120 GB",
+        "--year=2012",
+        "--nand=mlc",
+        "--write=500 MB/s",
+        "--random-write=80000",
+        "--compresses-to=40%",
+        "--out=drive.toml",
+    ];
+    let output = lanemark(folder.path(), &words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rated = text(&output.stdout);
+    let met = rated.lines().find(|line| line.contains("sequential writes")).unwrap();
+    assert!(met.contains("500") && met.contains("0.0%"), "{rated}");
+    let write = |compressibility: &str| {
+        let workload = format!(
+            "[workload]\nname = \"writes\"\n[[test]]\nname = \"write\"\nblock = \"128 KiB\"\npattern = \"sequential\"\n\
+             read = \"0%\"\nqueue_depth = 32\nspan = \"1 GiB\"\nramp = \"300 ms\"\nduration = \"500 ms\"\n\
+             compressibility = \"{compressibility}\"\n"
+        );
+        fs::write(folder.path().join("w.toml"), workload).unwrap();
+        let words = ["sim", "./drive.toml@data-sheet:sata", "./w.toml", "--json", "--no-interval"];
+        let output = lanemark(folder.path(), &words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let run: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        run["tests"][0]["throughput_bytes_per_second"]["value"].as_f64().unwrap() / 1e6
+    };
+    let (zeros, random) = (write("100%"), write("0%"));
+    assert!((zeros / 500.0 - 1.0).abs() < 0.02, "{zeros}");
+    // The flash stores 40% of 500 MB/s, a tenth faster than the rating.
+    assert!((random / 220.0 - 1.0).abs() < 0.05, "{random}");
+}
+
 /// Ratings with a prior are not required: a connector and a capacity are sufficient.
 #[test]
 fn a_box_without_ratings_is_a_usual_drive_of_its_connector() {
     let folder = tempfile::tempdir().unwrap();
-    let connectors: [(&str, &[&str]); 4] = [
+    let connectors: [(&str, &[&str]); 6] = [
         ("nvme.toml", &["--protocol=nvme", "--generation=4", "--lanes=4"]),
         ("sata.toml", &["--protocol=sata", "--rate=6 Gb/s"]),
         ("disk.toml", &["--protocol=sata", "--rate=6 Gb/s", "--kind=hdd"]),
+        ("sas.toml", &["--protocol=sas", "--rate=12 Gb/s"]),
+        ("sas-disk.toml", &["--protocol=sas", "--rate=12 Gb/s", "--kind=hdd"]),
         ("ahci.toml", &["--protocol=pcie-ahci", "--generation=2", "--lanes=4"]),
     ];
     for (file, connector) in connectors {

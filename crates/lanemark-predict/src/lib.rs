@@ -11,4 +11,4 @@ mod error;
 pub mod fit;
 
 pub use error::PredictError;
-pub use fit::{Fit, FitInput, REQUESTS, fit};
+pub use fit::{Fit, FitInput, REQUESTS, WORK_MAX, fit};

@@ -4,7 +4,7 @@ mod laboratory;
 
 use laboratory::{PlatformPort, library, run, short_workload, system};
 use lanemark_lab::Pool;
-use lanemark_predict::{FitInput, PredictError, fit};
+use lanemark_predict::{FitInput, PredictError, WORK_MAX, fit};
 use lanemark_schema::result::{
     Determination, DirectionResult, FitWarning, MeasuredTarget, RunResult, Target, TestResult,
 };
@@ -230,6 +230,7 @@ fn the_outcome_does_not_depend_on_the_number_of_threads() {
             like: None,
             settings: &[],
             requests: 150,
+            work_max: WORK_MAX,
             pool: Pool::new(threads.try_into().unwrap()),
             provenance: Default::default(),
             cancel: Default::default(),

@@ -8,7 +8,7 @@ use lanemark_lab::scale::{WorkloadScale, real_without_faults};
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Cancel, Lab, LabError, RunLength, measured, results, settings};
 use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
-use lanemark_predict::{FitInput, REQUESTS};
+use lanemark_predict::{FitInput, REQUESTS, WORK_MAX};
 use lanemark_report::{fit_table, inspection_svg, inspection_text, whatif_text};
 use lanemark_schema::result::{FittedDrive, Inspection, WhatIf};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
@@ -182,6 +182,7 @@ pub(crate) fn fit(
             like,
             settings: &settings,
             requests: REQUESTS,
+            work_max: WORK_MAX,
             pool,
             provenance: provenance(command, seed),
             cancel: wish,

@@ -1,6 +1,6 @@
 //! A query server is a socket that answers short queries.
 //!
-//! A session has two desks: one for control over a Unix socket, which replies with one line to each line, and one on
+//! A session has two of them: one for control over a Unix socket, which replies with one line to each line, and one on
 //! loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
 //! all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that sends no query or
 //! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the server closes the
@@ -244,7 +244,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use tempfile::TempDir;
 
-    fn server(ends: QueryEnd) -> (QueryServer, u16) {
+    fn query_server(ends: QueryEnd) -> (QueryServer, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
         (
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_line_is_answered_and_a_silent_client_blocks_no_other() {
-        let (_server, port) = server(QueryEnd::Line);
+        let (_server, port) = query_server(QueryEnd::Line);
         let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
         let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();
         let began = Instant::now();
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn hostile_clients_are_sent_away_and_the_next_one_is_answered() {
-        let (_server, port) = server(QueryEnd::Line);
+        let (_server, port) = query_server(QueryEnd::Line);
         let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
         // A query that never ends, in one piece and in many; the server may close the connection while it arrives.
         let mut endless = connect();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio};
 
 use super::LibraryArgs;
 
@@ -125,6 +125,9 @@ pub(crate) struct DriveNewArgs {
     /// Capacity of the pseudo-SLC cache
     #[arg(long, value_name = "SIZE")]
     pub(crate) pseudo_slc: Option<Bytes>,
+    /// Share to which the drive compresses the data of its write ratings, "46%"
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) compresses_to: Option<Ratio>,
     /// Revolutions per minute of a hard disk
     #[arg(long, value_name = "N")]
     pub(crate) rpm: Option<u32>,

@@ -44,6 +44,8 @@ fn a_drive_file_states_every_given_value_in_its_unit() {
         "105",
         "--pseudo-slc",
         "1000000001 B",
+        "--compresses-to",
+        "46%",
         "--nand",
         "tlc",
         "--memory",
@@ -60,7 +62,7 @@ fn a_drive_file_states_every_given_value_in_its_unit() {
          [rated]\nsource = \"a box\"\nyear = 2021\nrandom_read = 101\nrandom_write = 102\n\
          random_read_qd1 = 103\nsteady_random_write = 105\nnand = \"tlc\"\nmemory = \"host\"\n\
          market = \"client\"\nread = \"7450 MB/s\"\nwrite = \"1500 B/s\"\nsteady_write = \"900 MB/s\"\n\
-         write_latency = \"15 us\"\npseudo_slc = \"1000000001 B\"\n",
+         write_latency = \"15 us\"\npseudo_slc = \"1000000001 B\"\ncompresses_to = \"46%\"\n",
         RATED.mark
     );
     assert_eq!(text.unwrap(), wanted);

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::result::FigureKind;
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::Bytes;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
 use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 
+use super::budget::WorkBudget;
 use super::parameter::{AffectedTests, PRIOR_SD, Parameter, flash};
 use super::trials::{Trial, figure};
 use crate::PredictError;
@@ -35,6 +37,7 @@ pub(super) struct TrialSimulator {
     pool: Pool,
     cancel: Cancel,
     simulations: AtomicU64,
+    pub(super) budget: WorkBudget,
 }
 
 /// The model's values for the figures of a trial, `None` if too few requests were counted.
@@ -48,6 +51,7 @@ impl TrialSimulator {
         seed: u64,
         pool: Pool,
         cancel: Cancel,
+        work_max: u64,
     ) -> Self {
         let fastest = |reads: bool| {
             let those =
@@ -70,6 +74,7 @@ impl TrialSimulator {
             pool,
             cancel,
             simulations: AtomicU64::new(0),
+            budget: WorkBudget::new(work_max),
         }
     }
 
@@ -117,6 +122,7 @@ impl TrialSimulator {
             let go_on = &mut |_: &_| !self.cancel.is_cancelled();
             let sample = run_test_watched(system, &test, key, go_on)
                 .map_err(|error| PredictError::Refused { test: trial.test.name.clone(), error })?;
+            self.budget.add(work(sample.operations(), &short));
             if sample.operations() >= 20 {
                 let kinds = trial.figures.iter().map(|measured| measured.kind);
                 return Ok(kinds.map(|kind| figure(&sample, kind)).collect());
@@ -165,9 +171,13 @@ impl TrialSimulator {
 
     /// Returns the sum of squares of the residuals of `trials` and of the priors, at `logs`.
     pub(super) fn cost(&self, logs: &[f64], trials: &[usize]) -> Result<f64, PredictError> {
-        let residuals = self.residuals_at(logs, trials)?;
-        Ok(residuals.iter().map(|residual| residual * residual).sum::<f64>()
-            + self.prior_cost(logs))
+        Ok(self.cost_of(logs, &self.residuals_at(logs, trials)?))
+    }
+
+    /// Returns the sum of squares of `residuals` and of the priors at `logs`.
+    pub(super) fn cost_of(&self, logs: &[f64], residuals: &[f64]) -> f64 {
+        let squares = residuals.iter().map(|residual| residual * residual);
+        squares.sum::<f64>() + self.prior_cost(logs)
     }
 
     /// Returns the cost that the priors add.
@@ -199,6 +209,13 @@ impl TrialSimulator {
             AffectedTests::Both => true,
         }
     }
+}
+
+/// Returns the requests of a simulation, including those of the ramp, from the number that counted.
+fn work(counted: u64, test: &Test) -> u64 {
+    let seconds = test.duration.map_or(0.0, Duration::as_seconds);
+    let share = (seconds + test.ramp.as_seconds()) / seconds.max(1e-12);
+    (counted as f64 * share) as u64
 }
 
 /// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs long enough
@@ -234,7 +251,7 @@ pub(super) mod tests {
         let base = system.spec.into_spec();
         let parameters = Parameter::of(&base.attachments[0].drive);
         let pool = Pool::new(NonZeroUsize::MIN);
-        TrialSimulator::new(base, Vec::new(), parameters, 1, pool, Cancel::default())
+        TrialSimulator::new(base, Vec::new(), parameters, 1, pool, Cancel::default(), u64::MAX)
     }
 
     #[test]

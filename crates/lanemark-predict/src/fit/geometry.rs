@@ -120,7 +120,7 @@ pub(super) fn explore(
         found: search_result,
     };
     let judged = |geometry: Geometry, cost: f64| cost + WORTH * geometry.distance(template);
-    loop {
+    while !engine.budget.is_spent() {
         let here = explored.best;
         let mut better: Option<(Geometry, SearchResult)> = None;
         for next in here.neighbours() {

@@ -13,6 +13,7 @@
 use lanemark_schema::result::student_95;
 use nalgebra::{DMatrix, DVector};
 
+use super::budget::FitStage;
 use super::engine::TrialSimulator;
 use super::parameter::{COLLECTION, PRIOR_SD};
 use super::solve::{SearchResult, jacobian, search, weaker_side};
@@ -73,10 +74,11 @@ struct Covariance {
 
 /// Separates the identified values from the others, starting from `found`.
 pub(super) fn identify(
-    engine: &TrialSimulator,
+    engine: &mut TrialSimulator,
     search_result: SearchResult,
     trials: &[usize],
 ) -> Result<FittedValues, PredictError> {
+    engine.budget.begin(FitStage::Identify);
     let count = engine.parameters.len();
     let mut held: Vec<Option<ValueDetermination>> = vec![None; count];
     for &index in &engine.held {
@@ -90,7 +92,7 @@ pub(super) fn identify(
         let free: Vec<usize> = (0..count).filter(|&index| held[index].is_none()).collect();
         let covariance = covariance(engine, &search_result.logs, &free, trials)?;
         let open = covariance.open();
-        if open.is_empty() || round == ROUNDS {
+        if open.is_empty() || round == ROUNDS || engine.budget.is_spent() {
             let at = |index| free.iter().position(|&one| one == index);
             // A value that is still open after the last round is not determined.
             let still_open = |at: usize| open.iter().find(|(one, _)| *one == at);
@@ -106,6 +108,7 @@ pub(super) fn identify(
             };
             let standings: Vec<ValueDetermination> = (0..count).map(determination).collect();
             let (logs, scatter) = (search_result.logs, covariance.scatter);
+            engine.budget.begin(FitStage::Ranges);
             let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
             return Ok(FittedValues { logs, standings, reaches, scatter });
         }
@@ -144,6 +147,11 @@ fn reaches(
     for (index, determination) in standings.iter().enumerate() {
         if let ValueDetermination::Identified(deviation) = determination {
             reaches.push([SIDES_80 * deviation; 2]);
+            continue;
+        }
+        if engine.budget.is_spent() {
+            // A range that was not examined is the prior's.
+            reaches.push([REACHES[REACHES.len() - 1]; 2]);
             continue;
         }
         let others = slopes.clone().remove_column(index);

@@ -9,6 +9,7 @@
 //! Not modelled: the correlation between the figures of one run on a real drive (caused by heat or by other programs).
 //! In a fit to several runs, the spread includes it.
 
+mod budget;
 mod collection;
 mod disk;
 mod drive_file;
@@ -24,7 +25,9 @@ mod summary;
 mod trials;
 
 use lanemark_lab::{Cancel, Pool};
-use lanemark_schema::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
+use lanemark_schema::result::{
+    Calibration, FitWarning, FittedDrive, Provenance, RunResult, Target,
+};
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::document::{Context, Document};
@@ -56,6 +59,8 @@ pub struct FitInput<'j> {
     pub settings: &'j [(Calibration, Location)],
     /// The number of small requests in a simulated test; a larger number is more accurate and slower.
     pub requests: u64,
+    /// The maximum work, in simulated requests. A search that reaches its share of it returns its best values so far.
+    pub work_max: u64,
     /// The threads that simulate.
     pub pool: Pool,
     /// Provenance of the fit.
@@ -69,6 +74,8 @@ const FLASH_MOST: Duration = Duration::from_microseconds(2_000);
 
 /// The default number of requests of a job.
 pub const REQUESTS: u64 = 4000;
+/// The default maximum work of a job, in simulated requests: less than a minute of one core.
+pub const WORK_MAX: u64 = 40_000_000;
 
 /// A drive that was fitted.
 #[derive(Clone, Debug)]
@@ -79,6 +86,8 @@ pub struct Fit {
     pub template: String,
     /// The settings of the drive with which the fit was made.
     pub settings: Vec<Calibration>,
+    /// The work of the fit, in simulated requests.
+    pub work: u64,
 }
 
 impl Fit {
@@ -152,14 +161,9 @@ pub fn fit(
         .collect();
     let trials = measurements.trials.clone();
     let original = base.clone();
-    let mut engine = TrialSimulator::new(
-        base,
-        trials,
-        parameters,
-        job.provenance.seed,
-        job.pool,
-        job.cancel.clone(),
-    );
+    let (seed, cancel) = (job.provenance.seed, job.cancel.clone());
+    let mut engine =
+        TrialSimulator::new(base, trials, parameters, seed, job.pool, cancel, job.work_max);
     let visible = |engine: &TrialSimulator, shows: &[AffectedTests]| -> Vec<usize> {
         let indices = 0..engine.parameters.len();
         indices.filter(|&index| shows.contains(&engine.parameters[index].shows)).collect()
@@ -172,23 +176,27 @@ pub fn fit(
     let writes = engine.trials_of(|trial| !trial.reads());
     let all = engine.trials_of(|_| true);
 
-    on_stage("reads");
+    on_stage("reads (1 of 6)");
     let found = start::reads(&engine, &reading, &reads)?;
-    on_stage("dies");
+    on_stage("dies (2 of 6)");
     let explored = geometry::explore(&mut engine, found, &reading, &reads)?;
-    on_stage("writes");
+    on_stage("writes (3 of 6)");
     let found = start::writes(&engine, &explored.found.logs, &writing, &writes)?;
     let found = collection::explore(&mut engine, found, &writing, &writes)?;
-    on_stage("reads and writes together");
+    on_stage("reads and writes together (4 of 6)");
     let everything = engine.free();
     let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
     // The effects of dies and units on writes are included too.
     let explored = geometry::explore(&mut engine, found, &everything, &all)?;
     let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
-    on_stage("occupancies");
+    on_stage("occupancies (5 of 6)");
     let found = occupancy::fix(&mut engine, found, &all)?;
-    on_stage("the precision of each value");
-    let known = identify::identify(&engine, found, &all)?;
+    on_stage("the precision of each value (6 of 6)");
+    let is_cut = engine.budget.is_spent();
+    let known = identify::identify(&mut engine, found, &all)?;
+    if is_cut || engine.budget.is_spent() {
+        measurements.warnings.push(FitWarning::Ended { requests: engine.budget.done() });
+    }
 
     let outcome = summary::EndedFit { original: &original, engine: &engine, explored, known };
     let fitted = FittedDrive {
@@ -206,10 +214,11 @@ pub fn fit(
         warnings: measurements.warnings,
         simulations: engine.simulations(),
     };
+    let work = engine.budget.done();
     let drive = outcome.with_warnings(fitted);
     let is_of_drive = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
     let settings = set.iter().filter(is_of_drive).map(|&setting| setting.clone()).collect();
-    Ok(Fit { drive, template: text, settings })
+    Ok(Fit { drive, template: text, settings, work })
 }
 
 /// Returns the minimum time of a read with one request outstanding, or `None` for media other than NAND.

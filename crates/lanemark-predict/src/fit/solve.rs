@@ -27,6 +27,8 @@ struct Search<'e> {
     free: Vec<usize>,
     trials: Vec<usize>,
     unknowns: DVector<f64>,
+    /// The smallest cost so far, with its unknowns. A search whose budget is spent ends with these.
+    best: RefCell<Option<(f64, DVector<f64>)>>,
     error: RefCell<Option<PredictError>>,
 }
 
@@ -39,8 +41,8 @@ pub(super) struct SearchResult {
     pub(super) cost: f64,
 }
 
-/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. The search takes up to
-/// `patience` steps for each parameter, plus `patience` more.
+/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. It takes up to `patience` steps
+/// for each parameter, plus `patience` more, and ends early if the budget of its stage is spent.
 pub(super) fn search(
     engine: &TrialSimulator,
     logs: &[f64],
@@ -48,7 +50,7 @@ pub(super) fn search(
     trials: &[usize],
     patience: usize,
 ) -> Result<SearchResult, PredictError> {
-    if free.is_empty() {
+    if free.is_empty() || engine.budget.is_spent() {
         return Ok(SearchResult { logs: logs.to_vec(), cost: engine.cost(logs, trials)? });
     }
     let unknowns = free.iter().map(|&index| (logs[index] - engine.priors[index]) / PRIOR_SD);
@@ -58,6 +60,7 @@ pub(super) fn search(
         free: free.to_vec(),
         trials: trials.to_vec(),
         unknowns: DVector::from_iterator(free.len(), unknowns),
+        best: Default::default(),
         error: Default::default(),
     };
     let method = LevenbergMarquardt::new()
@@ -67,9 +70,15 @@ pub(super) fn search(
         .with_stepbound(1.0)
         .with_scale_diag(false)
         .with_patience(patience.max(1));
-    let (ended, _) = method.minimize(problem);
+    let (mut ended, _) = method.minimize(problem);
     if let Some(error) = ended.error.take() {
         return Err(error);
+    }
+    if engine.budget.is_spent()
+        && let Some((cost, unknowns)) = ended.best.take()
+    {
+        ended.unknowns = unknowns;
+        return Ok(SearchResult { logs: ended.all(), cost });
     }
     let logs = ended.all();
     let cost = engine.cost(&logs, trials)?;
@@ -160,6 +169,19 @@ impl Search<'_> {
         logs
     }
 
+    /// Returns whether the budget is spent and there is a result.
+    fn is_over(&self) -> bool {
+        self.engine.budget.is_spent() && self.best.borrow().is_some()
+    }
+
+    /// Keeps the present unknowns if their cost is the smallest so far.
+    fn keep_best(&self, cost: f64) {
+        let mut best = self.best.borrow_mut();
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            *best = Some((cost, self.unknowns.clone()));
+        }
+    }
+
     fn keep_error<T>(&self, outcome: Result<T, PredictError>) -> Option<T> {
         outcome.map_err(|error| *self.error.borrow_mut() = Some(error)).ok()
     }
@@ -179,12 +201,20 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Search<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let mut residuals = self.keep_error(self.engine.residuals_at(&self.all(), &self.trials))?;
-        residuals.extend(self.unknowns.iter());
+        if self.is_over() {
+            return None;
+        }
+        let logs = self.all();
+        let figures = self.keep_error(self.engine.residuals_at(&logs, &self.trials))?;
+        self.keep_best(self.engine.cost_of(&logs, &figures));
+        let residuals = figures.into_iter().chain(self.unknowns.iter().copied()).collect();
         Some(DVector::from_vec(residuals))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
+        if self.is_over() {
+            return None;
+        }
         let logs = self.all();
         let figures = self.keep_error(jacobian(self.engine, &logs, &self.free, &self.trials))?;
         let (rows, columns) = figures.shape();

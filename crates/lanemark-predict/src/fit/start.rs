@@ -162,6 +162,9 @@ fn best(
     let (cost, logs) = judged[0].clone();
     let mut best = SearchResult { logs, cost };
     for (_, logs) in judged.into_iter().take(FOLLOWED) {
+        if engine.budget.is_spent() {
+            break;
+        }
         let found = search(engine, &logs, free, trials, 1)?;
         if found.cost < best.cost {
             best = found;

@@ -5,6 +5,8 @@
 //! tests, because three repeats determine the spread poorly. The second is a floor, because no model is more accurate.
 //! In a closed loop, throughput and mean latency are one observation (Little's law), so each has half the weight.
 
+use std::collections::BTreeSet;
+
 use lanemark_schema::result::{FigureKind, FitWarning, RunResult, Sample, Target, TestResult};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
@@ -96,6 +98,18 @@ impl Trial {
     /// Returns the number of outstanding requests.
     pub(super) fn outstanding(&self) -> u64 {
         outstanding(&self.test)
+    }
+
+    /// Returns the requests of one simulation of the short test, at the measured rate.
+    fn work(&self) -> f64 {
+        let counted = self.short.duration.map_or(0.0, Duration::as_seconds);
+        (self.short.ramp.as_seconds() + counted) * self.iops()
+    }
+
+    /// Returns a key by which tests that are alike are neighbours.
+    fn place(&self) -> (bool, bool, bool, Bytes, u64) {
+        let test = &self.test;
+        (self.writes(), self.reads(), test.is_in_order(), test.block, self.outstanding())
     }
 }
 
@@ -206,6 +220,7 @@ impl Measurements {
             those.map(Trial::throughput).fold(0.0, f64::max)
         };
         let stored = fastest(true);
+        let pass_max = requests * WHOLE_TESTS;
         let tests = self.trials.len().max(1) as u64;
         let requests = (requests * WHOLE_TESTS / tests).clamp(requests / LEAST_SHARE, requests);
         for trial in &mut self.trials {
@@ -233,6 +248,66 @@ impl Measurements {
             let whole = capacity.get() / short.block.get().max(1) * short.block.get();
             short.span = short.span.min(Bytes(whole));
         }
+        self.thin(pass_max);
+    }
+
+    /// Keeps so many tests that one simulation of each has about `pass_max` requests. The tests are spread evenly over
+    /// kinds, lengths and depths, and include the single reads and the extremes from which a fit starts.
+    fn thin(&mut self, pass_max: u64) {
+        let all = self.trials.len();
+        let work: f64 = self.trials.iter().map(Trial::work).sum();
+        if work <= pass_max as f64 || all as u64 <= WHOLE_TESTS {
+            return;
+        }
+        let mut order: Vec<usize> = (0..all).collect();
+        order.sort_by_key(|&index| self.trials[index].place());
+        let mut used: BTreeSet<usize> = self.anchors();
+        let rest =
+            pass_max as f64 - used.iter().map(|&index| self.trials[index].work()).sum::<f64>();
+        let (mut room, step) = (0.0, rest.max(0.0) / work);
+        for index in order {
+            let own = self.trials[index].work();
+            room += step * own;
+            if room >= own && used.insert(index) {
+                room -= own;
+            }
+        }
+        let mut index = 0;
+        self.trials.retain(|_| {
+            index += 1;
+            used.contains(&(index - 1))
+        });
+        let used = self.trials.len();
+        if used < all {
+            let (used, all) = (used as u32, all as u32);
+            self.warnings.push(FitWarning::Thinned { used, all });
+        }
+    }
+
+    /// Returns the tests from which a fit starts: single requests, and the fastest of each kind.
+    fn anchors(&self) -> BTreeSet<usize> {
+        let kinds = [(true, false), (true, true), (false, false), (false, true)];
+        let of_kind = |(reads, in_order): (bool, bool)| {
+            let is_own = move |trial: &Trial| {
+                (if reads { !trial.writes() } else { !trial.reads() })
+                    && trial.test.is_in_order() == in_order
+            };
+            (0..self.trials.len()).filter(move |&index| is_own(&self.trials[index]))
+        };
+        let mut found = BTreeSet::new();
+        for kind in kinds {
+            let trial = |index: usize| &self.trials[index];
+            let by = |figure: fn(&Trial) -> f64| {
+                move |one: &usize, other: &usize| {
+                    figure(trial(*one)).total_cmp(&figure(trial(*other)))
+                }
+            };
+            found.extend(of_kind(kind).max_by(by(Trial::iops)));
+            found.extend(of_kind(kind).max_by(by(Trial::throughput)));
+            let single = of_kind(kind).filter(|&index| trial(index).outstanding() == 1);
+            found.extend(single.min_by_key(|&index| trial(index).test.block));
+        }
+        found
     }
 }
 

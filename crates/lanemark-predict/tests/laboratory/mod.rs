@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use lanemark_lab::Pool;
-use lanemark_predict::{Fit, FitInput, PredictError, fit};
+use lanemark_predict::{Fit, FitInput, PredictError, WORK_MAX, fit};
 use lanemark_schema::result::{
     Calibration, DirectionResult, LatencyHistogram, Provenance, RunResult, Sample, TestResult,
 };
@@ -21,6 +21,13 @@ use lanemark_study::{Library, Location, System, workload};
 pub(crate) struct Truth {
     pub(crate) base: String,
     pub(crate) settings: Vec<(String, String)>,
+}
+
+/// The requests of each test of a fit, and the fit's maximum work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) requests: u64,
+    pub(crate) work_max: u64,
 }
 
 /// A port of a platform.
@@ -148,6 +155,18 @@ pub(crate) fn outcome(
     settings: &[(String, String)],
     requests: u64,
 ) -> Result<Fit, PredictError> {
+    bounded(library, runs, platform_port, like, settings, Bounds { requests, work_max: WORK_MAX })
+}
+
+/// Fits a drive as [`outcome`], with requests for each test and a maximum work.
+pub(crate) fn bounded(
+    library: &Library,
+    runs: &[RunResult],
+    platform_port: &PlatformPort,
+    like: Option<&str>,
+    settings: &[(String, String)],
+    bounds: Bounds,
+) -> Result<Fit, PredictError> {
     let (platform, port) = platform_port;
     let named = |(index, run): (usize, &RunResult)| (format!("{}.json", index + 1), run.clone());
     let results: Vec<(String, RunResult)> = runs.iter().enumerate().map(named).collect();
@@ -158,7 +177,8 @@ pub(crate) fn outcome(
         port,
         like,
         settings: &settings,
-        requests,
+        requests: bounds.requests,
+        work_max: bounds.work_max,
         pool: Pool::default(),
         provenance: Provenance { seed: 0x0f17, ..Provenance::default() },
         cancel: Default::default(),

@@ -165,6 +165,18 @@ pub enum FitWarning {
         /// Number of skipped tests.
         left_out: u32,
     },
+    /// A grid is so large that only a part of its tests is used.
+    Thinned {
+        /// Number of used tests.
+        used: u32,
+        /// Number of tests of the results.
+        all: u32,
+    },
+    /// The search ended at its maximum work.
+    Ended {
+        /// Number of simulated requests.
+        requests: u64,
+    },
     /// The model misses a test by more than a tenth.
     Misses {
         /// Name of the test.
@@ -201,6 +213,12 @@ impl FitWarning {
                 "blocks that were never written or are trimmed are not read from flash, and caches \
                  answer without reading the flash: write the whole span first, or use a larger one"
             }
+            Self::Thinned { .. } => {
+                "the used tests are spread over kinds, lengths and depths; the workload `fit` is sufficient"
+            }
+            Self::Ended { .. } => {
+                "the values are the best that were found until then; fewer or shallower tests need less work"
+            }
             Self::Misses { .. } => {
                 "the model does not represent this behaviour, or the template is another kind of drive: try another --like"
             }
@@ -227,6 +245,12 @@ impl fmt::Display for FitWarning {
                 "{test}: reads took {:.0} µs, but flash takes at least {:.0} µs; {left_out} tests that read there are skipped",
                 read_ns / 1e3,
                 least_ns / 1e3
+            ),
+            Self::Thinned { used, all } => write!(f, "{used} of {all} tests are used"),
+            Self::Ended { requests } => write!(
+                f,
+                "the search ended after {:.0} million simulated requests",
+                *requests as f64 / 1e6
             ),
             Self::Misses { test, error } => {
                 write!(f, "{test}: the model's error is {:+.0}%", error * 100.0)

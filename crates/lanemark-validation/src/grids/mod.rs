@@ -16,7 +16,7 @@ use std::time::Instant;
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, Pool};
-use lanemark_predict::{FitInput, fit};
+use lanemark_predict::{FitInput, WORK_MAX, fit};
 use lanemark_schema::result::{Calibration, Provenance, RunResult};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::{Library, Location};
@@ -163,6 +163,7 @@ fn fitted(
         like: Some(truth.like),
         settings: &settings,
         requests: options.requests,
+        work_max: WORK_MAX,
         pool: Pool::default(),
         provenance: Provenance { seed, ..Provenance::default() },
         cancel: Default::default(),
