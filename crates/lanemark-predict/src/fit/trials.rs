@@ -251,7 +251,7 @@ impl Measurements {
         self.thin(pass_max);
     }
 
-    /// Keeps so many tests that one simulation of each has about `pass_max` requests. The tests are spread evenly over
+    /// Keeps tests until one simulation of each has about `pass_max` requests. The tests are spread evenly over
     /// kinds, lengths and depths, and include the single reads and the extremes from which a fit starts.
     fn thin(&mut self, pass_max: u64) {
         let all = self.trials.len();
