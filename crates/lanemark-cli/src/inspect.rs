@@ -131,7 +131,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     match (args.json, args.workload.is_some()) {
         (true, false) => output::print_json(&inspection)?,
         (true, true) => {
-            output::print_json(&InspectionWithCeilings { inspection: &inspection, ceilings })?
+            output::print_json(&InspectionWithCeilings { inspection: &inspection, ceilings })?;
         }
         (false, _) => {
             let style = output::style();

@@ -203,7 +203,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         progress.show(&title);
         served.iter_mut().for_each(ServedMeasurement::begin);
         let mut show = |moment: &ProgressSnapshot| {
-            progress.show(&format!("{title} · {}", status_line(moment)))
+            progress.show(&format!("{title} · {}", status_line(moment)));
         };
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(sample) => {

@@ -107,7 +107,7 @@ fn known_options(section: &Section, findings: &mut Findings) -> BTreeMap<&'stati
         match known.fate {
             OptionTreatment::Read => {}
             OptionTreatment::Needless(reason) => {
-                findings.note(line, SupportLevel::Needless, reason)
+                findings.note(line, SupportLevel::Needless, reason);
             }
             OptionTreatment::Nearly(_) | OptionTreatment::Refused(_) if off => {
                 findings.note(line, SupportLevel::Needless, "switched off, as in Lanemark");

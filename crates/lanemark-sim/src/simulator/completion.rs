@@ -75,7 +75,7 @@ impl Simulator {
         match coalescing.expire(self.now, vector) {
             AggregationEnd::Nothing => {}
             AggregationEnd::Again(at) => {
-                self.events.schedule(at, Event::AggregationOver(drive, vector))
+                self.events.schedule(at, Event::AggregationOver(drive, vector));
             }
             AggregationEnd::Announce => self.announce(drive, vector),
         }
