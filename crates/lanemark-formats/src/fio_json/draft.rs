@@ -137,7 +137,7 @@ impl Draft {
 
     /// Completes the draft after all clones have been added.
     pub(super) fn finish(&mut self) {
-        // fio has summed the clones, each of which ran for the same time.
+        // fio has summed the clones, and all clones ran for the same time.
         let clones = f64::from(self.count("numjobs").unwrap_or(1).clamp(1, 1024));
         let more = (clones / f64::from(self.entries)).max(1.0);
         if let (Some(cpu), true) = (&mut self.sample.cpu, self.cpu_of_one) {

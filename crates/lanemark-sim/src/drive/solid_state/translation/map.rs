@@ -1,6 +1,6 @@
 //! The part of the map that a run has changed: logical slot to flash slot.
 //!
-//! The table uses open addressing in lines of eight entries, each of which is one cache line of the processor. The hash
+//! The table uses open addressing in lines of eight entries. A line is one cache line of the processor. The hash
 //! chooses a line by `slot / 8`, so a sequential run touches one line for eight slots. A full line continues in the
 //! next line; a scattered slot finds room in its home line nine times out of ten, and costs twelve to twenty-five
 //! bytes. Memory depends on the touched slots and not on the drive's capacity. Entries are never removed.
