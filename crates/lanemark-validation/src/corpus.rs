@@ -34,7 +34,7 @@ pub const CLASSES: [&str; 10] = [
 const LENGTH_MAX: u64 = 64 << 20;
 
 /// Columns of measurements that are text.
-const MEASURED_TEXTS: [&str; 18] = [
+const MEASURED_TEXTS: [&str; 17] = [
     "id",
     "drive",
     "model",
@@ -52,7 +52,6 @@ const MEASURED_TEXTS: [&str; 18] = [
     "class",
     "grade",
     "place",
-    "note",
 ];
 /// Columns of measurements that are numbers, with the bounds of each.
 const MEASURED_NUMBERS: [(&str, f64, f64); 8] = [

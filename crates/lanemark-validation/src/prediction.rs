@@ -224,7 +224,12 @@ impl<'c> Case<'c> {
         let platform = self.put("platform.toml", &platform)?;
         let host = recipe::host(self.row);
         let ports: Vec<String> = (0..self.drives).map(|number| format!("p{number}")).collect();
-        let volume = recipe::volume(self.row, self.drives);
+        let path = self.row.text("path").to_lowercase();
+        let volume = match self.drives {
+            1 => "",
+            _ if path.contains("raid 1") || path.contains("mirror") => "mirror:",
+            _ => "stripe-64KiB:",
+        };
         Ok(format!("{volume}{drive}@{platform},{host}:{}", ports.join("+")))
     }
 

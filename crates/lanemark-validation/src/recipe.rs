@@ -185,19 +185,6 @@ fn bridge(drive: Plug, protocol: &str) -> String {
     )
 }
 
-/// Returns the prefix of the system's name that joins the row's drives to a volume. The path or the note of the row
-/// states a mirror; any other volume is modelled as stripes, without parity.
-pub fn volume(row: &Row, drives: usize) -> &'static str {
-    let text = format!("{} {}", row.text("path"), row.text("note")).to_lowercase();
-    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let is_raid_1 = words.windows(2).any(|pair| pair == ["raid", "1"]) || words.contains(&"raid1");
-    match drives {
-        1 => "",
-        _ if is_raid_1 || words.contains(&"mirror") => "mirror:",
-        _ => "stripe-64KiB:",
-    }
-}
-
 /// Returns the library's host for the system that the row names.
 pub fn host(row: &Row) -> &'static str {
     let os = row.text("os").to_lowercase();
@@ -213,9 +200,6 @@ pub fn host(row: &Row) -> &'static str {
         "windows-7"
     } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
         "windows-ntfs"
-    } else if is_of_a_system_drive(row) {
-        // The program's file is on btrfs, and it sets the file's attribute C: data is overwritten in place.
-        "linux-btrfs-nocow"
     } else if row.text("target").starts_with("file") {
         match row.text("flush").starts_with("fsync after") {
             true => "linux-fsync",
@@ -247,13 +231,6 @@ pub fn is_of_a_system_drive(row: &Row) -> bool {
     row.text("tool").contains("resctl-bench")
 }
 
-/// Returns whether several threads of a row read or write one file in order, each from its beginning. The drive then
-/// receives each offset several times and sees no sequence.
-fn shares_offsets(row: &Row) -> bool {
-    let is_alone = row.number("threads").unwrap_or(1.0) <= 1.0;
-    !is_alone && row.text("note").contains("all threads go through one file")
-}
-
 /// Returns whether a row measures a drive that was written from end to end before the test.
 pub fn is_preconditioned(row: &Row) -> bool {
     row.text("state") == "preconditioned"
@@ -280,7 +257,7 @@ pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     let block = Bytes(block as u64);
     let read = row.number("read_percent")? / 100.0;
     let mut test = match row.text("pattern") {
-        "sequential" if !shares_offsets(row) => Test::sequential_read(block),
+        "sequential" => Test::sequential_read(block),
         _ => Test::random_read(block),
     }
     .span(Bytes(64 << 30))
@@ -315,44 +292,6 @@ pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn threads_on_one_file_show_the_drive_no_sequence() {
-        const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
-        const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
-        const ONE_FILE: &str = "settings as in the source; all threads go through one file";
-        for (threads, note, in_order) in
-            [(8, ONE_FILE, false), (1, ONE_FILE, true), (8, "one file for each thread", true)]
-        {
-            let row = format!(
-                "T01,Invented 1 TB,Invented,nvme-ssd,1,PCIe 3.0 x4,a board,,Linux,fio,file,100,sequential,4096,256,{threads},none,8000000000,,unknown,iops,100,IOPS,saturated,C,http://invented,a table,2026-01-01,{note}"
-            );
-            let corpus = crate::corpus::Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS);
-            let test = test(&corpus.unwrap().rows[0], 1e12).unwrap();
-            assert_eq!(test.is_in_order(), in_order, "{threads}: {note}");
-        }
-    }
-
-    #[test]
-    fn a_mirror_is_named_by_path_or_note() {
-        const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
-        const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
-        for (path, note, drives, wanted) in [
-            ("RAID 1 of an adapter", "", 2, "mirror:"),
-            ("", "md RAID 1 of two", 2, "mirror:"),
-            ("", "a ZFS mirror", 2, "mirror:"),
-            ("", "RAID 10 of four", 4, "stripe-64KiB:"),
-            ("", "RAID 0 of two", 2, "stripe-64KiB:"),
-            ("", "LVM RAID 5 of three", 3, "stripe-64KiB:"),
-            ("", "RAID 1 of one", 1, ""),
-        ] {
-            let row = format!(
-                "T01,Invented 1 TB,Invented,nvme-ssd,{drives},PCIe 3.0 x4,a board,{path},Linux,fio,device,50,random,4096,1,1,none,8000000000,,unknown,iops,100,IOPS,several-drives,B,http://invented,a table,2026-01-01,{note}"
-            );
-            let corpus = crate::corpus::Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS);
-            assert_eq!(volume(&corpus.unwrap().rows[0], drives), wanted, "{path} {note}");
-        }
-    }
 
     #[test]
     fn only_solid_state_drives_have_a_market() {

@@ -6,7 +6,6 @@
 //! corpus. The upper factor is 1.15 or more (`docs/model/intervals.md`).
 
 use lanemark_schema::result::{HopId, HopUse, Sample};
-use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
 use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::System;
@@ -33,18 +32,8 @@ const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
 const FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
 const MIX: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.57 };
 const READS: UnmodelledFactors = UnmodelledFactors { low: 0.47, high: 1.97 };
-/// Factors of one read at a time: its time is in a narrow range if drive and host are of a known class.
-const SINGLE_READS: UnmodelledFactors = UnmodelledFactors { low: 0.67, high: 1.28 };
 const WRITES: UnmodelledFactors = UnmodelledFactors { low: 0.57, high: 1.46 };
-/// Factors of one write at a time that does not wait for a flush.
-const SINGLE_WRITES: UnmodelledFactors = UnmodelledFactors { low: 0.73, high: 1.17 };
 const SUSTAINED: UnmodelledFactors = UnmodelledFactors { low: 0.15, high: 2.36 };
-/// Factors of small writes to a drive with a pseudo-SLC cache of which a thousand and more are outstanding. The causes
-/// of the low rates of such tests are not known.
-const CROWDED: UnmodelledFactors = UnmodelledFactors { low: 0.03, high: 1.46 };
-/// The least number of outstanding writes of a crowded test, and their maximum length.
-const CROWD: u64 = 1024;
-const CROWDED_BLOCK: Bytes = Bytes::kibi(16);
 
 impl UnmodelledFactors {
     /// Returns one factor for both sides.
@@ -73,11 +62,8 @@ impl UnmodelledFactors {
             () if is_disk => DISK,
             () if share < 1.0 && has_flushes(test) => FLUSH,
             () if share > 0.0 && share < 1.0 => MIX,
-            () if share >= 1.0 && outstanding(test) == 1 => SINGLE_READS,
             () if share >= 1.0 => READS,
-            () if has_cache(spec) && is_crowded(test) => CROWDED,
             () if has_cache(spec) && rate < LATER * sample.iops() => SUSTAINED,
-            () if outstanding(test) == 1 => SINGLE_WRITES,
             () => WRITES,
         }
     }
@@ -89,15 +75,6 @@ fn of_drive(hops: &[HopUse]) -> f64 {
         matches!(id, HopId::FrontEnd | HopId::DataPath | HopId::Channels | HopId::Media)
     };
     hops.iter().filter(|hop| is_part(&hop.id)).map(|hop| hop.utilisation).fold(0.0, f64::max)
-}
-
-fn outstanding(test: &Test) -> u64 {
-    u64::from(test.queue_depth()) * u64::from(test.threads)
-}
-
-/// Returns whether a thousand and more small requests are outstanding.
-fn is_crowded(test: &Test) -> bool {
-    test.block <= CROWDED_BLOCK && outstanding(test) >= CROWD
 }
 
 /// Returns whether a test waits for flushes.
@@ -116,7 +93,7 @@ fn has_cache(spec: &SystemSpec) -> bool {
 #[cfg(test)]
 mod tests {
     use lanemark_schema::result::{DirectionResult, LatencyHistogram, PathUse};
-    use lanemark_schema::units::{Duration, Ratio};
+    use lanemark_schema::units::{Bytes, Duration, Ratio};
     use lanemark_study::Library;
 
     use super::*;
@@ -168,12 +145,12 @@ mod tests {
             (&arm, 0.5, Some(1), idle, 1000.0, DISK),
             (&plain, 0.0, Some(1), idle, 1000.0, FLUSH),
             (&plain, 0.9, Some(1), idle, 1000.0, FLUSH),
-            (&plain, 1.0, Some(1), idle, 1000.0, SINGLE_READS),
+            (&plain, 1.0, Some(1), idle, 1000.0, READS),
             (&plain, 0.01, None, idle, 1000.0, MIX),
             (&plain, 0.99, None, idle, 100.0, MIX),
-            (&plain, 1.0, None, idle, 100.0, SINGLE_READS),
-            (&plain, 0.0, None, idle, 100.0, SINGLE_WRITES),
-            (&cached, 0.0, None, idle, 1000.0 * LATER, SINGLE_WRITES),
+            (&plain, 1.0, None, idle, 100.0, READS),
+            (&plain, 0.0, None, idle, 100.0, WRITES),
+            (&cached, 0.0, None, idle, 1000.0 * LATER, WRITES),
             (&cached, 0.0, None, idle, 999.0 * LATER, SUSTAINED),
         ];
         for (row, (system, reads, flushes, (link, drive), rate, wanted)) in
@@ -182,24 +159,6 @@ mod tests {
             let given =
                 UnmodelledFactors::of(system, &test(reads, flushes), &sample(link, drive), rate);
             assert_eq!(given, wanted, "row {row}");
-        }
-        for (system, reads, (block, depth, threads), wanted) in [
-            (&plain, 1.0, (4, 2, 1), READS),
-            (&plain, 1.0, (4, 1, 2), READS),
-            (&plain, 0.0, (4, 2, 1), WRITES),
-            (&cached, 0.0, (4, 256, 4), CROWDED),
-            (&cached, 0.0, (16, 1024, 1), CROWDED),
-            (&cached, 0.0, (32, 1024, 1), WRITES),
-            (&cached, 0.0, (4, 1023, 1), WRITES),
-            (&plain, 0.0, (4, 1024, 1), WRITES),
-            (&cached, 1.0, (4, 1024, 1), READS),
-        ] {
-            let mut test = test(reads, None);
-            test.block = Bytes::kibi(block);
-            test.requests_mut().unwrap().queue_depth = depth;
-            test.threads = threads;
-            let given = UnmodelledFactors::of(system, &test, &sample(0.2, 0.5), 1000.0);
-            assert_eq!(given, wanted, "{block} KiB, {depth} x {threads}");
         }
         let own = system(PLAIN);
         for reads in [0.0, 0.5, 1.0] {
