@@ -1,9 +1,9 @@
 //! The locations that can be changed, and their changes.
 //!
-//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
-//! value immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
-//! an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns
-//! are not changed, since they cannot contain a switch. `silent` lists the changes that no test can notice.
+//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed value
+//! immediately, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false, an
+//! arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns are
+//! not changed, since they cannot contain a switch. `silent` lists the changes that no test can notice.
 
 use std::fs;
 use std::ops::Range;

@@ -340,7 +340,8 @@ fn end(
 fn remarks(live_outcome: &LiveOutcome) -> String {
     let mean = |of: &dyn Fn(&TurnOutcome) -> Option<f64>, side: usize| {
         let values: Vec<f64> = live_outcome.sides[side].iter().filter_map(of).collect();
-        values.iter().sum::<f64>() / values.len().max(1) as f64
+        // A sum of no values is -0.
+        0.0 + values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|turn| processor_us(&turn.sample));
@@ -516,9 +517,9 @@ mod tests {
         let text = remarks(&found);
         for part in [
             "multiplied by 2.5,",
-            "took 500 and 700 us of processor time in PostgreSQL and its users (300 us without latency)",
-            "and 500 and 700 us including the kernel",
-            "took another 0 and 0 us",
+            "took 500 and 700 µs of processor time in PostgreSQL and its users (300 µs without latency)",
+            "and 500 and 700 µs including the kernel",
+            "took another 0 and 0 µs",
             "made 4.00 and 1.00 page reads, 8.00 and 2.00 page writes, and 0.50 and 0.50 log writes",
         ] {
             assert!(text.contains(part), "{part} in {text}");

@@ -194,7 +194,7 @@ fn a_rating_of_compressible_data_is_reached_only_with_such_data() {
     assert!(met.contains("500") && met.contains("0.0%"), "{rated}");
     let write = |compressibility: &str| {
         let workload = format!(
-            "[workload]\nname = \"writes\"\n[[test]]\nname = \"write\"\nblock = \"128 KiB\"\npattern = \"sequential\"\n\
+            "[workload]\nname = \"writes\"\nrepeats = 1\naverage = \"mean\"\n[[test]]\nname = \"write\"\nblock = \"128 KiB\"\npattern = \"sequential\"\n\
              read = \"0%\"\nqueue_depth = 32\nspan = \"1 GiB\"\nramp = \"300 ms\"\nduration = \"500 ms\"\n\
              compressibility = \"{compressibility}\"\n"
         );

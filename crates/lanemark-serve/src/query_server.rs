@@ -3,8 +3,8 @@
 //! A session has two of them: one for control over a Unix socket, which replies with one line to each line, and one on
 //! loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
 //! all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that sends no query or
-//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the server closes the
-//! oldest client that has not sent its query yet. [`ask`] is the client of a control socket.
+//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the server closes
+//! the oldest client that has not sent its query yet. [`ask`] is the client of a control socket.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;

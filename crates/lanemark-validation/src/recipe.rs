@@ -416,8 +416,8 @@ mod tests {
             let wanted = port(0) + &link(2, 1, payload, completion);
             assert_eq!(ports(board, nvme, Plug::Pcie(2, 1), 1), wanted, "{board}");
         }
-        // A SATA drive downstream of an adapter has the adapter's link as uplink. On a board, the uplink has four lanes,
-        // or eight for more than four drives.
+        // A SATA drive downstream of an adapter has the adapter's link as uplink. On a board, the uplink has four
+        // lanes, or eight for more than four drives.
         let wanted = uplink(link(2, 1, 256, 256)) + &downstream(0);
         assert_eq!(ports("a board", sata, Plug::Pcie(2, 1), 1), wanted);
         let four: String = (0..4).map(downstream).collect();

@@ -78,7 +78,7 @@ mod tests {
             let rest = end - budget.done();
             budget.add(rest - SIMULATION - 1);
             assert!(!budget.is_spent(), "{stage:?}");
-            // The least simulation has no requests.
+            // The smallest simulation has no requests.
             budget.add(0);
             assert!(budget.is_spent(), "{stage:?}");
             budget = WorkBudget::new(100_000);

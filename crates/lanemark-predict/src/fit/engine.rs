@@ -211,7 +211,7 @@ impl TrialSimulator {
     }
 }
 
-/// Returns the requests of a simulation, including those of the ramp, from the number that counted.
+/// Returns the requests of a simulation, including the requests of the ramp, from the number that counted.
 fn work(counted: u64, test: &Test) -> u64 {
     let seconds = test.duration.map_or(0.0, Duration::as_seconds);
     let share = (seconds + test.ramp.as_seconds()) / seconds.max(1e-12);

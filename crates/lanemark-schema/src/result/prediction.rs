@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// The 80% interval of a simulated test, relative to the simulated figure: it covers four of five such systems. The
-/// interval applies directly to throughput and to requests a second, and inversely to a mean latency. Percentiles have separate
-/// intervals.
+/// interval applies directly to throughput and to requests a second, and inversely to a mean latency. Percentiles have
+/// separate intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PredictionInterval {
     /// The ratio of the low end to the figure, from 0 to 1.

@@ -137,8 +137,8 @@ mod tests {
         Duration::from_microseconds(milliseconds * 1_000)
     }
 
-    /// Returns the convergence of a run of batches of four requests. Each has its end in ms, the reserves left then, and
-    /// the slots that collection has moved.
+    /// Returns the convergence of a run of batches of four requests. Each batch has its end in ms, the reserves left
+    /// then, and the slots that collection has moved.
     fn run(batches: Vec<(u64, Vec<(Reserve, u64)>, u64)>) -> Convergence {
         let mut run = Convergence::new(&Test::of_blocks(Bytes::kibi(4)), 1, at(0));
         run.requests = 4 * batches.len() as u64;

@@ -1,0 +1,165 @@
+//! Predictions of rows.
+
+use lanemark_schema::result::PercentileInterval;
+use lanemark_schema::units::Bytes;
+
+use crate::corpus::Corpus;
+
+use super::*;
+
+const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
+const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
+
+fn row(figure: &str) -> Corpus {
+    let row = format!(
+        "T01,Invented 1 TB,Invented,nvme-ssd,1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,50,random,4096,4,1,none,8000000000,,unknown,{figure},100,IOPS,mix,B,http://invented,a table,2026-01-01,"
+    );
+    Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap()
+}
+
+#[test]
+fn a_test_within_the_cache_fills_a_fifth_of_it() {
+    // 50 GB at 1 GB/s: a fifth in ten seconds.
+    assert_eq!(time_in_cache(50e9, 1e9), Duration::from_seconds(10));
+    assert_eq!(time_in_cache(0.0, 1e9), seconds(0.0));
+}
+
+#[test]
+fn a_latency_has_the_inverse_interval_and_a_percentile_its_own() {
+    let percentiles =
+        [99.0].map(|percentile| PercentileInterval { percentile, low_ratio: 0.9, high_ratio: 3.0 });
+    let percentiles = percentiles.to_vec();
+    let interval =
+        PredictionInterval { low_ratio: 0.5, high_ratio: 1.25, widest: None, percentiles };
+    for figure in FIGURES {
+        let expected = match figure {
+            "latency_p99" => Some((0.9, 3.0)),
+            "latency_p99.9" => None,
+            "latency_mean" | "latency_p50" => Some((0.8, 2.0)),
+            _ => Some((0.5, 1.25)),
+        };
+        assert_eq!(ends(figure, &interval), expected, "{figure}");
+    }
+}
+
+#[test]
+fn each_figure_is_in_the_unit_of_its_row() {
+    let mut sample = Sample::empty();
+    sample.elapsed = Duration::from_seconds(2);
+    // There are 2,000 reads of 4 KiB, with 1 to 2,000 µs, and 500 writes of 8 KiB.
+    let mut reads = DirectionResult::new();
+    (1..=2_000).for_each(|us| reads.record(Bytes(4_096), Duration::from_microseconds(us)));
+    let mut writes = DirectionResult::new();
+    (0..500).for_each(|_| writes.record(Bytes(8_192), Duration::from_microseconds(9_000)));
+    (sample.reads, sample.writes) = (Some(reads), Some(writes));
+    for (name, wanted) in [
+        ("iops", 1_250.0),
+        ("read_iops", 1_000.0),
+        ("write_iops", 250.0),
+        ("throughput", 6.144),
+        ("read_throughput", 4.096),
+        ("write_throughput", 2.048),
+        ("latency_mean", 1_000.5),
+        ("latency_p50", 1_000.0),
+        ("latency_p99", 1_980.0),
+        ("latency_p99.9", 1_998.0),
+    ] {
+        let found = figure(&row(name).rows[0], &sample).unwrap();
+        assert!((found / wanted - 1.0).abs() < 2e-3, "{name}: {found}, expected {wanted}");
+    }
+    assert_eq!(figure(&row("iops").rows[0], &Sample::empty()).filter(|rate| *rate > 0.0), None);
+}
+
+/// Only writes change the drive, so only they need more than one round of requests before counting begins.
+#[test]
+fn the_ramp_is_a_round_of_reads_two_of_writes_and_enough_to_fill_a_cache() {
+    let library = Library::built_in();
+    let system = assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
+    // The kind of the drive, the share of reads, depth and threads, the class, and the requests of the ramp.
+    for (kind, reads, depth, threads, class, wanted) in [
+        ("nvme-ssd", 100, 1, 1, "one-at-a-time", 1.0),
+        ("nvme-ssd", 100, 64, 4, "saturated", 256.0),
+        ("nvme-ssd", 100, 1024, 4, "saturated", 2000.0),
+        ("nvme-ssd", 0, 4, 1, "writes-fresh", 8.0),
+        ("nvme-ssd", 99, 8, 2, "mix", 32.0),
+        ("hdd", 0, 4, 1, "hard-disk", 64e6 / 4096.0 + 8.0),
+        ("hdd", 100, 4, 1, "hard-disk", 4.0),
+    ] {
+        let row = format!(
+            "T01,Invented 1 TB,Invented,{kind},1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,{reads},random,4096,{depth},{threads},none,8000000000,,unknown,iops,100,IOPS,{class},B,http://invented,a table,2026-01-01,"
+        );
+        let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap();
+        let case = Case::of(&library, &corpus.rows[0], None, Path::new("")).unwrap();
+        let test = case.timed(&system, false);
+        let rate = case.baselines.rule_rate().max(1.0);
+        let requests = test.ramp.as_seconds() * rate;
+        assert!((requests / wanted - 1.0).abs() < 1e-3, "{row}: {requests}");
+        let counted = test.duration.unwrap().as_seconds() * rate;
+        let least = 3_000.0_f64.max(6.0 * f64::from(depth * threads));
+        assert!((counted / least - 1.0).abs() < 1e-3, "{row}: {counted}");
+    }
+}
+
+#[test]
+fn the_drives_of_a_row_are_a_volume_at_ports_of_one_platform() {
+    let library = Library::built_in();
+    let folder = tempfile::tempdir().unwrap();
+    for (path, drives, volume, ports) in [
+        ("PCIe 3.0 x4", "1", "", "p0"),
+        ("PCIe 3.0 x4", "2", "stripe-64KiB:", "p0+p1"),
+        ("PCIe 3.0 x4, RAID 0", "3", "stripe-64KiB:", "p0+p1+p2"),
+        ("PCIe 3.0 x4, RAID 1", "2", "mirror:", "p0+p1"),
+        ("PCIe 3.0 x4, ZFS mirror", "2", "mirror:", "p0+p1"),
+        ("PCIe 3.0 x4, mirror of one", "1", "", "p0"),
+    ] {
+        let row = Row::of(&[
+            ("drive", "Invented 1 TB"),
+            ("drive_kind", "nvme-ssd"),
+            ("drives", drives),
+            ("path", path),
+            ("os", "Linux"),
+            ("target", "device"),
+            ("pattern", "random"),
+            ("read_percent", "100"),
+            ("queue_depth", "1"),
+            ("figure", "iops"),
+        ]);
+        let case = Case::of(&library, &row, None, folder.path()).unwrap();
+        let file = |name: &str| folder.path().join(name).display().to_string();
+        let (drive, platform) = (file("drive.toml"), file("platform.toml"));
+        let name = case.named().unwrap();
+        assert_eq!(name, format!("{volume}{drive}@{platform},linux-block:{ports}"));
+        assert!(case.assembled(&name, &[]).is_ok(), "{name}");
+        let count = drives.parse::<f64>().unwrap();
+        assert_eq!((case.size(), case.block()), (1e12 * count, 4096.0));
+    }
+}
+
+#[test]
+fn a_drive_is_in_the_state_of_its_row() {
+    let library = Library::built_in();
+    let text = |more: &[(&str, &str)]| {
+        let mut values = vec![
+            ("drive", "Invented 1 TB"),
+            ("drive_kind", "nvme-ssd"),
+            ("pattern", "random"),
+            ("read_percent", "0"),
+            ("queue_depth", "1"),
+        ];
+        values.extend(more);
+        let row = Row::of(&values);
+        let case = Case::of(&library, &row, None, Path::new("")).unwrap();
+        (case.drive_text(), case.is_sustained())
+    };
+    let (plain, is_sustained) = text(&[]);
+    assert!(plain.ends_with("[rated]\n") && !is_sustained, "{plain}");
+    for (values, state, is_sustained) in [
+        (("class", "writes-steady"), "condition = \"random\"\n", true),
+        (("class", "writes-sustained"), "", true),
+        (("state", "preconditioned"), "condition = \"sequential\"\nfilled = \"100%\"\n", false),
+        (("tool", "resctl-bench"), "condition = \"sequential\"\nfilled = \"50%\"\n", false),
+    ] {
+        let head = if state.is_empty() { "" } else { "[state]\n" };
+        assert_eq!(text(&[values]), (format!("{plain}{head}{state}"), is_sustained));
+    }
+}
