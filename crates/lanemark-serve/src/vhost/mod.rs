@@ -11,7 +11,7 @@
 //! | `memory` | the guest's memory, by the addresses of both ends |
 //! | `ring` | the queue: takes chains of descriptors out and puts replies in |
 //! | [`block`] | the content of requests, and the device's own description |
-//! | `device` | the device that combines all of these, and its requests as [`PendingRequest`](crate::engine::Work) |
+//! | `device` | the device that combines all of these, and its requests as [`crate::engine::PendingRequest`] |
 //! | `machine` | machines in real time: their connections, one after the other |
 //!
 //! Not implemented: packed queues, several queues, migration (dirty logs, inflight buffers), IOMMUs.
