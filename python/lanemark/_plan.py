@@ -1,6 +1,7 @@
 """Division of a sweep into chunks of consecutive points with about equal expected costs.
 
-The cost of a point is its run time. A few points across the sweep are run first, and their results are discarded. The logarithm of the run times is fitted by regularised least squares as a sum of one effect for each value of each axis.
+The cost of a point is its run time. A few points across the sweep are run first, and their results are discarded. The
+logarithm of the run times is fitted by regularised least squares as a sum of one effect for each value of each axis.
 Effects with few observations shrink towards zero. The fit affects only the sizes of the chunks, and no results.
 """
 
@@ -31,7 +32,8 @@ ROUNDS = 20
 class Plan:
     """The chunks of a sweep, which do not change once they are written to a folder.
 
-    The name of a part therefore states its points, regardless of the worker that writes it. No point can be stored twice.
+    The name of a part therefore states its points, regardless of the worker that writes it. No point can be stored
+    twice.
     """
 
     #: The hash that identifies the sweep.

@@ -45,7 +45,9 @@ def workers_of(executor: Any) -> int | None:
 def keep_memory() -> bool:
     """Keep the memory that a simulation frees in this process, for the next simulation.
 
-    Dask's nannies set ``MALLOC_TRIM_THRESHOLD_`` low. The C library then returns every large block to the kernel immediately and allocates it again for each point, which took three quarters of a worker's time. Up to 128 MiB are kept.
+    Dask's nannies set ``MALLOC_TRIM_THRESHOLD_`` low. The C library then returns every large block to the kernel
+    immediately and allocates it again for each point, which took three quarters of a worker's time. Up to 128 MiB are
+    kept.
 
     Returns:
         Whether the C library accepted the setting.

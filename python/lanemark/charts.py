@@ -27,7 +27,8 @@ def _numbers(table: Table, name: str) -> str:
     """Return the altair field of the numeric column ``name``. The unit at the end of the name may be omitted.
 
     Raises:
-        InputError: If there is no such column, or if its values are strings, for which altair would draw an empty chart.
+        InputError: If there is no such column, or if its values are strings, for which altair would draw an empty
+            chart.
     """
     column = _column(table, name)
     kind = str(table.to_arrow().schema.field(column).type)

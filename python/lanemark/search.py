@@ -1,6 +1,7 @@
 """Search for the best system (Optuna), and sensitivity of a prediction to uncertain values (Sobol's indices, SALib).
 
-This module needs the extra ``search``. A search simulates one trial after another. A search finds good points, but proves nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
+This module needs the extra ``search``. A search simulates one trial after another. A search finds good points, but
+proves nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ class Prices:
         """Read the file ``path``.
 
         Raises:
-            InputError: If the file cannot be read, if a column is missing, or if it contains an invalid price or a name twice.
+            InputError: If the file cannot be read, if a column is missing, or if it contains an invalid price or a
+                name twice.
         """
         prices: dict[str, float] = {}
         try:
