@@ -106,7 +106,7 @@ def test_simulations_run_in_parallel() -> None:
 
 def test_python_keeps_running_during_a_simulation() -> None:
     with ThreadPoolExecutor(1) as pool:
-        run = pool.submit(lanemark.simulate, SYSTEM, TEST, duration="20 s")
+        run = pool.submit(lanemark.simulate, SYSTEM, TEST, duration="2 s", full=True)
         turns = 0
         while not run.done():
             turns += 1
