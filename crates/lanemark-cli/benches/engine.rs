@@ -118,8 +118,8 @@ struct Done {
     bytes: f64,
 }
 
-/// Runs a program to its end. `requested_bytes` is the number of bytes if the medium is a file, which has no byte
-/// counter.
+/// Runs a program to its end. `requested_bytes` is the number of bytes if the medium is a file, which does not have a
+/// byte counter.
 fn done(command: &mut Command, medium: &Path, requested_bytes: u64) -> Done {
     let (bytes, seconds) = (bytes_of(medium), of_children());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");

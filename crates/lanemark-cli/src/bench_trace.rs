@@ -36,6 +36,7 @@ pub(crate) struct RecordedTrace {
 }
 
 /// The summary of a trace.
+#[derive(Default)]
 struct TraceOverview {
     requests: u64,
     reads: u64,
@@ -99,15 +100,7 @@ impl RecordedTrace {
     }
 
     fn look(&self, path: &Path) -> Result<TraceOverview, Failure> {
-        let mut found = TraceOverview {
-            requests: 0,
-            reads: 0,
-            longest: 0,
-            end: 0,
-            step: 0,
-            destroys: false,
-            bytes: 0,
-        };
+        let mut found = TraceOverview::default();
         let timed = self.speed.is_some();
         for arrival in self.read(path)? {
             let arrival = arrival?;
@@ -238,15 +231,7 @@ mod tests {
     }
 
     fn overview(arrivals: &[Arrival]) -> TraceOverview {
-        let mut overview = TraceOverview {
-            requests: 0,
-            reads: 0,
-            longest: 0,
-            end: 0,
-            step: 0,
-            destroys: false,
-            bytes: 0,
-        };
+        let mut overview = TraceOverview::default();
         arrivals.iter().for_each(|arrival| overview.add(arrival));
         overview
     }
@@ -270,7 +255,7 @@ mod tests {
             assert!(at(offset, 4_096, end) + 4_096 <= 16_384);
         }
         assert_eq!(at(1_000_000, 4_096, None), 1_000_000);
-        // A request as long as the span has one position, and a longer one has no position.
+        // A request as long as the span has one position, and a longer one does not fit.
         assert_eq!(at(512, 16_384, end), 0);
         assert_eq!(at(512, 16_896, end), 512);
     }

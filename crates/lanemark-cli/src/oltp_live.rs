@@ -416,7 +416,7 @@ mod tests {
     use clap::Parser as _;
     use lanemark_oltp::Profile;
     use lanemark_oltp::run::TransactionDates;
-    use lanemark_schema::result::{DatabaseTarget, Sample, ServerTime, TransactionsUse};
+    use lanemark_schema::result::{Sample, ServerTime, TransactionsUse};
 
     use super::turn::LoadedContents;
     use super::*;
@@ -485,14 +485,7 @@ mod tests {
                 ..Sample::empty()
             },
             served: None,
-            target: DatabaseTarget {
-                product: "PostgreSQL".to_owned(),
-                version: None,
-                name: String::new(),
-                place: None,
-                settings: Default::default(),
-                served: None,
-            },
+            target: setting::tests::target(),
             data: units::Bytes::mebi(64),
             options: RunOptions {
                 profile: Profile::Hammerdb,

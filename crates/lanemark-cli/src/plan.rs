@@ -204,7 +204,7 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
 }
 
 /// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute, or its requests a
-/// second if it has no transactions.
+/// second without transactions.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()

@@ -107,7 +107,7 @@ impl StatedRun {
     /// Adds the note about a time of the machine's clock, whose zone the file does not state.
     pub(crate) fn note_local_time(&mut self, time: &str) {
         let time = shown(time.trim());
-        self.note(&format!("its time, {time}, has no time zone and is omitted"));
+        self.note(&format!("its time, {time}, lacks a time zone and is omitted"));
     }
 
     /// Returns the result; `supplied` contains settings that the file does not state.
@@ -117,7 +117,7 @@ impl StatedRun {
     pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
-            return Err(FormatError::file(&file, "has no test with figures")
+            return Err(FormatError::file(&file, "does not contain a test with figures")
                 .hint("check that the file is complete"));
         }
         let stem = stem(&file);

@@ -2,7 +2,7 @@
 //!
 //! *Line* is the rate after the line code only. *Usable* is the simulator's formula for long reads: PCIe packets as
 //! posted writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has only a line rate (64 GT/s, one
-//! bit a transfer, flits not subtracted), because the simulator has no formula for it; the same applies to USB and to
+//! bit a transfer, flits not subtracted), because the simulator lacks a formula for it; the same applies to USB and to
 //! SAS at 1.5 Gb/s. USB line codes: no code up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
 
 use lanemark_schema::result::PcieRate;

@@ -17,8 +17,8 @@ struct Job {
 
 impl Lab {
     /// Computes the sensitivity of every test of `result`, which ran on `spec`. The variants use the random streams of
-    /// the test's first repeat. A test has no sensitivity if the run is cancelled, or if another test ran at the same
-    /// time.
+    /// the test's first repeat. The sensitivity of a test is absent if the run is cancelled, or if another test ran at
+    /// the same time.
     ///
     /// # Errors
     /// Returns an error if a variant does not run to its end.

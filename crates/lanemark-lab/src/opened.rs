@@ -162,9 +162,9 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 }
 
 impl OpenedWorkload {
-    /// Adapts the workload to the simulator, which has no page cache. Tests that would wait for buffered reads get a
-    /// depth of 1, and requests that are not multiples of 512 B become whole pages. Returns a warning about these
-    /// assumptions, or `None` if no request would go through the page cache.
+    /// Adapts the workload to the simulator, which does not model a page cache. Tests that would wait for buffered
+    /// reads get a depth of 1, and requests that are not multiples of 512 B become whole pages. Returns a warning about
+    /// these assumptions, or `None` if no request would go through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {
         let whole_pages = self.workload.take_pages();
         let settings = self.settings.as_ref();

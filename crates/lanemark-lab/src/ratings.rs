@@ -155,7 +155,7 @@ impl Lab {
     }
 }
 
-/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it has no cache.
+/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it does not have a cache.
 fn cache(spec: &CheckedSystem) -> Bytes {
     let drive = &spec.first().drive;
     let cache = match &drive.media {

@@ -75,7 +75,7 @@ impl WhatIfSide {
     }
 }
 
-/// Returns the values of `fit` that are known within a range. If the model has no such limit, and the measurements
+/// Returns the values of `fit` that are known within a range. If the model lacks such a limit, and the measurements
 /// exclude only its low values, the limit is drawn below the far end of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<UncertainValue> {

@@ -9,7 +9,8 @@
 //! A kill that cannot be caught leaves the file. The file has a mark, an extended attribute, if the file system
 //! supports one, and it was locked while its run lived. A later run recognises it by these ([`left_over`]).
 //!
-//! Not prevented: a file that takes its name between the check and the removal, for which Linux has no atomic call.
+//! Not prevented: a file that takes its name between the check and the removal, for which Linux does not offer an
+//! atomic call.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -256,7 +257,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses a size for which the file system of `folder` has no room.
+/// Refuses a size for which the file system of `folder` does not have room.
 pub(crate) fn check_space(path: &Path, folder: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(folder)
         .map_err(|error| system(path, "query the free space of", error))?;

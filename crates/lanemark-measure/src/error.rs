@@ -13,7 +13,7 @@ pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The workload has no tests or no repeats.
+    /// The workload lacks tests or repeats.
     #[error("workload `{workload}` contains no tests or no repeats")]
     NothingToRun {
         /// Id of the workload.
@@ -190,7 +190,7 @@ pub enum MeasureError {
         /// The test with the furthest end.
         test: String,
     },
-    /// The file system has no room for the file.
+    /// The file system does not have room for the file.
     #[error("{}: the file system has {free} free, but the workload needs {needed}", path.display())]
     NoSpace {
         /// The target as the user wrote it.

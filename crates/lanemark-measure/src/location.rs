@@ -1,8 +1,8 @@
 //! The location of a file: its file system and the block device under it.
 //!
 //! The location comes from `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and `/sys/dev/block`. Values that these files
-//! do not contain are absent: an overlay or network file system has no block device. A device that consists of others
-//! (RAID, LVM) is reported itself; `lanemark-inspect` finds its members.
+//! do not contain are absent: an overlay or network file system is not on a block device. A device that consists of
+//! others (RAID, LVM) is reported itself; `lanemark-inspect` finds its members.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};

@@ -151,7 +151,8 @@ pub(crate) struct SampleConditions<'a> {
     pub(crate) direct: bool,
     /// Bytes moved by all concurrent tests, including the ramp.
     pub(crate) moved: Bytes,
-    /// The minimum time of a read from the device's flash; `None` if the device has no flash or the time is unknown.
+    /// The minimum time of a read from the device's flash; `None` if the device does not have flash or the time is
+    /// unknown.
     pub(crate) flash_read_least: Option<Duration>,
     /// The time and the number of requests counted until then, recorded a few times a second.
     pub(crate) history: &'a [(Duration, u64)],

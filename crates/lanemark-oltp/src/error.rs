@@ -46,7 +46,7 @@ pub enum OltpError {
         /// The message of the server or the system.
         reason: String,
     },
-    /// The account has no right to do this, or the file does not permit it.
+    /// The account is not permitted to do this, or the file does not permit it.
     #[error("{database}: permission denied: {reason}")]
     Rights {
         /// The database.

@@ -74,7 +74,7 @@ fn verdict(verified: &Verified) -> String {
             "after a power cut, data that was acknowledged and not flushed may be missing"
         }
         InterveningEvent::PowerCut => {
-            "after a power cut; the device reports that it has no volatile cache, so no acknowledged data may be missing"
+            "after a power cut; the device reports no volatile cache, so no acknowledged data may be missing"
         }
     };
     match verified.is_intact() {

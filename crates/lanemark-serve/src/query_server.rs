@@ -169,7 +169,7 @@ impl WaitingClient {
 pub fn ask(path: &Path, query: &str, most: usize, time: Duration) -> io::Result<String> {
     let until = Instant::now() + time;
     if query.len() >= QUESTION_MAX {
-        let message = format!("a command has at most {} bytes", QUESTION_MAX - 1);
+        let message = format!("a command has up to {} bytes", QUESTION_MAX - 1);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let answer = asked(path, query, most, until).map_err(|error| match error.kind() {

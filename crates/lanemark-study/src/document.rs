@@ -129,7 +129,7 @@ impl Document {
     }
 
     /// Returns a platform's file in which the `tables` of a host replace the processor times, under a new name. If the
-    /// platform has no table `added`, the host adds it.
+    /// platform lacks the table `added`, the host adds it.
     pub(crate) fn hosted(
         &self,
         host: &Self,

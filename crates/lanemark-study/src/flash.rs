@@ -171,7 +171,7 @@ fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
     Ok(spec)
 }
 
-/// Reads the table `[pseudo_slc]`. A table with a size of 0 states that the drive has no such cache, and needs no
+/// Reads the table `[pseudo_slc]`. A table with a size of 0 states that the drive lacks such a cache, and needs no
 /// times.
 fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError> {
     let capacity: Bytes = section.quantity("capacity")?;

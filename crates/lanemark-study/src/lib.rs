@@ -17,7 +17,7 @@
 //! | [`studies`] | the built-in copies of these files |
 //!
 //! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or a bare string. A bare value
-//! has the `source` of its table, and is assumed if the table has no `source`. Every result contains the origin of each
+//! has the `source` of its table, and is assumed if the table lacks it. Every result contains the origin of each
 //! value.
 
 mod assumed;

@@ -163,7 +163,7 @@ impl Library {
     /// Returns the display name in the file `name` of a kind.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or has no name.
+    /// Returns an error if the file cannot be read or lacks a name.
     pub fn summary(&self, kind: LibraryKind, name: &str) -> Result<String, StudyError> {
         let (_, word) = kind.names();
         let document = self.open_named(kind, name)?;

@@ -38,7 +38,7 @@ pub struct ConnectorLink {
 /// `named_at`.
 ///
 /// # Errors
-/// Returns an error if the two do not fit, or if the platform has no driver for the protocol.
+/// Returns an error if the two do not fit, or if the platform lacks a driver for the protocol.
 pub fn plug_in(
     drive: &Drive,
     platform: &Platform,

@@ -69,8 +69,8 @@ impl WrittenAnswer {
     /// Reads the text and the claims; `knows` returns whether a system runs a test.
     ///
     /// # Errors
-    /// Returns an error if an expression names an unknown system, test or metric, if a claim has no bounds, or if the
-    /// text has no number, no claim, or a brace without its counterpart.
+    /// Returns an error if an expression names an unknown system, test or metric, if a claim lacks bounds, or if the
+    /// text lacks a number or a claim, or one of two braces.
     pub(crate) fn read(
         section: &Section<'_>,
         claims: &[Section<'_>],

@@ -1,4 +1,4 @@
-//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, or that it has no cache. A cache has a part
+//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, or its absence. A cache has a part
 //! that a full drive also has, and a part that grows in unused capacity.
 
 use lanemark_study::Library;

@@ -42,7 +42,7 @@ impl Machine {
     /// Reads the machine now.
     ///
     /// # Errors
-    /// Returns an error if the machine cannot be read in time, or has no drive on a link that a port could represent.
+    /// Returns an error if the machine cannot be read in time, or if no drive is on a link that a port could represent.
     pub async fn read(&self) -> Result<(Document, InspectedPlatform), LabError> {
         let broke = || LabError::run("this machine could not be read");
         let work = async {

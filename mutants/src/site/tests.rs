@@ -8,7 +8,7 @@ fn changes(text: &str) -> Vec<String> {
     of_file(PathBuf::from("a.rs"), text, &parsed).iter().map(Site::description).collect()
 }
 
-/// Returns the changes of an expression. The function around it has no fixed value.
+/// Returns the changes of an expression. The function around it lacks a fixed value.
 fn within(expression: &str) -> Vec<String> {
     changes(&format!("fn f() -> &'static mut Unknown {{ {expression} }}"))
 }

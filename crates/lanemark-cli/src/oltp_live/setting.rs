@@ -247,7 +247,7 @@ fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
@@ -300,7 +300,7 @@ mod tests {
         Sample { transactions: Some(use_of), ..Sample::empty() }
     }
 
-    fn target() -> DatabaseTarget {
+    pub(crate) fn target() -> DatabaseTarget {
         DatabaseTarget {
             product: "PostgreSQL".to_owned(),
             version: None,

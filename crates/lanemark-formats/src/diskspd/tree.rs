@@ -25,7 +25,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error if the text is not XML, or if a time span has no figures.
+/// Returns an error if the text is not XML, or if a time span is without figures.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     // Messages of the program or of a script may precede it.
     let start = text.find("<Results>").unwrap_or(0);

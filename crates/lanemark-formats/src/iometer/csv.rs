@@ -44,7 +44,7 @@ pub(crate) fn is_ours(text: &str) -> bool {
 /// Reads the text. `file` is the name of the text in errors.
 ///
 /// # Errors
-/// Returns an error, with the line, if a row has no figures.
+/// Returns an error, with the line, if a row is without figures.
 pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
     let mut run = StatedRun::new(file, &format!("Iometer {}", version(text)));
     let mut specifications: HashMap<&str, Option<Specification>> = HashMap::new();

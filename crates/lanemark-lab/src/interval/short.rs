@@ -16,7 +16,7 @@ const BRIEF: f64 = 8.0;
 /// interval is never narrower than 10 times as much.
 const NEGLIGIBLE: f64 = 0.01;
 /// The largest such difference for a percentile of latency. An interval is never narrower than 4 times as much. A
-/// percentile does not decide the length of the tests: if brief tests differ by more, the percentile has no interval.
+/// percentile does not decide the length of the tests: if brief tests differ by more, it gets no interval.
 const TAIL_NEGLIGIBLE: f64 = 0.03;
 
 /// The length of a short test.
@@ -77,7 +77,7 @@ pub(super) fn is_brief_enough_for_tail(probes: &[Option<RatioByLength>]) -> bool
     agree(probes, TAIL_NEGLIGIBLE)
 }
 
-/// Returns whether the ratios of both lengths differ by at most `bound` in their logarithms.
+/// Returns whether the ratios of both lengths differ by `bound` or less in their logarithms.
 fn agree(probes: &[Option<RatioByLength>], bound: f64) -> bool {
     let agrees = |probe: &Option<RatioByLength>| {
         probe.is_some_and(|probe| (probe.brief / probe.short).ln().abs() <= bound)

@@ -65,7 +65,7 @@ fn the_sums_of_repeats_add_every_value() {
             [62, 14, 4, 16, 32].map(|one| one * repeat)
         );
     }
-    // A repeat without the work of its device has no sums.
+    // The sums need the work of the device in each repeat.
     assert!(sums.add(&Sample::empty()).is_none());
 }
 

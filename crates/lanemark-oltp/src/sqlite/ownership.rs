@@ -6,7 +6,8 @@
 //!
 //! - a file with a rollback journal is opened read-only, with locks, which other programs expect;
 //! - a file with a write-ahead log in use is opened read-only together with the log's index;
-//! - a file whose log has no index, or whose journal needs a rollback, is read as it is, without log and journal.
+//! - a file whose log is without an index, or whose journal needs a rollback, is read as it is, without log and
+//!   journal.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

@@ -78,7 +78,7 @@ mod tests {
             let rest = end - budget.done();
             budget.add(rest - SIMULATION - 1);
             assert!(!budget.is_spent(), "{stage:?}");
-            // The smallest simulation has no requests.
+            // The smallest simulation is one without requests.
             budget.add(0);
             assert!(budget.is_spent(), "{stage:?}");
             budget = WorkBudget::new(100_000);

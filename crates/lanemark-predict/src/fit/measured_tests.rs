@@ -187,7 +187,7 @@ fn tests_that_a_short_simulation_cannot_repeat_are_skipped() {
     let flushed = plain().with(|requests| requests.mix.flush_every = Some(1));
     for (test, reason) in [
         (beside, "it ran at the same time as another test"),
-        (rounds, "a short simulation has no steady state"),
+        (rounds, "a short simulation does not reach a steady state"),
         (open, "its requests were submitted at given times"),
         (flushed, "it contains several sizes, flushes or trims"),
     ] {

@@ -222,7 +222,7 @@ impl Parameter {
         ALL.into_iter().filter(|parameter| !is_hidden(parameter.name)).collect()
     }
 
-    /// Returns the value of `drive`, or `None` if the drive has no such limit.
+    /// Returns the value of `drive`, or `None` if the drive does not have this limit.
     pub(super) fn get(&self, drive: &DriveSpec) -> Option<f64> {
         (self.get)(drive)
     }

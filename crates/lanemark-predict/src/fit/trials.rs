@@ -350,7 +350,7 @@ fn identity(run: &RunResult) -> String {
 fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
         test if test.is_trace() => "a trace cannot be run again",
-        test if test.rounds.is_some() => "a short simulation has no steady state",
+        test if test.rounds.is_some() => "a short simulation does not reach a steady state",
         test if test.start.beside => "it ran at the same time as another test",
         test if !test.is_closed() => "its requests were submitted at given times",
         test if !test.mix().is_plain() => "it contains several sizes, flushes or trims",

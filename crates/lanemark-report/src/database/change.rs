@@ -5,8 +5,8 @@
 //! of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
 //!
 //! A change is shown if the 95% intervals of both means do not overlap. The intervals are Student's; with two or three
-//! repeats they are wide, because few repeats give little evidence. A single repeat has no spread, so it shows no
-//! change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
+//! repeats they are wide, because few repeats give little evidence. A single repeat does not have a spread, so it shows
+//! no change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
 //! with the worse figure had more processor time taken by other programs.
 
 use lanemark_plan::{Costs, Fleet, Node, Plan, PlanError};
@@ -167,7 +167,7 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
 /// in tpm, because then no saving follows.
 ///
 /// # Errors
-/// Returns an error if a run has no repeats.
+/// Returns an error if a run is without repeats.
 pub fn nodes_saved(
     from: &RunResult,
     to: &RunResult,

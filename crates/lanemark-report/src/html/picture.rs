@@ -8,7 +8,7 @@ use super::svg::Image;
 /// Size of a sample of a mark.
 pub(crate) const SWATCH: (f64, f64) = (22.0, 12.0);
 
-/// A mark with its name; text between marks has no mark.
+/// A mark with its name; text between marks is unnamed.
 pub(crate) struct Entry {
     /// Sample of the mark, of the size [`SWATCH`].
     pub(crate) swatch: Option<Markup>,

@@ -148,7 +148,7 @@ impl TestResult {
         self.over_samples(|sample| sample.transactions.as_ref().and_then(&figure))
     }
 
-    /// Returns transactions a minute over the repeats, or `None` if the test has no transactions.
+    /// Returns transactions a minute over the repeats, or `None` for a test without transactions.
     pub fn transactions_per_minute(&self) -> Option<Statistic> {
         self.of_transactions(|all| Some(all.per_minute))
     }

@@ -19,7 +19,7 @@ pub enum QuantityError {
         /// The text as the user wrote it.
         text: String,
     },
-    /// The number has no unit.
+    /// The number lacks a unit.
     #[error("`{text}` has no unit; write it with one of {units}")]
     NoUnit {
         /// The text as the user wrote it.

@@ -1,6 +1,6 @@
 //! A test in result files: one flat table for all kinds of tests.
 //!
-//! For compatibility, a test that has no such value is saved with a fixed value. A database submits one random request
+//! For compatibility, a test without such a value is saved with a fixed value. A database submits one random request
 //! at a time, half of them reads, and a trace has neither a mix nor a think time. These values are ignored when such a
 //! test is read.
 

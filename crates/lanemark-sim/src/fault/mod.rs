@@ -131,7 +131,7 @@ pub(super) enum FaultEffect {
 }
 
 impl Faults {
-    /// Returns the faults of `system` before any has begun. Returns `None` if the system has no faults, except reads
+    /// Returns the faults of `system` before any has begun. Returns `None` for a system without faults, except reads
     /// that are repeated from the start on, which are a property of the drive.
     pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();

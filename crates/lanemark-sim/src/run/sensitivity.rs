@@ -7,8 +7,8 @@
 //!
 //! *Twice as fast* halves every time of the hop: for a core, these include the times of drivers and interrupts on it;
 //! for a link, its latency and every cost in its model; for dies, sensing, programming and erasing; for a disk, seeks,
-//! rotation and its firmware times. Rates double. The size of the write buffer doubles, because a buffer has no speed.
-//! Hops that belong to several drives, or to both ports of a drive, are changed everywhere.
+//! rotation and its firmware times. Rates double. The size of the write buffer doubles, because it does not have a
+//! speed. Hops that belong to several drives, or to both ports of a drive, are changed everywhere.
 //!
 //! A faster hop does not reduce the throughput except in a few cases in which an order changes: dies that serve reads
 //! first, arms and collections that choose between waiting operations, an ATA handler that ends before the next

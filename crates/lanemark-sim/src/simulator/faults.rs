@@ -496,7 +496,7 @@ fn loses_port(kind: &FaultKind, port: u8) -> bool {
 /// A link of a system: the port to which it belongs, unless drives share it, and its number on the path.
 type FaultedLink = (Option<(DriveNumber, u8)>, usize);
 
-/// Returns the link of a drive at `place`, or `None` if the drive has no such port.
+/// Returns the link of a drive at `place`, or `None` if the drive does not have this port.
 fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkSelector) -> Option<FaultedLink> {
     let port_path = system.attachments[usize::from(drive)].port_paths().nth(place.port.into())?;
     let number = number_of(port_path, place);

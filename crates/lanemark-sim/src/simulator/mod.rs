@@ -131,7 +131,7 @@ struct Attachment {
     drive: Drive,
     /// Meter of the drive's power states, if the drive's power is known.
     meter: Option<Box<PowerMeter>>,
-    /// The drive reports that it has no volatile cache, so the host's block layer does not send it flushes.
+    /// The drive reports no volatile cache, so the host's block layer does not send it flushes.
     takes_no_flush: bool,
 }
 
@@ -437,7 +437,7 @@ impl Simulator {
             &self.attachments[usize::from(drive)];
         let start = extents[usize::from(namespace)].start + access.offset;
         let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
-        // A trim states its range and a flush has no range, so each of them is one command.
+        // A trim states its range, and a flush does not need one, so each of them is one command.
         let transfer_max = match access.operation.moves_data() {
             true => transfer_max,
             false => access.length.max(Bytes(1)),

@@ -382,7 +382,7 @@ impl FlashSpec {
         Err(SpecError { field, value, bound: bound.to_owned() })
     }
 
-    /// Checks that a read moves at most one unit, and that the flash has blocks to refresh.
+    /// Checks that a read moves up to one unit, and that the flash has blocks to refresh.
     fn check_refresh(&self) -> Result<(), SpecError> {
         let field = "drive.translation.refresh_reads";
         match self.translation.refresh_reads {

@@ -253,7 +253,7 @@ impl Section<'_> {
     /// Reads a quantity with its unit.
     ///
     /// # Errors
-    /// Returns an error if the key is missing, or if its value has no unit of the quantity.
+    /// Returns an error if the key is missing, or if its value lacks a unit of the quantity.
     pub fn quantity<T>(&self, key: &str) -> Result<T, StudyError>
     where
         T: FromStr<Err = QuantityError> + PlaceholderValue,
@@ -265,7 +265,7 @@ impl Section<'_> {
     /// Reads a quantity with its unit, if the key is present.
     ///
     /// # Errors
-    /// Returns an error if the value has no unit of the quantity.
+    /// Returns an error if the value lacks a unit of the quantity.
     pub fn optional_quantity<T: FromStr<Err = QuantityError>>(
         &self,
         key: &str,

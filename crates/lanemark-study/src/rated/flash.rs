@@ -475,7 +475,7 @@ fn wanted_pseudo_slc<'c>(
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
-    // A rating of zero states that the drive has no cache.
+    // A rating of zero states that the drive lacks a cache.
     (wanted > 0.0).then_some((wanted, share))
 }
 

@@ -157,8 +157,8 @@ impl Priors {
     }
 
     /// Returns the typical controller of that protocol, market, PCIe generation and year. A new drive with an older
-    /// link has the controller of that link. If the market has no controllers with the protocol, the controllers of the
-    /// other market are used.
+    /// link has the controller of that link. If the market does not have controllers with the protocol, the controllers
+    /// of the other market are used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
             let fits = |controller: &&Controller| {

@@ -1,7 +1,7 @@
 //! Conversion of points to lines of CSV and back.
 //!
 //! A complete line ends with a line feed; a line that was cut off when the process was killed does not. The key of a
-//! line identifies its sweep. An unknown value is empty. The last column is the reason why a point has no figures.
+//! line identifies its sweep. An unknown value is empty. The last column is the reason why its point lacks figures.
 
 use lanemark_schema::result::{DirectionFigures, Sweep, SweepFigures, SweepPoint};
 

@@ -110,7 +110,7 @@ fn components_are_a_tree_in_which_each_device_is_followed_once() {
             "└─ sda 5.00 MB",
         ]
     );
-    // A component that is not among the devices has no description.
+    // A component that is not among the devices does not have a description.
     assert_eq!(text(&dm, &[&dm], 80), ["├─ md0", "└─ sda"]);
     let names: Vec<String> = (0..BELOW_MAX + 5).map(|number| format!("x{number}")).collect();
     let wide = InspectedDevice { below: names, ..device("md0") };
