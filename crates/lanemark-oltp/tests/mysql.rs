@@ -64,14 +64,26 @@ impl Server {
         std::fs::set_permissions(here, PermissionsExt::from_mode(0o755)).unwrap();
         chown(here, account(), account()).unwrap();
         let data = format!("--datadir={}", here.join("data").display());
+        // A server that starts removes the temporary tables of all servers in its folder of temporary files.
+        let temporary = format!("--tmpdir={}", here.display());
         let made = command(&make)
-            .args([&data, "--auth-root-authentication-method=normal", "--skip-test-db"])
-            .status()
+            .args([&data, &temporary, "--auth-root-authentication-method=normal", "--skip-test-db"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .output()
             .unwrap();
-        assert!(made.success(), "mariadb-install-db: {made}");
+        let printed =
+            [made.stdout, made.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        assert!(made.status.success(), "mariadb-install-db: {}: {}", made.status, printed.concat());
         let socket = format!("--socket={}", here.join("socket").display());
         let process = command(&serve)
-            .args([&data, &socket, "--skip-networking", "--innodb-buffer-pool-size=32M"])
+            .args([
+                &data,
+                &temporary,
+                &socket,
+                "--skip-networking",
+                "--innodb-buffer-pool-size=32M",
+            ])
             .arg(format!("--pid-file={}", here.join("pid").display()))
             .spawn()
             .unwrap();
