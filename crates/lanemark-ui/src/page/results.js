@@ -139,7 +139,8 @@ export function results(page, systems) {
   const has = (event) => event.dataTransfer?.types.includes("Files");
   let inside = 0;
   const mark = () => target.classList.toggle("over", inside > 0);
-  addEventListener("dragenter", (event) => { if (has(event)) { inside += 1; mark(); } });
+  // An element that moves below the pointer is entered. Unless that is accepted too, a drop at that moment is lost.
+  addEventListener("dragenter", (event) => { if (has(event)) { event.preventDefault(); inside += 1; mark(); } });
   addEventListener("dragleave", (event) => { if (has(event)) { inside = Math.max(0, inside - 1); mark(); } });
   addEventListener("dragover", (event) => { if (has(event)) event.preventDefault(); });
   addEventListener("drop", (event) => {

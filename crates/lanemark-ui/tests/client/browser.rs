@@ -94,7 +94,13 @@ impl Browser {
     pub(crate) fn wait(&mut self, expression: &str) {
         let began = Instant::now();
         while self.value(expression) != json!(true) {
-            assert!(began.elapsed() < PATIENCE, "never true: {expression}");
+            if began.elapsed() > PATIENCE {
+                let text = self.value("document.body.innerText");
+                panic!(
+                    "never true: {expression}; the page says: {}",
+                    text.as_str().unwrap_or("nothing")
+                );
+            }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
