@@ -15,6 +15,7 @@
 
 pub mod result;
 pub mod rng;
+mod saved_type;
 pub mod text;
 pub mod units;
 pub mod workload;
