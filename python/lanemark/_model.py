@@ -298,7 +298,7 @@ class Workload:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on settings of another program's file that are approximated or have no effect."""
+        """Notes on settings of another program's file that are approximated or do not have an effect."""
         return self._inner.notes
 
     @coerced
@@ -333,7 +333,7 @@ class Workload:
             ("interval", interval),
         ]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: has no unit", "give text with a unit")
+                raise InputError(f"{name} = {given!r}: lacks a unit", "give text with a unit")
         change: dict[str, Any] = {
             "size": size,
             "duration": duration,

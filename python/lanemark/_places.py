@@ -24,7 +24,7 @@ def content_of(path: Path) -> bytes:
         InputError: If the file is a pipe, a folder or a device, exceeds the maximum size, or cannot be read.
     """
     try:
-        # Without O_NONBLOCK, opening a pipe that has no writer would block.
+        # Without O_NONBLOCK, opening a pipe without a writer would block.
         file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except FileNotFoundError:
         raise

@@ -48,7 +48,7 @@ def one_of(name: str, written: object, unit_name: str, number: object) -> str | 
         return text(with_unit, number, UNITS[unit_name])
     if written is None or isinstance(written, str):
         return written
-    raise InputError(f"{name} = {written!r}: has no unit", f"give text with a unit, or {with_unit}={written!r}")
+    raise InputError(f"{name} = {written!r}: lacks a unit", f"give text with a unit, or {with_unit}={written!r}")
 
 
 def named(values: dict[str, object]) -> dict[str, object]:

@@ -34,7 +34,7 @@ def results_folder() -> Path:
     ``XDG_STATE_HOME``, by default ``~/.local/state``. The folder may not exist yet.
 
     Raises:
-        RunError: If the user has no home folder and neither variable is set.
+        RunError: If the user does not have a home folder and neither variable is set.
     """
     return _lanemark.results_folder()
 
@@ -137,10 +137,10 @@ class Result(Tabular):
         names = [one["test"]["name"] for one in self.to_dict()["tests"]]
         index = test if isinstance(test, int) else (names.index(test) if test in names else -1)
         if not 0 <= index < len(names):
-            raise InputError(f"the run has no test {test!r}", f"its tests are {', '.join(names)}")
+            raise InputError(f"the run does not have a test {test!r}", f"its tests are {', '.join(names)}")
         columns = self.tests.columns
         if name not in columns:
-            raise InputError(f"the run has no figure {name!r}", f"its figures are {', '.join(columns)}")
+            raise InputError(f"the run does not have a figure {name!r}", f"its figures are {', '.join(columns)}")
         value = self.to_arrow().column(name)[index].as_py()
         if not isinstance(value, (int, float)):
             raise InputError(f"{name} of test {names[index]!r}: expected a number, found {value!r}")

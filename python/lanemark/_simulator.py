@@ -43,7 +43,7 @@ class Simulator:
     ) -> None:
         self.system = System(system) if isinstance(system, str) else system
         if written is not None and not isinstance(written, str):
-            raise InputError(f"written = {written!r}: has no unit", "give text with a unit")
+            raise InputError(f"written = {written!r}: lacks a unit", "give text with a unit")
         inner = self.system._inner
         self._inner = _lanemark.Simulator(inner, seeded(seed), written, compressibility_ratio)
 

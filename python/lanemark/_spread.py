@@ -55,7 +55,7 @@ def keep_memory() -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
-        # This C library has no such setting.
+        # This C library does not have such a setting.
         return False
     trim_threshold, mmap_threshold = -1, -3
     return bool(mallopt(mmap_threshold, 32 << 20) and mallopt(trim_threshold, 128 << 20))

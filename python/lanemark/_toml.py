@@ -14,7 +14,7 @@ def value(name: str, given: object) -> str:
     """Return a value as TOML.
 
     Raises:
-        InputError: If the value has no TOML equivalent.
+        InputError: If the value does not have a TOML equivalent.
     """
     if isinstance(given, bool):
         return "true" if given else "false"

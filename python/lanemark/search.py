@@ -117,7 +117,7 @@ class Prices:
         """Return the price of a point: the sum of the prices of its drive, its platform and its model values.
 
         Raises:
-            InputError: If the drive or the platform of the point has no price.
+            InputError: If the drive or the platform of the point lacks a price.
         """
         total = 0.0
         for name, value in point.items():

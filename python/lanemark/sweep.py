@@ -111,7 +111,7 @@ class Space:
         source = test if isinstance(test, str) else workload(test, None)._inner
         for name, given in [("size", self.size), ("duration", self.duration)]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: has no unit", "give text with a unit")
+                raise InputError(f"{name} = {given!r}: lacks a unit", "give text with a unit")
         own = inner(None if self.library is None else Library(self.library))
         scale = (self.size, self.duration, self.repeats)
         return _lanemark.Sweep(
@@ -420,7 +420,7 @@ class SweepResult(Tabular):
 
     The columns are ``point``, ``key``, ``system``, ``test``, the axes, ``iops``, ``bytes_per_second``, latencies in us,
     ``busiest``, ``utilisation``, the figures of reads (``read_iops``, …) and of writes (``write_iops``, …),
-    ``write_amplification`` and ``error``, the reason why a point has no figures. An axis of quantities is a column of
+    ``write_amplification`` and ``error``, the reason why a point lacks figures. An axis of quantities is a column of
     numbers whose name ends in the unit, ``block_bytes``, ``think_us``.
     """
 

@@ -86,7 +86,7 @@ def test_a_quantity_has_a_unit() -> None:
     for wrong in ({"duration": 5}, {"size": 4096}, {"duration": "5"}, {"duration": "1 s", "duration_seconds": 1.0}):
         with pytest.raises(InputError):
             lanemark.simulate(SYSTEM, TEST, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="has no unit"):
+    with pytest.raises(InputError, match="lacks a unit"):
         lanemark.Workload(lanemark.Test(block=4096))
     texts = lanemark.Test("t", block="4 KiB", duration="2 ms", read="70%")
     numbers = lanemark.Test("t", block_bytes=4096, duration_seconds=0.002, read_ratio=0.7)

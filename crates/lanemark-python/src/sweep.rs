@@ -120,7 +120,7 @@ impl Sweep {
     fn values(&self, point: u64) -> Result<Vec<String>, Failure> {
         match point < self.sweep.points() {
             true => Ok(self.sweep.values(point)),
-            false => Err(crate::failure::input(format!("the sweep has no point {point}"))),
+            false => Err(crate::failure::input(format!("the sweep does not have a point {point}"))),
         }
     }
 

@@ -88,7 +88,7 @@ fn volumes_that_cannot_be_are_told() {
     let hint = "| write stripe-64KiB:drive@platform:port+port";
     says(&format!("strip:{DRIVE}:m2+m2-2"), "`strip:` is neither `stripe:` nor `mirror:`");
     says(&format!("mirror-64KiB:{DRIVE}:m2+m2-2"), hint);
-    says(&format!("stripe-64:{DRIVE}:m2+m2-2"), "`stripe-64`: `64` has no unit");
+    says(&format!("stripe-64:{DRIVE}:m2+m2-2"), "`stripe-64`: `64` lacks a unit");
     says(&format!("stripe-:{DRIVE}:m2+m2-2"), hint);
     says(&format!("mirror:{DRIVE}:m2"), "volume = 1 drive: a mirror needs at least two drives");
     says(&format!("stripe-6KiB:{DRIVE}:m2+m2-2"), "volume.chunk = 6 KiB: a multiple of 4 KiB");
