@@ -333,8 +333,8 @@ fn a_port_a_platform_and_a_drive_that_are_not_there_get_the_nearest_name() {
         ("samsung-850-pro-1tb@workstation-z710:sata", "did you mean `workstation-z170`?"),
         ("samsung-850-pro-2tb@workstation-z170:sata", "did you mean `samsung-850-pro-1tb`?"),
     ] {
-        let told = spoilt.system(system).unwrap_err().hint.unwrap();
-        assert!(told.starts_with(hint), "{system}: {told}");
+        let printed = spoilt.system(system).unwrap_err().hint.unwrap();
+        assert!(printed.starts_with(hint), "{system}: {printed}");
     }
     for text in ["a@b", "a:b", "@b:c", "a@:c", "a@b:"] {
         assert!(SystemName::parse(text).is_err(), "{text}");

@@ -43,9 +43,9 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
         assert_eq!((parts.volume, parts.to_string()), (volume, text.clone()));
         let system = assemble(&text).unwrap();
         assert_eq!(system.spec.targets().len(), if volume.is_some() { 1 } else { 2 });
-        let told = volume.map_or_else(String::new, |volume| format!("{volume}: "));
+        let kind = volume.map_or_else(String::new, |volume| format!("{volume}: "));
         assert!(
-            system.target.drive.starts_with(&format!("{told}Samsung")),
+            system.target.drive.starts_with(&format!("{kind}Samsung")),
             "{}",
             system.target.drive
         );
