@@ -26,7 +26,7 @@ def text(name: str, value: object, unit: str) -> str:
     """Return the number ``value`` of the parameter ``name`` as text with ``unit``.
 
     Raises:
-        InputError: If it is not a finite number.
+        InputError: If ``value`` is not a finite number.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number of {unit}, found {value!r}")

@@ -159,7 +159,7 @@ pub(crate) fn load_sweep(
     })
 }
 
-/// Joins parts of a sweep that are CSV files, and returns their points and the views of these points.
+/// Merges parts of a sweep that are CSV files, and returns their points, with the points as text and as a page.
 #[pyfunction]
 pub(crate) fn merge(
     py: Python<'_>,
