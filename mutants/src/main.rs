@@ -51,7 +51,7 @@ fn run() -> Result<ExitCode, String> {
             return Ok(usual);
         };
         let text = arguments.get(at + 1).ok_or(format!("{name} needs a number"))?;
-        text.parse().map_err(|_| format!("{name} {text}: is no number"))
+        text.parse().map_err(|_| format!("{name} {text}: is not a number"))
     };
     let (count, shard) = (number("--count", 200)?.max(1), number("--shard", 0)?);
     let root = std::env::current_dir().map_err(|error| error.to_string())?;
@@ -130,7 +130,7 @@ fn report(root: &Path, tree: &Tree, verdicts: &[Verdict]) -> Result<ExitCode, St
         .map_err(|error| error.to_string())?;
     if unexplained > 0 {
         println!(
-            "{unexplained} have no reason: add a test, or a line to mutants/reasons.csv if no test needs to notice it"
+            "{unexplained} lack a reason: add a test, or a line to mutants/reasons.csv if no test needs to notice it"
         );
     }
     Ok(if share > UNNOTICED_MAX { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -47,14 +47,14 @@ def overhead(turns: int = 7) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         arguments = ["sim", SYSTEM, TEST, "--duration", duration, "--repeats", "1", "--no-interval", "--out", folder]
         command, program, call = [], [], []
-        # The three take turns, so that other programs on the machine affect them equally.
+        # The three kinds alternate, so that other programs on the machine affect them equally.
         for _ in range(turns):
             command.append(seconds_of([str(PROGRAMS / "lanemark"), *arguments]))
             program.append(seconds_of([sys.executable, "-c", code]))
             began = time.perf_counter()
             lanemark.simulate(SYSTEM, TEST, duration=duration, repeats=1)
             call.append(time.perf_counter() - began)
-    best = [quiet(one) for one in (command, program, call)]
+    best = [quiet(seconds) for seconds in (command, program, call)]
     return {
         "command_s": best[0],
         "python_program_s": best[1],
@@ -119,7 +119,7 @@ def rows(count: int = 1_000_000, parts: int = 100) -> dict[str, float]:
         million.mkdir()
         for part in range(parts):
             files.write_table(many, million / f"part-{part}.parquet", compression="zstd")
-        size = sum(one.stat().st_size for one in million.iterdir())
+        size = sum(file.stat().st_size for file in million.iterdir())
         times = []
         for _ in range(5):
             began = time.perf_counter()

@@ -34,8 +34,8 @@ CORES = len(os.sched_getaffinity(0))
 
 def processor_s() -> float:
     """Return the processor time of this process and its finished children, in seconds."""
-    both = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in both)
+    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def ten_thousand() -> dict[str, float]:
@@ -96,12 +96,12 @@ def ten_thousand() -> dict[str, float]:
             after.check()
             assert after.to_arrow().equals(whole.to_arrow())
             figures["parts_before_the_loss"] = len(written)
-            figures["parts_written_twice"] = sum(Path(p).stat().st_mtime_ns != was for p, was in written.items())
+            figures["parts_written_twice"] = sum(Path(part).stat().st_mtime_ns != at for part, at in written.items())
     return figures
 
 
 def _warm(folder: str) -> None:
-    """Import the package, read the library and run a few points, which a worker does only once."""
+    """Import the package, read the library and run a few points, so that later tasks do not include this time."""
     from lanemark._spread import chunk_on_worker
 
     space = Space(SYSTEM, TEST, AXES, duration=DURATION)

@@ -9,8 +9,8 @@ deliver.
 ['test', 'block_bytes', 'read_share']
 
 A quantity is text with a unit, ``"4 KiB"``, or a number in a parameter whose name ends in the unit,
-``size_bytes=4096``. A number without a unit is an error. Errors are instances of :class:`LanemarkError` and have the
-messages of the ``lanemark`` command.
+``size_bytes=4096``. A number without a unit is an error. Errors are instances of :class:`LanemarkError`, with
+the messages of the ``lanemark`` command.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def seeded(seed: int) -> int:
     """Return ``seed`` if it is an unsigned 64-bit integer.
 
     Raises:
-        InputError: If it is not.
+        InputError: If ``seed`` is not such an integer.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
         raise InputError(f"seed: expected an integer from 0 to {2**64 - 1}, found {seed!r}")
@@ -102,7 +102,7 @@ def simulate(
         target_size = size or f"{system.capacity_bytes} B"
         workload_ = Workload(workload_, library=library or system.library, target_size=target_size)
     prepared = workload(workload_, library)
-    if any(one is not None for one in (size, duration, repeats, steady, interval_length)) or faults:
+    if any(change is not None for change in (size, duration, repeats, steady, interval_length)) or faults:
         prepared = prepared.changed(
             size=size,
             duration=duration,
@@ -161,9 +161,9 @@ def bench(
         overwrite: The existing file that may be overwritten. Must be the same file as ``path``.
         i_will_lose_all_data_on: The block device that may be overwritten completely. Must be the same device as
             ``path``.
-        purge: How to return the device to its fresh state first: ``"discard"``, ``"secure-discard"`` or a shell
-            command.
-        precondition: Whether to write the whole target twice first.
+        purge: How to return the device to its fresh state before the tests: ``"discard"``, ``"secure-discard"`` or a
+            shell command.
+        precondition: Whether to write the whole target twice before the tests.
         explain: Whether to run each test with a deeper queue as well, and report what limited it.
         engine: The I/O engine: ``"io_uring"``, ``"sync"`` or ``"null"``.
         buffered: Whether to use the page cache.
@@ -303,13 +303,13 @@ def fit(
     """
     if isinstance(results, Result):
         results = [results]
-    named = results if isinstance(results, Mapping) else {f"result {n + 1}": one for n, one in enumerate(results)}
-    for one in named.values():
-        if not isinstance(one, Result):
-            raise InputError(f"expected a Result, found {one!r}", "read saved results with lanemark.load_results")
-    runs = [(name, one._inner) for name, one in named.items()]
-    platform_name, found, port = platform.rpartition(":") if isinstance(platform, str) else ("", "", "")
-    if not found:
+    named = results if isinstance(results, Mapping) else {f"result {n + 1}": result for n, result in enumerate(results)}
+    for result in named.values():
+        if not isinstance(result, Result):
+            raise InputError(f"expected a Result, found {result!r}", "read saved results with lanemark.load_results")
+    runs = [(name, result._inner) for name, result in named.items()]
+    platform_name, separator, port = platform.rpartition(":") if isinstance(platform, str) else ("", "", "")
+    if not separator:
         raise InputError(
             f"--platform {platform}: expected PLATFORM:PORT",
             "for example --platform workstation-z170:m2",

@@ -40,15 +40,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
-    name, found, value = text.partition("=")
-    if not found:
+    name, separator, value = text.partition("=")
+    if not separator:
         syntax = "NAME=VALUES" if option == "--axis" else "PARAMETER=VALUE"
         raise InputError(f"{option} {text}: expected {syntax}")
     return name.strip(), value.strip()
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command, and return the exit code that ``lanemark`` has for the same outcome."""
+    """Run the command, and return the exit code that ``lanemark`` returns for the same outcome."""
     args = _parser().parse_args(arguments)
     try:
         _run(args)

@@ -12,7 +12,7 @@ def package(name: str, extra: str) -> Any:
     """Import the module ``name``.
 
     Raises:
-        MissingPackageError: If it is not installed. The hint names the extra that installs it.
+        MissingPackageError: If the module is not installed. The hint names the extra that installs it.
     """
     try:
         return importlib.import_module(name)

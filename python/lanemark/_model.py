@@ -82,8 +82,8 @@ def _built_in() -> Library:
 def library(folder: str | os.PathLike[str] | None = None) -> Library:
     """Return the library in ``folder``, or the library that the command would use.
 
-    Without ``folder`` this is ``$LANEMARK_LIBRARY`` if that variable is set, otherwise ``./library`` if it exists,
-    otherwise the built-in library.
+    Without ``folder``, the library is in ``$LANEMARK_LIBRARY`` if that variable is set, otherwise in ``./library`` if
+    that folder exists. Otherwise it is the built-in library.
 
     Raises:
         InputError: If the folder does not contain a library.
@@ -97,9 +97,9 @@ def library(folder: str | os.PathLike[str] | None = None) -> Library:
     return Library(from_environment or None) if from_environment or here else _built_in()
 
 
-def inner(of: Library | None) -> _lanemark.Library:
-    """Return the extension's object for the library ``of``, or for the default library."""
-    return (library() if of is None else of)._inner
+def inner(given: Library | None) -> _lanemark.Library:
+    """Return the extension's object for the ``given`` library, or for the default library."""
+    return (library() if given is None else given)._inner
 
 
 class System:
@@ -218,8 +218,8 @@ class Workload:
     Args:
         source: A name in the library, ``"quick"``; one of a workload's tests, ``"quick:rnd4k-q1t1-read"``; a file of
             Lanemark, fio (``.fio``) or Iometer (``.icf``); a :class:`Test`; or a sequence of tests.
-        name: The descriptive name. Used only if ``source`` consists of :class:`Test` objects, as are ``repeats`` and
-            ``average``.
+        name: The descriptive name. The parameters ``name``, ``repeats`` and ``average`` are used only if ``source``
+            consists of :class:`Test` objects.
         repeats: The number of times that each test is run.
         average: How repeats are combined into a figure, ``"mean"`` or ``"median"``.
         library: The library that contains the name. Default: the library that :func:`library` returns.
@@ -240,7 +240,7 @@ class Workload:
         library: Library | None = None,
         target_size: str | None = None,
     ) -> None:
-        #: The arguments and later changes, from which another process makes the workload again.
+        #: The arguments and later changes, from which another process recreates the workload.
         self._arguments: dict[str, Any] = {
             "name": name,
             "repeats": repeats,
@@ -251,18 +251,18 @@ class Workload:
         self._changes: tuple[dict[str, Any], ...] = ()
         if isinstance(source, (str, os.PathLike)):
             path = os.fspath(source)
-            # Another process may have another working directory.
+            # Another process may have a different working directory.
             self._source: Any = os.path.abspath(path) if os.path.isfile(path) else path  # noqa: PTH100, PTH113
             self._inner = _lanemark.Workload.open(path, inner(library), target_size)
             return
         tests = [source] if isinstance(source, Test) else list(source)
-        for one in tests:
-            if not isinstance(one, Test):
-                raise InputError(f"expected a Test, found {one!r}")
+        for test in tests:
+            if not isinstance(test, Test):
+                raise InputError(f"expected a Test, found {test!r}")
         self._source = tests
         head = {"name": name, "repeats": repeats, "average": average}
         tables = [_toml.table("[workload]", head)]
-        tables += [_toml.table("[[test]]", {"name": one.name, **one.values}) for one in tests]
+        tables += [_toml.table("[[test]]", {"name": test.name, **test.values}) for test in tests]
         self._inner = _lanemark.Workload.parse("workload", "\n".join(tables))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -298,7 +298,7 @@ class Workload:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on settings of another program's file that are approximated or have no effect."""
+        """Notes on settings of another program's file that are approximated or do not have an effect."""
         return self._inner.notes
 
     @coerced
@@ -333,7 +333,7 @@ class Workload:
             ("interval", interval),
         ]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: has no unit", "give text with a unit")
+                raise InputError(f"{name} = {given!r}: lacks a unit", "give text with a unit")
         change: dict[str, Any] = {
             "size": size,
             "duration": duration,
@@ -352,13 +352,13 @@ class Workload:
         return f"Workload({self.id!r}, tests={self.tests!r})"
 
 
-def workload(of: Workload | Test | Sequence[Test] | str | os.PathLike[str], library: Library | None) -> Workload:
-    """Return ``of`` as a :class:`Workload`."""
-    return of if isinstance(of, Workload) else Workload(of, library=library)
+def workload(source: Workload | Test | Sequence[Test] | str | os.PathLike[str], library: Library | None) -> Workload:
+    """Return ``source`` as a :class:`Workload`."""
+    return source if isinstance(source, Workload) else Workload(source, library=library)
 
 
 def _workload(source: Any, arguments: dict[str, Any], changes: Sequence[dict[str, Any]], pickled: str) -> Workload:
-    """Return the workload whose JSON was ``pickled`` when it was pickled.
+    """Return a pickled workload, whose JSON was ``pickled`` at that time.
 
     Raises:
         InputError: If the workload's file is missing or has changed since then.

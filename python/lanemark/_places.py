@@ -1,4 +1,4 @@
-"""Folders of sweep parts, local or remote (fsspec), in which files appear completely or not at all."""
+"""Folders of sweep parts, local or remote (fsspec), in which each file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def content_of(path: Path) -> bytes:
         InputError: If the file is a pipe, a folder or a device, exceeds the maximum size, or cannot be read.
     """
     try:
-        # Without O_NONBLOCK, opening a pipe that has no writer would block.
+        # Without O_NONBLOCK, opening a pipe without a writer would block.
         file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except FileNotFoundError:
         raise
@@ -58,7 +58,7 @@ class PartFolder:
     def names(self) -> list[str]:
         """Return the names of all files in the folder, or an empty list if the folder does not exist."""
         if self._local is not None:
-            return sorted(one.name for one in self._local.iterdir()) if self._local.is_dir() else []
+            return sorted(entry.name for entry in self._local.iterdir()) if self._local.is_dir() else []
         system, folder = self._remote()
         system.invalidate_cache()
         if not system.exists(folder):
@@ -66,7 +66,7 @@ class PartFolder:
         return sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in system.ls(folder, detail=False))
 
     def has(self, name: str) -> bool:
-        """Return whether the folder contains a file of that name."""
+        """Return whether the folder contains a file called ``name``."""
         if self._local is not None:
             return (self._local / name).is_file()
         system, folder = self._remote()
@@ -77,7 +77,7 @@ class PartFolder:
         """Return the content of a file, or ``None`` if there is no such file.
 
         Raises:
-            InputError: If the file is not a regular file, or exceeds ``READ_MAX``.
+            InputError: If the file is not a regular file, or is longer than ``READ_MAX``.
         """
         try:
             if self._local is not None:
@@ -89,11 +89,11 @@ class PartFolder:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically. Replace an existing file of that name."""
+        """Write a file atomically. An existing file of the same name is replaced."""
         self._put(name, content, replace=True)
 
     def write_once(self, name: str, content: bytes) -> bytes:
-        """Write a file atomically unless one of that name exists, and return the content that the folder then has."""
+        """Write a file atomically unless a file of the same name exists, and return the stored content."""
         stored = self.read(name)
         if stored is None:
             self._put(name, content, replace=False)
@@ -102,7 +102,7 @@ class PartFolder:
 
     def _put(self, name: str, content: bytes, *, replace: bool) -> None:
         if self._local is None:
-            # An object store publishes an object only once it is complete, so that no temporary name is needed.
+            # An object store publishes an object only once it is complete, so a temporary name is not needed.
             system, folder = self._remote()
             system.makedirs(folder, exist_ok=True)
             system.pipe_file(f"{folder}/{name}", content)
@@ -117,7 +117,7 @@ class PartFolder:
             if replace:
                 temporary.replace(self._local / name)
             else:
-                # If several processes write the file at the same time, the first one wins.
+                # If several processes write the file at the same time, the first process to finish wins.
                 with contextlib.suppress(FileExistsError):
                     os.link(temporary, self._local / name)
         finally:

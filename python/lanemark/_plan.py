@@ -2,7 +2,7 @@
 
 The cost of a point is its run time. A few points across the sweep are run first, and their results are discarded. The
 logarithm of the run times is fitted by regularised least squares as a sum of one effect for each value of each axis.
-Effects with few observations shrink towards zero. The fit affects only the sizes of the chunks, and no results.
+Effects with few observations shrink towards zero. The fit affects only the sizes of the chunks, not the results.
 """
 
 from __future__ import annotations
@@ -62,8 +62,12 @@ class Plan:
         return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
     @classmethod
-    def of(cls, text: bytes, place: object) -> Plan:
-        """Return the plan in the content of a plan's file.
+    def of(cls, text: bytes, folder: object) -> Plan:
+        """Return the plan that the content of a plan's file describes.
+
+        Args:
+            text: The content.
+            folder: The folder of the file, for the message of an error.
 
         Raises:
             InputError: If the content is not a plan.
@@ -71,17 +75,17 @@ class Plan:
         try:
             fields = json.loads(text)
             chunks = tuple((int(first), int(last)) for first, last in fields["chunks"])
-            seconds = tuple(float(one) for one in fields["seconds"])
+            seconds = tuple(float(length) for length in fields["seconds"])
             plan = cls(str(fields["sweep"]), int(fields["points"]), chunks, seconds)
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise InputError(f"{place}/{PLAN}: is not the plan of a sweep", "give another folder") from error
-        has_times = 0 < len(chunks) == len(seconds) and all(0 <= one < math.inf for one in seconds)
+            raise InputError(f"{folder}/{PLAN}: is not the plan of a sweep", "give another folder") from error
+        has_times = 0 < len(chunks) == len(seconds) and all(0 <= length < math.inf for length in seconds)
         if not has_times or not re.fullmatch("[0-9a-f]{64}", plan.key):
-            raise InputError(f"{place}/{PLAN}: is not the plan of a sweep", "give another folder")
+            raise InputError(f"{folder}/{PLAN}: is not the plan of a sweep", "give another folder")
         ends = [0, *(last + 1 for _, last in plan.chunks)]
         in_order = all(first <= last for first, last in plan.chunks)
         if not in_order or [first for first, _ in plan.chunks] != ends[:-1] or ends[-1] != plan.points:
-            raise InputError(f"{place}/{PLAN}: expected each point in exactly one chunk", "give another folder")
+            raise InputError(f"{folder}/{PLAN}: expected each point in exactly one chunk", "give another folder")
         return plan
 
 
@@ -93,7 +97,7 @@ def expected(
     Args:
         points: The number of points.
         values: Returns the value of each axis at a point.
-        run: Runs the points from the first to the last one.
+        run: Runs the points from a first to a last point.
         budget_s: The time after which no further run starts, in seconds.
     """
     samples: list[tuple[list[str], float]] = []
@@ -106,7 +110,7 @@ def expected(
         position = (position + 0.618033988749895) % 1.0
         point = min(int(position * points), points - 1)
         if point in chosen:
-            point = next(one for one in range(points) if one not in chosen)
+            point = next(unused for unused in range(points) if unused not in chosen)
         chosen.add(point)
         # Consecutive points share the assembled system, as they do in a chunk.
         last = min(point + NEIGHBOURS, points) - 1
@@ -116,12 +120,12 @@ def expected(
     mean = sum(math.log(seconds) for _, seconds in samples) / len(samples)
     effects: list[dict[str, float]] = [{} for _ in samples[0][0]]
     for _ in range(ROUNDS):
-        for axis, own in enumerate(effects):
+        for axis, axis_effects in enumerate(effects):
             residuals: dict[str, list[float]] = {}
             for labels, seconds in samples:
-                others = sum(effect.get(labels[at], 0.0) for at, effect in enumerate(effects) if at != axis)
-                residuals.setdefault(labels[axis], []).append(math.log(seconds) - mean - others)
-            own.update({value: sum(rest) / (len(rest) + PRIOR_WEIGHT) for value, rest in residuals.items()})
+                further = sum(effect.get(labels[at], 0.0) for at, effect in enumerate(effects) if at != axis)
+                residuals.setdefault(labels[axis], []).append(math.log(seconds) - mean - further)
+            axis_effects.update({value: sum(rest) / (len(rest) + PRIOR_WEIGHT) for value, rest in residuals.items()})
 
     def cost(point: int) -> float:
         labels = values(point)
@@ -139,13 +143,13 @@ def cut(
     to a sixteenth of its time.
     """
     costs = [cost(point) for point in range(points)]
-    each = min(target_s, max(sum(costs) / (16 * max(workers, 1)), CHUNK_MIN_S))
+    chunk_s = min(target_s, max(sum(costs) / (16 * max(workers, 1)), CHUNK_MIN_S))
     chunks: list[tuple[int, int]] = []
     seconds: list[float] = []
     first, total = 0, 0.0
-    for point, own in enumerate(costs):
-        total += own
-        if total >= each or point == points - 1:
+    for point, point_cost in enumerate(costs):
+        total += point_cost
+        if total >= chunk_s or point == points - 1:
             chunks.append((first, point))
             seconds.append(round(total, 6))
             first, total = point + 1, 0.0

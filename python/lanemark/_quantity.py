@@ -26,7 +26,7 @@ def text(name: str, value: object, unit: str) -> str:
     """Return the number ``value`` of the parameter ``name`` as text with ``unit``.
 
     Raises:
-        InputError: If it is not a finite number.
+        InputError: If ``value`` is not a finite number.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{name}: expected a finite number of {unit}, found {value!r}")
@@ -48,7 +48,7 @@ def one_of(name: str, written: object, unit_name: str, number: object) -> str | 
         return text(with_unit, number, UNITS[unit_name])
     if written is None or isinstance(written, str):
         return written
-    raise InputError(f"{name} = {written!r}: has no unit", f"give text with a unit, or {with_unit}={written!r}")
+    raise InputError(f"{name} = {written!r}: lacks a unit", f"give text with a unit, or {with_unit}={written!r}")
 
 
 def named(values: dict[str, object]) -> dict[str, object]:

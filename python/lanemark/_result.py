@@ -34,7 +34,7 @@ def results_folder() -> Path:
     ``XDG_STATE_HOME``, by default ``~/.local/state``. The folder may not exist yet.
 
     Raises:
-        RunError: If the user has no home folder and neither variable is set.
+        RunError: If the user does not have a home folder and neither variable is set.
     """
     return _lanemark.results_folder()
 
@@ -134,13 +134,13 @@ class Result(Tabular):
         Raises:
             InputError: If there is no such figure or test, or if the figure is unknown.
         """
-        names = [one["test"]["name"] for one in self.to_dict()["tests"]]
+        names = [result["test"]["name"] for result in self.to_dict()["tests"]]
         index = test if isinstance(test, int) else (names.index(test) if test in names else -1)
         if not 0 <= index < len(names):
-            raise InputError(f"the run has no test {test!r}", f"its tests are {', '.join(names)}")
+            raise InputError(f"the run does not have a test {test!r}", f"its tests are {', '.join(names)}")
         columns = self.tests.columns
         if name not in columns:
-            raise InputError(f"the run has no figure {name!r}", f"its figures are {', '.join(columns)}")
+            raise InputError(f"the run does not have a figure {name!r}", f"its figures are {', '.join(columns)}")
         value = self.to_arrow().column(name)[index].as_py()
         if not isinstance(value, (int, float)):
             raise InputError(f"{name} of test {names[index]!r}: expected a number, found {value!r}")
@@ -252,13 +252,13 @@ class StudyResult(Tabular):
 
 
 class Answer:
-    """The answer to a question, with the representations that the command can print."""
+    """The answer to a question, in the formats that the command prints."""
 
     def __init__(self, inner: _lanemark.Answer | _lanemark.Fit) -> None:
         self._inner = inner
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of the JSON that the command prints with ``--json``."""
+        """Return the data that the command prints with ``--json``."""
         return cast("dict[str, Any]", json.loads(self._inner.json()))
 
     def to_text(self) -> str:

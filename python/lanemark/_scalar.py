@@ -20,27 +20,27 @@ def plain(value: Any) -> Any:
     Lists, tuples and dictionaries are converted recursively. Any other value is returned unchanged.
     """
     kind = cast("type[object]", type(value))
-    if value is None or kind in _OWN:
+    if value is None or kind in _PYTHON_TYPES:
         return value
     if kind is list:
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if kind is tuple:
-        return tuple(plain(one) for one in value)
+        return tuple(plain(item) for item in value)
     if kind is dict:
-        return {plain(key): plain(one) for key, one in value.items()}
+        return {plain(key): plain(item) for key, item in value.items()}
     if hasattr(value, "dtype"):
         return _of_array(value)
     return value
 
 
-_OWN = frozenset({bool, int, float, str, bytes})
+_PYTHON_TYPES = frozenset({bool, int, float, str, bytes})
 
 
 def _of_array(value: Any) -> Any:
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
-        own = value.item()
+        number = value.item()
         # The item method of a long double returns the long double itself.
-        return float(own) if hasattr(own, "dtype") and own.dtype.kind == "f" else own
+        return float(number) if hasattr(number, "dtype") and number.dtype.kind == "f" else number
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     return value
@@ -51,8 +51,8 @@ def coerced(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        own_args = tuple(plain(one) for one in args)
-        own_kwargs = {name: plain(one) for name, one in kwargs.items()}
-        return cast("Callable[..., R]", function)(*own_args, **own_kwargs)
+        plain_args = tuple(plain(argument) for argument in args)
+        plain_kwargs = {name: plain(argument) for name, argument in kwargs.items()}
+        return cast("Callable[..., R]", function)(*plain_args, **plain_kwargs)
 
     return wrapper

@@ -43,7 +43,7 @@ class Simulator:
     ) -> None:
         self.system = System(system) if isinstance(system, str) else system
         if written is not None and not isinstance(written, str):
-            raise InputError(f"written = {written!r}: has no unit", "give text with a unit")
+            raise InputError(f"written = {written!r}: lacks a unit", "give text with a unit")
         inner = self.system._inner
         self._inner = _lanemark.Simulator(inner, seeded(seed), written, compressibility_ratio)
 
@@ -76,8 +76,8 @@ class Simulator:
             at_ps: The same time in ps.
             tag: A number that the completion of the request repeats.
             thread: The application thread that submits the request. Each thread has its own queue.
-            drive: The drive, 0 for the first one. A volume is drive 0.
-            namespace: The namespace on the drive.
+            drive: The index of the drive, from 0. A volume is drive 0.
+            namespace: The index of the namespace on the drive, from 0.
 
         Raises:
             InputError: If the request extends beyond the end of the drive, its time is in the past, or a value is out
@@ -102,11 +102,11 @@ class Simulator:
         """Advance to the next completion, and return it.
 
         Args:
-            until: The latest simulated time to which to advance, ``"1 ms"``.
+            until: The maximum simulated time to which to advance, ``"1 ms"``.
             until_ps: The same time in ps.
 
         Returns:
-            The completion, or ``None`` if no request is outstanding or no request completes by then.
+            The completion, or ``None`` if no request is outstanding or no request completes by ``until``.
         """
         return self._inner.advance(until=until, until_ps=until_ps)
 

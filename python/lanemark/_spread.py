@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: The number of lost workers after which a chunk ends the sweep, so that a chunk that kills its workers is not retried
 #: forever.
 LOSSES_MAX = 5
-#: The number of chunks that are submitted ahead for each worker thread, so that the scheduler never stores a million.
+#: The number of chunks that are submitted ahead for each worker thread. It bounds the tasks that the scheduler stores.
 AHEAD = 8
 
 
@@ -55,18 +55,18 @@ def keep_memory() -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
-        # This C library has no such setting.
+        # This C library does not have such a setting.
         return False
     trim_threshold, mmap_threshold = -1, -3
     return bool(mallopt(mmap_threshold, 32 << 20) and mallopt(trim_threshold, 128 << 20))
 
 
-def chunk_on_worker(space: Space, key: str, first: int, last: int, place: str, name: str) -> float | None:
+def chunk_on_worker(space: Space, key: str, first: int, last: int, folder: str, name: str) -> float | None:
     """Run a chunk on a Dask worker."""
     from .sweep import run_chunk
 
     keep_memory()
-    return run_chunk(space, key, first, last, place, name)
+    return run_chunk(space, key, first, last, folder, name)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Work:
     #: The numbers of the chunks.
     missing: list[int]
     #: The folder to which the parts are written.
-    place: str
+    folder: str
     #: The number of chunks that run at a time.
     workers: int
     #: Called with the number of each chunk whose part is written.
@@ -87,7 +87,7 @@ class Work:
     def arguments(self, chunk: int) -> tuple[Space, str, int, int, str, str]:
         """Return the arguments of :func:`lanemark.sweep.run_chunk` for a chunk."""
         first, last = self.plan.chunks[chunk]
-        return self.space, self.plan.key, first, last, self.place, self.plan.part(chunk)
+        return self.space, self.plan.key, first, last, self.folder, self.plan.part(chunk)
 
 
 def on_dask(client: Any, work: Work) -> None:
@@ -98,20 +98,20 @@ def on_dask(client: Any, work: Work) -> None:
     """
     from distributed import KilledWorker, as_completed  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-    left = iter(work.missing)
+    remaining = iter(work.missing)
     chunk_of: dict[str, int] = {}
     losses: dict[int, int] = {}
     done: Any = as_completed()
 
-    def hand_out(chunk: int) -> None:
+    def submit(chunk: int) -> None:
         key = f"{work.plan.part(chunk)}-{losses.get(chunk, 0)}"
         future: Any = client.submit(chunk_on_worker, *work.arguments(chunk), key=key, pure=False)
         chunk_of[future.key] = chunk
         done.add(future)
 
     try:
-        for chunk in islice(left, AHEAD * work.workers):
-            hand_out(chunk)
+        for chunk in islice(remaining, AHEAD * work.workers):
+            submit(chunk)
         for future in done:
             chunk = chunk_of.pop(future.key)
             error = future.exception()
@@ -120,15 +120,15 @@ def on_dask(client: Any, work: Work) -> None:
                 if losses[chunk] >= LOSSES_MAX:
                     first, last = work.plan.chunks[chunk]
                     raise RunError(f"points {first} to {last} lost their worker {LOSSES_MAX} times") from error
-                hand_out(chunk)
+                submit(chunk)
                 continue
             if error is not None:
                 raise error
             work.ended(chunk)
             future.release()
-            following = next(left, None)
+            following = next(remaining, None)
             if following is not None:
-                hand_out(following)
+                submit(following)
     except BaseException:
         client.cancel(list(getattr(done, "futures", {})), force=True)
         raise

@@ -14,7 +14,7 @@ def value(name: str, given: object) -> str:
     """Return a value as TOML.
 
     Raises:
-        InputError: If the value has no TOML equivalent.
+        InputError: If the value does not have a TOML equivalent.
     """
     if isinstance(given, bool):
         return "true" if given else "false"
@@ -26,10 +26,10 @@ def value(name: str, given: object) -> str:
         return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(given, Mapping):
         pairs = cast("Mapping[object, object]", given).items()
-        inner = ", ".join(f"{key(name, one)} = {value(name, other)}" for one, other in pairs)
+        inner = ", ".join(f"{key(name, item_key)} = {value(name, item)}" for item_key, item in pairs)
         return "{ " + inner + " }"
     if isinstance(given, Sequence) and not isinstance(given, (bytes, bytearray, memoryview)):
-        return "[" + ", ".join(value(name, one) for one in cast("Sequence[object]", given)) + "]"
+        return "[" + ", ".join(value(name, item) for item in cast("Sequence[object]", given)) + "]"
     raise InputError(f"{name}: expected a finite number, text, a list or a mapping, found {given!r}")
 
 
@@ -46,5 +46,5 @@ def key(name: str, given: object) -> str:
 
 def table(head: str, pairs: Mapping[str, object]) -> str:
     """Return a TOML table with the header ``head``. Pairs whose value is ``None`` are omitted."""
-    lines = [f"{key(head, one)} = {value(one, other)}" for one, other in pairs.items() if other is not None]
+    lines = [f"{key(head, name)} = {value(name, given)}" for name, given in pairs.items() if given is not None]
     return "\n".join([head, *lines, ""])

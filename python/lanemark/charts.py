@@ -34,8 +34,8 @@ def _numbers(table: Table, name: str) -> str:
     kind = str(table.to_arrow().schema.field(column).type)
     if kind == "string":
         raise InputError(
-            f"`{name}`: expected a column of numbers, found a column of texts",
-            "give a column of numbers, or draw one line for each text with by=",
+            f"`{name}`: expected a column of numbers, found a column of text",
+            "give a column of numbers, or draw one line for each value with by=",
         )
     return _field(column)
 

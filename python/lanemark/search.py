@@ -1,7 +1,8 @@
 """Search for the best system (Optuna), and sensitivity of a prediction to uncertain values (Sobol's indices, SALib).
 
-This module needs the extra ``search``. A search simulates one trial after another. A search finds good points, but
-proves nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
+This module needs the extra ``search``. A search chooses each trial from the results of earlier trials. It finds good
+points, but shows nothing about points that it did not try. Prices are read from a file, because the library does not
+contain prices.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Choice:
 
 
 Space = Mapping[str, Range | Choice]
-#: The parameters of the system's name. A parameter with a dot is a model value; any other is a parameter of the test.
+#: The parameters of the system's name. Any other parameter is a model value if its name has a dot, otherwise a
+#: parameter of the test.
 OF_SYSTEM = ("drive", "platform", "port")
 
 
@@ -96,8 +98,8 @@ class Prices:
         """Read the file ``path``.
 
         Raises:
-            InputError: If the file cannot be read, if a column is missing, or if it contains an invalid price or a
-                name twice.
+            InputError: If the file cannot be read, if a column is missing, if a price is invalid, or if a name appears
+                twice.
         """
         prices: dict[str, float] = {}
         try:
@@ -117,7 +119,7 @@ class Prices:
         """Return the price of a point: the sum of the prices of its drive, its platform and its model values.
 
         Raises:
-            InputError: If the drive or the platform of the point has no price.
+            InputError: If the drive or the platform of the point lacks a price.
         """
         total = 0.0
         for name, value in point.items():
@@ -295,7 +297,7 @@ def search(
     study = optuna.create_study(directions=directions, sampler=sampler)
 
     def objective(trial: Any) -> tuple[float, ...]:
-        point = {name: _suggest(trial, name, one) for name, one in space.items()}
+        point = {name: _suggest(trial, name, domain) for name, domain in space.items()}
         try:
             figures = problem.figures(point)
         except UnknownFigureError:
@@ -307,21 +309,21 @@ def search(
         values = tuple(_known(figures, name) for name, _ in goals)
         excesses = tuple(_violation(figures, bound) for bound in bounds)
         trial.set_user_attr("violations", excesses or (0.0,))
-        one = Trial(point, values, all(excess <= 0 for excess in excesses), figures)
-        finished.append(one)
+        simulated = Trial(point, values, all(excess <= 0 for excess in excesses), figures)
+        finished.append(simulated)
         if on_trial is not None:
-            on_trial(one)
-        return one.objectives
+            on_trial(simulated)
+        return values
 
     study.optimize(objective, n_trials=trials, n_jobs=threads)
     if not finished and failures:
         # All points are invalid, so the mistake is not specific to one point.
         raise failures[0]
-    feasible = [one for one in finished if one.feasible]
+    feasible = [trial for trial in finished if trial.feasible]
     signs = [1.0 if direction == "min" else -1.0 for _, direction in goals]
-    best = [one for one in feasible if not any(_dominates(other, one, signs) for other in feasible)]
-    unique = {one.objectives: one for one in reversed(best)}
-    return sorted(unique.values(), key=lambda one: tuple(s * v for s, v in zip(signs, one.objectives, strict=True)))
+    best = [trial for trial in feasible if not any(_dominates(rival, trial, signs) for rival in feasible)]
+    unique = {trial.objectives: trial for trial in reversed(best)}
+    return sorted(unique.values(), key=lambda trial: tuple(s * v for s, v in zip(signs, trial.objectives, strict=True)))
 
 
 @contextmanager
@@ -332,12 +334,12 @@ def _without_warnings() -> Generator[None, None, None]:
         yield
 
 
-def _suggest(trial: Any, name: str, one: Range | Choice) -> str | int | float:
-    if isinstance(one, Choice):
-        return trial.suggest_categorical(name, one.values)
-    if one.whole:
-        return one.text(trial.suggest_int(name, round(one.low), round(one.high), log=one.log))
-    return one.text(trial.suggest_float(name, one.low, one.high, log=one.log))
+def _suggest(trial: Any, name: str, domain: Range | Choice) -> str | int | float:
+    if isinstance(domain, Choice):
+        return trial.suggest_categorical(name, domain.values)
+    if domain.whole:
+        return domain.text(trial.suggest_int(name, round(domain.low), round(domain.high), log=domain.log))
+    return domain.text(trial.suggest_float(name, domain.low, domain.high, log=domain.log))
 
 
 def _violation(figures: Mapping[str, float], bound: tuple[str, str, float]) -> float:
@@ -358,9 +360,9 @@ def _known(figures: Mapping[str, float], name: str) -> float:
     return figures[name]
 
 
-def _dominates(one: Trial, other: Trial, signs: Sequence[float]) -> bool:
-    """Return whether a trial is at least as good in each objective, and better in one of them."""
-    pairs = [(s * a, s * b) for s, a, b in zip(signs, one.objectives, other.objectives, strict=True)]
+def _dominates(trial: Trial, rival: Trial, signs: Sequence[float]) -> bool:
+    """Return whether ``trial`` is at least as good as ``rival`` in each objective, and better in at least one."""
+    pairs = [(s * a, s * b) for s, a, b in zip(signs, trial.objectives, rival.objectives, strict=True)]
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
@@ -384,9 +386,9 @@ def _check(problem: Problem, trials: int) -> None:
         if name not in figures:
             hint = "give prices=" if name == "price" else f"one of {', '.join(sorted(figures))}"
             raise InputError(f"unknown figure `{name}`", hint)
-    for name, one in problem.space.items():
-        if not isinstance(one, (Range, Choice)):
-            raise InputError(f"{name}: expected a Range or a Choice, found {one!r}")
+    for name, domain in problem.space.items():
+        if not isinstance(domain, (Range, Choice)):
+            raise InputError(f"{name}: expected a Range or a Choice, found {domain!r}")
 
 
 def _figures() -> set[str]:
@@ -467,15 +469,18 @@ def sensitivity(
         raise InputError(f"draws: expected a power of two from 2, found {draws!r}", "for example draws=64")
     problem = Problem(system, workload, space, [(figure, "min")], (), None, set or {}, duration, size, seed, library)
     _check(problem, 1)
-    for name, one in space.items():
-        if not isinstance(one, Range):
-            raise InputError(f"{name}: expected a Range, found {one!r}")
+    for name, domain in space.items():
+        if not isinstance(domain, Range):
+            raise InputError(f"{name}: expected a Range, found {domain!r}")
     sample: Any = package("SALib.sample.sobol", "search")
     analyse: Any = package("SALib.analyze.sobol", "search")
     numpy: Any = package("numpy", "search")
     names = list(space)
     # A logarithmic range is sampled uniformly in the logarithm.
-    ends = [[numpy.log(one.low), numpy.log(one.high)] if one.log else [one.low, one.high] for one in space.values()]
+    ends = [
+        [numpy.log(domain.low), numpy.log(domain.high)] if domain.log else [domain.low, domain.high]
+        for domain in space.values()
+    ]
     model = {"num_vars": len(names), "names": names, "bounds": ends}
     points: Any = sample.sample(model, draws, calc_second_order=False, seed=seed % 2**32)
 

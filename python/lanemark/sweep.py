@@ -1,9 +1,9 @@
 """Sweeps: one test at every combination of its axes' values, on threads, processes or a cluster.
 
 Points are submitted in chunks of about equal expected cost. A worker writes the results of a chunk as one Parquet file,
-a *part*, to the sweep's folder, and returns only the run time. The name of a part states its points, and a part is
-written completely or not at all. Parts in the folder are not run again: the same call continues a sweep that was
-interrupted or lost workers. :class:`SweepResult` reads the parts as one table.
+a *part*, to the sweep's folder, and returns only the run time. The name of a part states its points, and a part in the
+folder is always complete. Parts in the folder are not run again: the same call continues a sweep that was interrupted
+or lost workers. :class:`SweepResult` reads the parts as one table.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Space:
         seed: The seed of all random numbers.
         full: Whether to simulate the test of each point and its repeats completely, instead of stopping when its
             figures have converged.
-        library: The library's folder, which every worker must be able to read. Default: as for
-            :func:`lanemark.library`.
+        library: The library's folder, which every worker must be able to read. Default: the library that
+            :func:`lanemark.library` returns.
     """
 
     system: str
@@ -90,7 +90,7 @@ class Space:
             InputError: If the file is invalid. The message describes the first error.
         """
         system, workload, axes, set = _lanemark.Sweep.read(path)
-        pairs = dict(one.split("=", 1) for one in set)
+        pairs = dict(setting.split("=", 1) for setting in set)
         parameters: dict[str, Any] = {"system": system, "workload": workload, "axes": dict(axes), "set": pairs}
         return cls(**{**parameters, **changes})
 
@@ -111,19 +111,18 @@ class Space:
         source = test if isinstance(test, str) else workload(test, None)._inner
         for name, given in [("size", self.size), ("duration", self.duration)]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: has no unit", "give text with a unit")
-        own = inner(None if self.library is None else Library(self.library))
+                raise InputError(f"{name} = {given!r}: lacks a unit", "give text with a unit")
+        library = inner(None if self.library is None else Library(self.library))
         scale = (self.size, self.duration, self.repeats)
-        return _lanemark.Sweep(
-            self.system, source, scale, self._texts(), settings(dict(self.set)), seeded(self.seed), self.full, own
-        )
+        pairs = settings(dict(self.set))
+        return _lanemark.Sweep(self.system, source, scale, self._texts(), pairs, seeded(self.seed), self.full, library)
 
     def _frozen(self) -> str:
         """Return the values of all fields as a string that identifies the space in a cache."""
-        one = self.workload
-        test = one if isinstance(one, str) else _toml.table(one.name, one.values)
+        test = self.workload
+        text = test if isinstance(test, str) else _toml.table(test.name, test.values)
         rest = (self.size, self.duration, self.repeats, self.seed, self.full, self.library)
-        return repr((self.system, test, self._texts(), sorted(self.set.items()), rest))
+        return repr((self.system, text, self._texts(), sorted(self.set.items()), rest))
 
 
 class _CacheKey:
@@ -168,11 +167,11 @@ def run_chunk(
     key: str,
     first: int,
     last: int,
-    place: str,
+    folder: str,
     name: str,
     cancel: _lanemark.Cancel | None = None,
 ) -> float | None:
-    """Run the points from ``first`` to ``last``, and write their results as the part ``name``.
+    """Run the points from ``first`` to ``last``, and write their results to ``folder`` as the part ``name``.
 
     Each worker calls this function. Any worker may run any chunk, because a part does not depend on the worker that
     writes it. A chunk whose part exists is not run again: a cluster repeats a chunk if its worker was lost after it had
@@ -188,16 +187,16 @@ def run_chunk(
     sweep = _made(_CacheKey(space))
     if sweep.key != key:
         raise RunError(
-            "this worker's version of Lanemark or its library differs from the one that started the sweep",
+            "this worker uses another version of Lanemark or another library than the process that started the sweep",
             "install the same version and the same library on every machine",
         )
-    folder = PartFolder(place)
-    if folder.has(name):
+    parts = PartFolder(folder)
+    if parts.has(name):
         return time.perf_counter() - began
     table = sweep.run(first, last, cancel or _lanemark.Cancel())
     if table is None:
         return None
-    folder.write(name, _parquet(Table(table), key))
+    parts.write(name, _parquet(Table(table), key))
     return time.perf_counter() - began
 
 
@@ -293,16 +292,16 @@ class Sweep:
             raise InputError(f"chunk_seconds: expected a finite number above 0, found {chunk_seconds!r}")
         folder = PartFolder(results_folder() / f"sweep-{self.key[:12]}" if place is None else place)
         cores = len(os.sched_getaffinity(0))
-        own = ThreadPoolExecutor(workers or cores) if executor is None else None
-        at_work: Any = own or executor
-        count = workers or workers_of(at_work) or cores
+        own_pool = ThreadPoolExecutor(workers or cores) if executor is None else None
+        used: Any = own_pool or executor
+        count = workers or workers_of(used) or cores
         try:
             plan = self._plan(folder, count, chunk_seconds)
             missing = self._missing(folder, plan)
             progress = _Progress(plan, missing, on_progress)
             progress.report()
             work = Work(self.space, plan, missing, str(folder), count, progress.ended)
-            (on_dask if is_dask(at_work) else _on_executor)(at_work, work)
+            (on_dask if is_dask(used) else _on_executor)(used, work)
             lost = self._missing(folder, plan)
             if lost:
                 raise RunError(
@@ -310,8 +309,8 @@ class Sweep:
                     "give a folder that all workers can access and that no other process changes",
                 )
         finally:
-            if own is not None:
-                own.shutdown(wait=True, cancel_futures=True)
+            if own_pool is not None:
+                own_pool.shutdown(wait=True, cancel_futures=True)
         return SweepResult(folder, plan, self)
 
     def _plan(self, folder: PartFolder, workers: int, chunk_seconds: float) -> Plan:
@@ -386,31 +385,31 @@ def _on_executor(executor: Executor, work: Work) -> None:
     # Only threads of this process can be cancelled. Chunks in other processes run to their end.
     shared = isinstance(executor, ThreadPoolExecutor)
     cancel = _lanemark.Cancel()
-    left = iter(work.missing)
-    at_work: dict[Future[float | None], int] = {}
+    remaining = iter(work.missing)
+    running: dict[Future[float | None], int] = {}
 
-    def hand_out() -> None:
-        while len(at_work) < AHEAD * work.workers and (chunk := next(left, None)) is not None:
+    def submit() -> None:
+        while len(running) < AHEAD * work.workers and (chunk := next(remaining, None)) is not None:
             rest = (cancel,) if shared else ()
             future = executor.submit(run_chunk, *work.arguments(chunk), *rest)
-            at_work[future] = chunk
+            running[future] = chunk
 
     try:
-        hand_out()
-        while at_work:
-            for future in wait(at_work, return_when=FIRST_COMPLETED).done:
+        submit()
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 future.result()
-                work.ended(at_work.pop(future))
-            hand_out()
+                work.ended(running.pop(future))
+            submit()
     except BaseException as error:
         cancel.cancel()
-        for future in at_work:
+        for future in running:
             future.cancel()
         from concurrent.futures.process import BrokenProcessPool
 
         if isinstance(error, BrokenProcessPool):
             raise RunError(
-                "a worker process was killed", f"repeat the call to run the chunks that {work.place} lacks"
+                "a worker process was killed", f"repeat the call to run the chunks that {work.folder} lacks"
             ) from error
         raise
 
@@ -420,7 +419,7 @@ class SweepResult(Tabular):
 
     The columns are ``point``, ``key``, ``system``, ``test``, the axes, ``iops``, ``bytes_per_second``, latencies in us,
     ``busiest``, ``utilisation``, the figures of reads (``read_iops``, …) and of writes (``write_iops``, …),
-    ``write_amplification`` and ``error``, the reason why a point has no figures. An axis of quantities is a column of
+    ``write_amplification`` and ``error``, the reason why a point lacks figures. An axis of quantities is a column of
     numbers whose name ends in the unit, ``block_bytes``, ``think_us``.
     """
 
@@ -480,21 +479,21 @@ class SweepResult(Tabular):
         """Check that the parts contain each point of the sweep exactly once, with the point's key.
 
         Raises:
-            RunError: If they do not, or if a part cannot be read.
+            RunError: If a point is missing, duplicated or of another sweep, or if a part cannot be read.
         """
         try:
-            read = self.dataset().to_table(columns=["point", "key"]).to_pydict()
+            columns = self.dataset().to_table(columns=["point", "key"]).to_pydict()
         except (OSError, ValueError, KeyError) as error:
             hint = "remove the part, and run the sweep again"
             raise RunError(f"{self.place}: a part can't be read: {error}", hint) from error
-        points: list[int] = read["point"]
-        twice = len(points) - len(set(points))
+        points: list[int] = columns["point"]
+        duplicates = len(points) - len(set(points))
         missing = self._plan.points - len(set(points))
-        if twice or missing:
-            raise RunError(f"{self.place}: {missing} points are missing, and {twice} are duplicates")
+        if duplicates or missing:
+            raise RunError(f"{self.place}: {missing} points are missing, and {duplicates} are duplicates")
         if self._sweep is not None:
             key_of = self._sweep._inner.point_key
-            wrong = [one for one, key in zip(points, read["key"], strict=True) if key_of(one) != key]
+            wrong = [point for point, key in zip(points, columns["key"], strict=True) if key_of(point) != key]
             if wrong:
                 raise RunError(f"{self.place}: point {wrong[0]} has the key of another sweep")
 
@@ -524,7 +523,7 @@ class _ArrowTable(Table):
     def _parts(self) -> list[tuple[str, str, list[Any]]]:
         kinds = {"int64": "whole", "double": "numbers"}
         columns = zip(self._arrow.schema, self._arrow.columns, strict=True)
-        return [(one.name, kinds.get(str(one.type), "texts"), column.to_pylist()) for one, column in columns]
+        return [(head.name, kinds.get(str(head.type), "texts"), column.to_pylist()) for head, column in columns]
 
     @property
     def columns(self) -> list[str]:
@@ -543,8 +542,8 @@ class _ArrowTable(Table):
 class SweepFile(Tabular):
     """A sweep's CSV file, as the command writes it."""
 
-    def __init__(self, read: tuple[_lanemark.Table, str, str]) -> None:
-        table, self._text, self._html = read
+    def __init__(self, loaded: tuple[_lanemark.Table, str, str]) -> None:
+        table, self._text, self._html = loaded
         self._table = Table(table)
 
     def _main(self) -> Table:

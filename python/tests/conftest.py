@@ -1,4 +1,4 @@
-"""Fixtures and helpers of the tests: a system, and a function that runs the command."""
+"""Names and functions that all tests share: a system, and a function that runs the command."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import lanemark
 from lanemark import InputError, charts
 from lanemark.sweep import Space, Sweep, load
 
-FIGURES = ["iops", "bytes_per_second"] + [f"latency_{one}_us" for one in ("mean", "p50", "p99", "p999", "max")]
+FIGURES = ["iops", "bytes_per_second"] + [f"latency_{name}_us" for name in ("mean", "p50", "p99", "p999", "max")]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_axes_of_quantities_are_numbers_with_their_units(swept: Any) -> None:
     mixed = frame.filter(pl.col("read_ratio") < 1)
     assert mixed["write_iops"].is_not_null().all()
     assert frame.filter(read_ratio=1.0)["write_iops"].is_null().all()
-    assert {f"{direction}_{one}" for direction in ("read", "write") for one in FIGURES} <= set(frame.columns)
+    assert {f"{direction}_{figure}" for direction in ("read", "write") for figure in FIGURES} <= set(frame.columns)
 
 
 def test_the_commands_file_is_read_with_the_same_columns(swept: Any, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def marks(chart: Any) -> list[tuple[float, float]]:
     content = chart.to_dict()
     x, y = (content["encoding"][axis]["field"].replace("\\", "") for axis in ("x", "y"))
     rows = [(row[x], row[y]) for row in content["data"]["values"]]
-    assert all(isinstance(one, (int, float)) for row in rows for one in row)
+    assert all(isinstance(value, (int, float)) for row in rows for value in row)
     return rows
 
 

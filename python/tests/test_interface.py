@@ -80,17 +80,17 @@ def _sweep(workload: str, axes: dict[str, list[int]]) -> object:
 
 
 def test_a_quantity_has_a_unit() -> None:
-    one = lanemark.simulate(SYSTEM, TEST, duration="5 ms", size="1 GiB").to_dict()["tests"]
-    same = lanemark.simulate(SYSTEM, TEST, duration_seconds=0.005, size_bytes=2**30).to_dict()["tests"]
-    assert one == same
+    from_texts = lanemark.simulate(SYSTEM, TEST, duration="5 ms", size="1 GiB").to_dict()["tests"]
+    from_numbers = lanemark.simulate(SYSTEM, TEST, duration_seconds=0.005, size_bytes=2**30).to_dict()["tests"]
+    assert from_texts == from_numbers
     for wrong in ({"duration": 5}, {"size": 4096}, {"duration": "5"}, {"duration": "1 s", "duration_seconds": 1.0}):
         with pytest.raises(InputError):
             lanemark.simulate(SYSTEM, TEST, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="has no unit"):
+    with pytest.raises(InputError, match="lacks a unit"):
         lanemark.Workload(lanemark.Test(block=4096))
     texts = lanemark.Test("t", block="4 KiB", duration="2 ms", read="70%")
     numbers = lanemark.Test("t", block_bytes=4096, duration_seconds=0.002, read_ratio=0.7)
-    ours = [lanemark.simulate(SYSTEM, one).to_dict()["tests"] for one in (texts, numbers)]
+    ours = [lanemark.simulate(SYSTEM, test).to_dict()["tests"] for test in (texts, numbers)]
     assert ours[0] == ours[1]
 
 
@@ -103,7 +103,7 @@ def test_tables_convert_to_all_data_frames(result: lanemark.Result) -> None:
     assert frame["iops"].dtype == polars.Float64
     assert frame["block_bytes"].dtype == polars.Int64
     assert result.to_pandas()["test"].tolist() == arrow.column("test").to_pylist()
-    rates = [one["iops"]["value"] for one in result.to_dict()["tests"]]
+    rates = [test["iops"]["value"] for test in result.to_dict()["tests"]]
     assert arrow.column("iops").to_pylist() == rates
     tests = result.tests
     assert duckdb.sql("select max(iops) from tests").fetchall() == [(max(frame["iops"]),)]
@@ -238,13 +238,13 @@ def test_the_budget_of_a_custom_load_sums_to_its_latency() -> None:
     assert simulator.outstanding == 16
     assert simulator.advance(until="1 us") is None
     completions = list(simulator)
-    assert sorted(one.tag for one in completions) == list(range(16))
-    assert [one.completed_ps for one in completions] == sorted(one.completed_ps for one in completions)
-    for one in completions:
-        assert sum(wait + service for _, wait, service in one.budget()) == one.latency_ps
-        assert one.completed_ps - one.submitted_ps == one.latency_ps > 0
-        assert (one.offset_bytes, one.length_bytes, one.operation) == (one.tag * 4096, 4096, "read")
-        assert one.error is None
+    assert sorted(done.tag for done in completions) == list(range(16))
+    assert [done.completed_ps for done in completions] == sorted(done.completed_ps for done in completions)
+    for done in completions:
+        assert sum(wait + service for _, wait, service in done.budget()) == done.latency_ps
+        assert done.completed_ps - done.submitted_ps == done.latency_ps > 0
+        assert (done.offset_bytes, done.length_bytes, done.operation) == (done.tag * 4096, 4096, "read")
+        assert done.error is None
     assert simulator.outstanding == 0
     with pytest.raises(InputError, match="already"):
         simulator.submit("read", offset="0 B", length="4 KiB", at="1 us")

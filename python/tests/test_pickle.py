@@ -58,17 +58,16 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_a_round_trip_is_equal(name: str, all_made: dict[str, Any]) -> None:
     assert set(all_made) == set(NAMES)
-    one = all_made[name]
+    made_object = all_made[name]
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
-        again = pickle.loads(pickle.dumps(one, protocol))
-        assert type(again) is type(one)
-        assert again == one
-        assert hash(again) == hash(one)
-        assert repr(again) == repr(one) or name in ("study", "folder")
-    assert copy.deepcopy(one) == one
-    assert copy.copy(one) == one
-    others = [other for key, other in all_made.items() if key != name]
-    assert all(one != other for other in others)
+        again = pickle.loads(pickle.dumps(made_object, protocol))
+        assert type(again) is type(made_object)
+        assert again == made_object
+        assert hash(again) == hash(made_object)
+        assert repr(again) == repr(made_object) or name in ("study", "folder")
+    assert copy.deepcopy(made_object) == made_object
+    assert copy.copy(made_object) == made_object
+    assert all(made_object != different for key, different in all_made.items() if key != name)
 
 
 def test_restored_objects_behave_like_their_originals(all_made: dict[str, Any]) -> None:
@@ -90,8 +89,8 @@ def test_another_process_in_another_folder_restores_equal_objects(all_made: dict
     (tmp_path / "all.pickle").write_bytes(pickle.dumps(ours))
     program = (
         "import pickle, sys\n"
-        "all = pickle.loads(open('all.pickle', 'rb').read())\n"
-        "sys.stdout.buffer.write(pickle.dumps(all))\n"
+        "objects = pickle.loads(open('all.pickle', 'rb').read())\n"
+        "sys.stdout.buffer.write(pickle.dumps(objects))\n"
     )
     run = subprocess.run(
         [sys.executable, "-c", program],

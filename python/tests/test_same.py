@@ -36,13 +36,15 @@ def test_one_seed_gives_one_result(system: str, workload: str, duration: str, se
 
 
 def test_another_seed_gives_another_result() -> None:
-    one, other = (lanemark.simulate(SYSTEM, TEST, duration="20 ms", seed=seed).hops.to_arrow() for seed in (1, 2))
-    assert not one.equals(other)
+    first, second = (lanemark.simulate(SYSTEM, TEST, duration="20 ms", seed=seed).hops.to_arrow() for seed in (1, 2))
+    assert not first.equals(second)
 
 
 def test_threads_change_nothing() -> None:
-    one, many = (lanemark.simulate(SYSTEM, "quick", duration="5 ms", threads=n).to_dict()["tests"] for n in (1, 4))
-    assert one == many
+    serial, parallel = (
+        lanemark.simulate(SYSTEM, "quick", duration="5 ms", threads=n).to_dict()["tests"] for n in (1, 4)
+    )
+    assert serial == parallel
 
 
 def test_intervals_are_the_commands(tmp_path: Path) -> None:

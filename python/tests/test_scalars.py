@@ -57,7 +57,7 @@ def test_arrays_are_lists_of_pythons_numbers(kind: Any, numbers: list[int]) -> N
     ):
         converted = plain(array)
         assert converted == numbers
-        assert all(type(one) in (int, float) for one in converted)
+        assert all(type(number) in (int, float) for number in converted)
 
 
 def test_invalid_numbers_raise_an_input_error() -> None:

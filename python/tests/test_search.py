@@ -47,8 +47,8 @@ def test_several_objectives_give_a_front() -> None:
     objectives = [("iops", "max"), ("latency_p99_us", "min")]
     front, again = (search(SYSTEM, longer, space, objectives=objectives, trials=30, seed=3) for _ in range(2))
     assert len(front) >= 3
-    rates = [one.objectives[0] for one in front]
-    latencies = [one.objectives[1] for one in front]
+    rates = [trial.objectives[0] for trial in front]
+    latencies = [trial.objectives[1] for trial in front]
     assert rates == sorted(rates, reverse=True)
     assert latencies == sorted(latencies, reverse=True)
     assert again == front
@@ -67,7 +67,7 @@ def test_a_search_without_a_feasible_point_is_empty() -> None:
 def test_invalid_systems_are_skipped() -> None:
     space = {"drive.flash.channels": Choice(8, 100_000)}
     best = search(SYSTEM, READS, space, objectives={"iops": "max"}, trials=8)
-    assert [one.point for one in best] == [{"drive.flash.channels": 8}]
+    assert [trial.point for trial in best] == [{"drive.flash.channels": 8}]
     with pytest.raises(InputError, match="channels"):
         search(SYSTEM, READS, {"drive.flash.channels": Choice(100_000)}, objectives={"iops": "max"}, trials=3)
 

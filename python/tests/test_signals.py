@@ -45,7 +45,7 @@ def test_ctrl_c_stops_a_call_at_once(call: Callable[[lanemark.Result], object]) 
     try:
         with pytest.raises(KeyboardInterrupt):
             call(run)
-            pytest.fail("it ended by itself")
+            pytest.fail("the call ended before the signal")
     finally:
         timer.cancel()
     # Usually a few milliseconds. The limit allows for a loaded machine.
@@ -88,7 +88,7 @@ def test_simulations_run_in_parallel() -> None:
     gate = threading.Barrier(2, timeout=30)
     met: list[int] = []
 
-    def one(seed: int) -> float:
+    def rate(seed: int) -> float:
         def report(ended: int, total: int) -> None:
             if not ended and seed not in met:
                 met.append(seed)
@@ -99,7 +99,7 @@ def test_simulations_run_in_parallel() -> None:
         return run.figure("iops")
 
     with ThreadPoolExecutor(2) as pool:
-        figures = list(pool.map(one, [1, 2]))
+        figures = list(pool.map(rate, [1, 2]))
     assert sorted(met) == [1, 2]
     assert all(figure > 0 for figure in figures)
 

@@ -67,10 +67,10 @@ def test_any_executor_gives_the_same(kind: Any, whole: SweepResult, tmp_path: Pa
     executor: Executor
     with kind(2) as executor:
         reports: list[SweepProgress] = []
-        other = sweep().run(tmp_path, executor=executor, on_progress=reports.append)
-    assert other.to_arrow().equals(whole.to_arrow())
+        result = sweep().run(tmp_path, executor=executor, on_progress=reports.append)
+    assert result.to_arrow().equals(whole.to_arrow())
     assert reports[-1].points == reports[-1].points_total == 30
-    assert [one.points for one in reports] == sorted(one.points for one in reports)
+    assert [report.points for report in reports] == sorted(report.points for report in reports)
 
 
 def test_existing_parts_are_not_run_again(whole: SweepResult) -> None:
@@ -98,11 +98,11 @@ def test_a_repeated_chunk_is_stored_once(whole: SweepResult) -> None:
 
 
 def test_another_sweep_is_refused(whole: SweepResult, tmp_path: Path) -> None:
-    other = Sweep(Space(SYSTEM, TEST, AXES, duration="3 ms"))
+    longer = Sweep(Space(SYSTEM, TEST, AXES, duration="3 ms"))
     with pytest.raises(InputError, match="contains points of another sweep"):
-        other.run(whole.place)
-    with pytest.raises(RunError, match="differs from the one that started the sweep"):
-        run_chunk(SPACE, other.key, 0, 0, str(tmp_path), "part")
+        longer.run(whole.place)
+    with pytest.raises(RunError, match="than the process that started the sweep"):
+        run_chunk(SPACE, longer.key, 0, 0, str(tmp_path), "part")
     assert not list(tmp_path.iterdir())
     with pytest.raises(InputError, match=r"contains no plan\.json"):
         SweepResult.open(tmp_path)
@@ -155,7 +155,7 @@ def test_the_same_call_continues_a_sweep_that_its_callback_stopped(whole: SweepR
     with pytest.raises(KeyboardInterrupt):
         sweep().run(tmp_path, on_progress=stop, chunk_seconds=1e-4, workers=1)
     left = SweepResult.open(tmp_path)
-    assert not any(one.name.startswith(".") for one in tmp_path.iterdir())
+    assert not any(file.name.startswith(".") for file in tmp_path.iterdir())
     # Chunks that were running may have finished.
     assert len(left.parts) >= 2
     assert sweep().run(tmp_path).to_arrow().equals(whole.to_arrow())
@@ -179,11 +179,11 @@ def test_a_killed_process_is_an_error_and_loses_nothing(whole: SweepResult, tmp_
 
 
 def test_parts_are_written_to_any_file_system_of_fsspec(whole: SweepResult) -> None:
-    place = "memory://lanemark/sweep"
-    result = sweep().run(place, executor=ThreadPoolExecutor(2))
+    url = "memory://lanemark/sweep"
+    result = sweep().run(url, executor=ThreadPoolExecutor(2))
     result.check()
     assert result.to_arrow().equals(whole.to_arrow())
-    assert sweep().run(place).complete
+    assert sweep().run(url).complete
 
 
 def test_chunks_follow_the_cost() -> None:

@@ -66,7 +66,7 @@ impl Server {
         Self(child)
     }
 
-    /// Serves a null device as the file `at` with QEMU. Returns `None` if QEMU is not installed or has no FUSE support.
+    /// Serves a null device as the file `at` with QEMU. Returns `None` if QEMU is not installed or lacks FUSE support.
     fn qemu(at: &Path) -> Option<Self> {
         fs::write(at, "").ok()?;
         let mut command = Command::new("qemu-storage-daemon");

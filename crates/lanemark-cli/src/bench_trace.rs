@@ -106,7 +106,7 @@ impl RecordedTrace {
             let arrival = arrival?;
             if timed && arrival.at.is_none() {
                 let line = arrival.line;
-                let message = format!("{}:{line}: the request has no time", path.display());
+                let message = format!("{}:{line}: the request lacks a time", path.display());
                 return Err(Failure::input(message).hint("use --as-fast-as-possible"));
             }
             found.add(&arrival);

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     }
     if args.time_scale.is_none() && parts.published(&simulated).is_none() {
         let why =
-            "the study has no published transactions and processor use to determine the time scale";
+            "the study lacks published transactions and processor use to determine the time scale";
         return Err(Failure::input(why).hint("give --time-scale"));
     }
     stop::patient(END);

@@ -87,7 +87,7 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     }
     let test = run.tests.remove(0);
     let power = test.power_mean_watts().ok_or_else(|| {
-        Failure::input(format!("{option} {text}: the result has no power figure"))
+        Failure::input(format!("{option} {text}: the result lacks a power figure"))
             .hint("simulate a drive whose file has [power], or give the power, \"1.4 W\"")
     })?;
     Ok((power.value, Some(test)))

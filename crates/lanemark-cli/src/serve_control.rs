@@ -33,7 +33,7 @@ pub(crate) struct ControlledServer {
     pub(crate) stop: Arc<AtomicBool>,
 }
 
-/// Refuses faults whose effect on the `size` bytes of data a server cannot reproduce, or that have no effect.
+/// Refuses faults whose effect on the `size` bytes of data a server cannot reproduce, or that do not have an effect.
 pub(crate) fn servable(system: &System, size: u64, fault: &Fault) -> Result<(), Failure> {
     let has_several = system.spec.drives() > 1;
     let is_cut = matches!(fault.kind, FaultKind::PowerCut { .. });

@@ -319,7 +319,7 @@ fn figures_are_printed_as_json_and_read_back() {
 #[test]
 fn the_page_of_a_study_begins_with_the_answer_of_the_command() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    // The second study has no pair of systems whose ratios could be counted.
+    // The second study does not have a pair of systems whose ratios could be counted.
     for study in ["sata-vs-nvme-datasheets", "hard-disk", "sata-express"] {
         let arguments = ["study", study, "--no-interval", "--no-save", "--html", "page.html"];
         let printed = prints(folder.path(), &arguments);
@@ -354,7 +354,7 @@ fn a_study_whose_claims_fail_withholds_its_written_answer() {
         ("{nvme: Seq read}", "{speed of nvme: Seq read}", "unknown metric `speed`"),
         ("{nvme: 4K read / sata: 4K read}", "{nvme: 4K read", "has a `{` without its `}`"),
         ("from  = 3.0", "from  = 4.0", "is above to = 3.6"),
-        ("from  = 3.0\nto    = 3.6", "", "the claim has no bound"),
+        ("from  = 3.0\nto    = 3.6", "", "the claim lacks a bound"),
     ] {
         assert!(text.contains(right), "{right}");
         fs::write(&path, text.replacen(right, wrong, 1)).unwrap();

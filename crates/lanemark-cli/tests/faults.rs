@@ -136,7 +136,7 @@ fn a_drive_with_a_protected_cache_cannot_lie_about_a_flush() {
     let output = sim(folder.path(), WRITES, &protected);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("no volatile cache"), "{errors}");
+    assert!(errors.contains("lacks a volatile cache"), "{errors}");
 }
 
 #[test]

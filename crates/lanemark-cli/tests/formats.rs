@@ -318,7 +318,7 @@ fn a_simulated_job_without_direct_says_what_is_assumed_of_the_page_cache() {
     assert!(printed.contains("! the requests would use the page cache"), "{printed}");
     assert!(printed.contains("one request outstanding per thread"), "{printed}");
     assert_eq!(assumed(&saved)["tests_at_depth_one"], 1);
-    // io_uring does not wait, and direct I/O has no page cache.
+    // io_uring does not wait, and direct I/O does not use the page cache.
     let (printed, saved) = run(&text.replace("libaio", "io_uring"));
     assert!(depth(&saved) == 32 && printed.contains("would use the page cache"), "{printed}");
     let (printed, saved) = run(&format!("{text}direct=1\n"));

@@ -49,7 +49,7 @@ fn every_help_has_an_example_groups_and_lines_within_100_columns() {
     all(&[], &mut found);
     assert!(found.len() > 30, "{} commands", found.len());
     for (words, help) in &found {
-        assert!(help.contains("Example"), "{words:?} has no example:\n{help}");
+        assert!(help.contains("Example"), "{words:?} lacks an example:\n{help}");
         let long = help.lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "{words:?}");
         // A long list of options is divided into groups.

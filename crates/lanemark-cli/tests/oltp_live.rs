@@ -159,7 +159,7 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
         );
         assert_eq!(child.wait().unwrap().code(), code, "{signal}");
         gone(&work);
-        // A zombie process has no command line.
+        // A zombie process does not have a command line.
         let begun = Instant::now();
         while let Some((own, line)) = there.iter().find(|(own, _)| own.join("status").exists()) {
             assert!(begun.elapsed() < Duration::from_secs(60), "{}: {line}", own.display());

@@ -72,7 +72,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         assert!(!svg.contains("var(") && !svg.contains("url(") && !svg.contains("href"), "{chart}");
         assert_eq!(svg.matches("http").count(), 1, "{chart}: only the name space");
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{chart}");
-        assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} has no panel");
+        assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} lacks a panel");
     }
     let dark = lanemark(folder.path(), &["plot", "depths.json", "--dark", "--out", "dark.svg"]);
     assert!(dark.status.success(), "{}", stderr(&dark));

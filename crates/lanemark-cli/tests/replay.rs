@@ -243,7 +243,7 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
         (&[NVME, &msr], "msr.csv:3: the request belongs to the trace's device number 2"),
         (&[NVME, &msr, "--device", "usr,1"], "the trace has requests of usr,0, src1,1"),
-        (&[NVME, &iolog, "--device", "/dev/sda"], "iolog-2.log:5: the request has no time"),
+        (&[NVME, &iolog, "--device", "/dev/sda"], "iolog-2.log:5: the request lacks a time"),
         (&[NVME, bad, "--speed", "2"], "expected a factor"),
         (&[NVME, bad, "--speed", "2x", "--as-fast-as-possible"], "cannot be used with"),
         (&[NVME, bad, "--queue-depth", "4"], "--as-fast-as-possible"),

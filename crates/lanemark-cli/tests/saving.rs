@@ -146,7 +146,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let requested = folder.join("one.json").display().to_string();
         let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        // A part of a sweep has no output other than its file.
+        // The only output of a part of a sweep is its file.
         let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1,2"];
         let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));

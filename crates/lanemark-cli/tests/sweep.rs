@@ -233,7 +233,7 @@ fn values_that_cannot_be_are_rows_with_the_reason() {
         rows.iter().filter(|row| row[row.len() - 1].is_empty()).collect();
     assert_eq!(good.len(), 1, "{rows:?}");
     assert_eq!((&good[0][4], &good[0][5], &good[0][6]), ("8", "8", "pcie-slot"));
-    assert!(text.contains("points have no figures"), "{text}");
+    assert!(text.contains("points lack figures"), "{text}");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn errors_are_reported_before_anything_runs() {
     fails(&out, &axis("drive=samsung-950-pro-512g"), 2, "unknown drive", "samsung-950-pro-512gb");
     fails(&out, &axis("queue_depth=1-32"), 2, "queue_depth = 1-32", "1..32");
     fails(&out, &axis("pattern=random,sideways"), 2, "must be sequential", "");
-    fails(&out, &axis("queue_depth="), 2, "has no values", "1..256*2");
+    fails(&out, &axis("queue_depth="), 2, "lacks values", "1..256*2");
     fails(&out, &axis("queue_depth=4,4"), 2, "twice", "");
     fails(
         &out,
@@ -329,7 +329,7 @@ fn errors_are_reported_before_anything_runs() {
         "2000000",
         "*2",
     );
-    fails(&out, &[], 2, "has no axis", "queue_depth");
+    fails(&out, &[], 2, "lacks an axis", "queue_depth");
     let several = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .args([
             "sweep",

@@ -86,7 +86,7 @@ fn an_undetermined_value_of_a_fit_widens_the_prediction() {
         "measured": "m", "results": [], "template": "t", "platform": "p", "port": "p",
         "parameters": [
             parameter("drive.data_path.read", "2.5 GB/s", ["1.6 GB/s", "2.8 GB/s"], identified.clone()),
-            // A value that no test uses has no effect.
+            // A value that no test uses does not have an effect.
             parameter("drive.flash.program", "600 us", ["400 us", "900 us"], identified),
         ],
         "host": [], "figures": [], "unseen": [], "warnings": [], "simulations": 0

@@ -66,7 +66,7 @@ pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatEr
     let sections = lines::read(text, around, &mut found.faults);
     let jobs = job::jobs(&sections, &mut found);
     if jobs.is_empty() && found.faults.is_empty() {
-        let error = FormatError::file(around.file, "the file has no jobs");
+        let error = FormatError::file(around.file, "the file lacks jobs");
         return Err(error.hint("add at least one section in addition to [global]").into());
     }
     let mut settings = settings(&jobs, &mut found);

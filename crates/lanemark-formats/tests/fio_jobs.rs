@@ -247,7 +247,7 @@ fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
     assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
     assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
     assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
-    assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("no zonesize"));
+    assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("does not set zonesize"));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn the_size_of_the_target_replaces_a_missing_size() {
     assert_eq!(only("[a]\nfilename=x\n").span, Bytes(64 << 30));
     assert_eq!(only("[a]\nfilename=x\nsize=50%\noffset=25%\n").offset, Bytes(16 << 30));
     let errors = read_with("[a]\nrw=read\n", None).unwrap_err();
-    assert!(errors.to_string().contains("job `a` has no size"));
+    assert!(errors.to_string().contains("job `a` does not set size"));
 }
 
 #[test]
@@ -274,8 +274,8 @@ fn an_engine_that_waits_has_a_depth_of_one() {
 #[test]
 fn bad_input_is_reported_with_its_position() {
     for (text, message) in [
-        ("", "jobs.fio: the file has no jobs"),
-        ("[global]\nsize=1m\n", "jobs.fio: the file has no jobs"),
+        ("", "jobs.fio: the file lacks jobs"),
+        ("[global]\nsize=1m\n", "jobs.fio: the file lacks jobs"),
         ("rw=read\n", "jobs.fio:1: `rw=read` is before the first section"),
         ("[a\n", "jobs.fio:1: `[a` is not terminated"),
         ("[a]\nsize=1m\nrw=reed\n", "jobs.fio:3: rw=reed: expected read, write"),
@@ -296,7 +296,7 @@ fn bad_input_is_reported_with_its_position() {
         ("[a]\nsize=0\n", "jobs.fio:2: size=0: expected a size above 0"),
         ("[a]\nsize=1m\nrw=read:-4k\n", "jobs.fio:3: rw=read:-4k: expected a step back"),
         ("[a]\nsize=1m\nrate=1m\nthinktime=5\n", "jobs.fio:4: thinktime=5: expected no"),
-        ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` has no direct"),
+        ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` does not set direct"),
     ] {
         let error = first_error(text);
         assert!(error.starts_with(message), "{text:?}: {error}");

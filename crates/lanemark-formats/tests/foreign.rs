@@ -350,10 +350,10 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
         (Some(&Pattern::Uniform), Bytes(2_097_152 * 512))
     );
     assert!((one.test.read_share().get() - 0.67).abs() < 1e-9);
-    // Workers of different depths have no common depth.
+    // Workers of different depths do not have a common depth.
     let other = sample("iometer.csv").replacen("2097152,16\nDISK", "2097152,4\nDISK", 1);
     assert_eq!(result(&other).tests[0].test.stated_queue_depth(), None);
-    // Partly random requests have no pattern.
+    // Partly random requests do not have a pattern.
     let partly = sample("iometer.csv").replace("4096,100,67,100,", "4096,100,67,50,");
     assert_eq!(result(&partly).tests[0].test.pattern(), None);
     // Only a time in UTC is kept. 2024-03-05 12:00 is 19,787.5 days after 1970.

@@ -17,7 +17,7 @@ const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 
 /// Returns the ceilings of the links to the inspected device, starting at the processor.
 ///
-/// A device on top of a single other device has the same ceilings. A device that consists of several devices has no
+/// A device on top of a single other device has the same ceilings. A device that consists of several devices lacks
 /// ceilings here, since the distribution of requests over them is unknown. If there are several paths, the first is
 /// used. A shared link is assumed to be free of other devices. USB and PATA do not have a formula. If the packet sizes
 /// of a link are unknown, its ceiling is between the ceilings for the smallest and the largest possible size.

@@ -24,7 +24,7 @@ const CHIPSET_DEVICES: u32 = 0x10;
 const CHIPSET_BRIDGE: &str = "1f.0";
 /// The subsystem vendor of QEMU's model of such a chipset, which does not have an uplink.
 const QEMU_SUBSYSTEM: u32 = 0x1af4;
-/// The vendor of QEMU's root ports, which have no lanes.
+/// The vendor of QEMU's root ports, which do not have lanes.
 const QEMU: u16 = 0x1b36;
 
 /// The attributes of a function.

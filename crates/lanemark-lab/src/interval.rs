@@ -58,8 +58,8 @@ pub(crate) fn draws_of(result: &RunResult) -> usize {
 
 impl Lab {
     /// Adds to each test of a simulated `result` the interval of its figures. Tests with faults, with a database's
-    /// users or with a trace have no interval, and neither does a cancelled result. `watch` receives an event for each
-    /// short test.
+    /// users or with a trace do not have an interval, and neither does a cancelled result. `watch` receives an event
+    /// for each short test.
     ///
     /// # Errors
     /// Returns an error if the system cannot be assembled.
@@ -374,7 +374,7 @@ impl Draws {
         left_out: UnmodelledFactors,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
-        // A draw without a completed request has no rate.
+        // A draw without a completed request does not have a rate.
         let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();

@@ -98,7 +98,7 @@ fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
     }
     let fits = |port: &String| assemble(library, &format!("{name}:{port}"), &[]).is_ok();
     let fitting: Vec<String> = ports.into_iter().filter(fits).collect();
-    let message = format!("`{name}` has no port");
+    let message = format!("`{name}` does not name a port");
     LabError::input(message).hint(match fitting.as_slice() {
         [] => format!("no port of {platform} takes {drive}; give another platform"),
         ports => {

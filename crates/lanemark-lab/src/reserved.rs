@@ -278,7 +278,7 @@ fn is_there(path: &Path) -> bool {
 
 /// Returns the name of the companion file of `path` with this ending.
 fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("has no name"))?;
+    let name = path.file_name().ok_or_else(|| io::Error::other("does not end in a name"))?;
     let mut own = std::ffi::OsString::from(OURS);
     own.push(name);
     own.push(ending);

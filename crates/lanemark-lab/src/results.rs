@@ -296,7 +296,7 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
     match (load_any(Path::new(file))?, system) {
         (SavedResult::Run(run), None) => Ok(*run),
         (SavedResult::Run(_), Some(_)) => {
-            Err(LabError::input(format!("{file}: is a single run and has no systems")))
+            Err(LabError::input(format!("{file}: is a single run, without systems")))
         }
         (SavedResult::Study(study), system) => {
             let names: Vec<&str> =

@@ -131,7 +131,7 @@ fn ratings_that_cannot_be_are_told_all_at_once() {
         "PCIe 4.0 x4 carries at most 7877 MB/s",
         "more than write = 500 MB/s",
         "more than random_read = 10",
-        "`rpm` has no effect on a solid-state drive",
+        "`rpm` does not affect a solid-state drive",
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }

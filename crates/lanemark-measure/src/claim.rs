@@ -2,7 +2,7 @@
 //!
 //! **In use** is a device for which the kernel refuses `O_EXCL`, on the device itself or on its whole disk: mounts,
 //! swap, device-mapper, RAID and bcache claim their devices. The name of the device does not matter, because the kernel
-//! keeps the claim on the device and not on the name. Two further cases have no claim but are in use: the medium of a
+//! keeps the claim on the device and not on the name. Two further cases lack a claim but are in use: the medium of a
 //! loop device, and a file that is the medium of two loop devices. The check searches for both. A device in use is
 //! refused even if the user offered it.
 //!
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_mounted_is_in_use() {
-        // A container's root may have no block device, but a file that is mounted into it does.
+        // A container's root may lack a block device, but a file that is mounted into it has one.
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let device = mounts.lines().find_map(|line| {
             let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;

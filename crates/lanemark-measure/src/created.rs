@@ -318,9 +318,9 @@ mod tests {
         let path = folder.path().join("target");
         let created = CreatedFile::at(&path, 4096).unwrap();
         fs::remove_file(&path).unwrap();
-        fs::write(&path, "somebody's").unwrap();
+        fs::write(&path, "another user's").unwrap();
         drop(created);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "somebody's");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "another user's");
     }
 
     #[test]

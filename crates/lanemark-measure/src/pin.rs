@@ -33,8 +33,8 @@ fn near(device: &str) -> Option<Vec<usize>> {
 }
 
 /// Returns the NUMA node of the device in `folder`: the nearest `numa_node` in that folder or above it in the device
-/// tree. A multipath device, or a device that consists of others, has no node above it; the first lower device that has
-/// a node decides.
+/// tree. A multipath device, or a device that consists of others, lacks a node above it; the first lower device that
+/// has a node decides.
 fn node(folder: &Path) -> Option<u32> {
     // A machine with only one node reports -1.
     let node_of =

@@ -134,7 +134,7 @@ pub(crate) trait Backend: Send + Sync {
         OltpError::Lacks { what: what.to_owned(), reason: format!("{} {why}", self.kind()) }
     }
 
-    /// Returns the settings by name, without settings that have no value.
+    /// Returns the settings by name, without settings that lack a value.
     fn settings_read(&self) -> Result<Vec<(String, String)>, OltpError> {
         let rows = self.open(false)?.rows(self.settings())?;
         let pairs = rows.iter().map(|row| (row[0].text().to_owned(), row[1].text().to_owned()));

@@ -1,7 +1,7 @@
 //! The counters of the block device below a folder (`Documentation/block/stat.rst` of Linux).
 //!
 //! The counters cover the whole device, so they include the work of other programs. A file system that is not on
-//! exactly one block device, such as a network file system or a file system over several devices, has no counters.
+//! exactly one block device, such as a network file system or a file system over several devices, lacks counters.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

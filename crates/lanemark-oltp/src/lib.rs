@@ -20,7 +20,7 @@
 //! | [`template`] | saved contents, and their restoration |
 //! | [`outcome`] | the result of a run |
 //!
-//! The workload is *derived from* TPC-C and is not a TPC result: it was not audited, terminals have no screens, think
+//! The workload is *derived from* TPC-C and is not a TPC result: it was not audited, terminals lack screens, think
 //! times are omitted by default, and money is in cents. Its figures can be compared with each other, not with figures
 //! of other programs.
 

@@ -7,7 +7,7 @@
 //! | `simulator` | the simulator's open interface, for a custom load |
 //! | `sweep` | chunks of a sweep, for callers that distribute them |
 //! | `table` | results as streams of Arrow |
-//! | `watch` | work without the interpreter's lock, which a signal ends |
+//! | `watch` | work that runs without the interpreter's lock and that a signal ends |
 //! | `failure` | errors as exceptions, with the command's message |
 //!
 //! The module computes nothing itself. The package's Python part (`python/lanemark`) contains the names, types and

@@ -157,8 +157,8 @@ impl Simulator {
         let bound = if operation == Operation::Trim { Bytes(u64::MAX) } else { BLOCK.max };
         if !whole || length > bound {
             return Err(input(format!(
-                "a request at {offset} of {length}: offset and length are multiples of {SECTOR}, the length at most \
-                 {}; a flush has neither",
+                "a request at {offset} of {length}: offset and length must be multiples of {SECTOR}, and the length \
+                 at most {}; a flush has neither",
                 BLOCK.max
             )));
         }
@@ -251,12 +251,12 @@ impl Completion {
         }
     }
 
-    /// The waiting and service times in ps at each hop where either is above zero.
+    /// The waiting and service times in ps at each hop, for hops at which one of the two is above zero.
     fn budget(&self) -> Vec<(&'static str, u64, u64)> {
         let budget = &self.0.budget;
-        let all = NAMES.iter().enumerate().map(|(hop, name)| {
+        let hops = NAMES.iter().enumerate().map(|(hop, name)| {
             (*name, budget.wait(hop).picoseconds(), budget.service(hop).picoseconds())
         });
-        all.filter(|(_, wait, service)| wait + service > 0).collect()
+        hops.filter(|(_, wait, service)| wait + service > 0).collect()
     }
 }

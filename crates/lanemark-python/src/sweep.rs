@@ -120,7 +120,7 @@ impl Sweep {
     fn values(&self, point: u64) -> Result<Vec<String>, Failure> {
         match point < self.sweep.points() {
             true => Ok(self.sweep.values(point)),
-            false => Err(crate::failure::input(format!("the sweep has no point {point}"))),
+            false => Err(crate::failure::input(format!("the sweep does not have a point {point}"))),
         }
     }
 
@@ -159,7 +159,7 @@ pub(crate) fn load_sweep(
     })
 }
 
-/// Joins parts of a sweep that are CSV files, and returns their points and the views of these points.
+/// Merges parts of a sweep that are CSV files, and returns their points, with the points as text and as a page.
 #[pyfunction]
 pub(crate) fn merge(
     py: Python<'_>,

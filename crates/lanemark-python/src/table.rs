@@ -1,4 +1,4 @@
-//! Columns as an Arrow stream, through the PyCapsule interface: polars, pyarrow, pandas and DuckDB take it without a
+//! Columns as an Arrow stream, through the PyCapsule interface: polars, pyarrow, pandas and DuckDB read it without a
 //! copy.
 
 use std::sync::Arc;

@@ -63,7 +63,7 @@ pub fn compare_table(
     let (rates, latencies) = rows(&shared, &parts);
     if shared.is_empty() {
         sheet.blank();
-        sheet.paragraph("The runs have no tests with the same name.");
+        sheet.paragraph("The runs do not have tests with the same name.");
     } else {
         block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &rates);
         block(&mut sheet, "Mean latency, µs", Metric::Latency, &latencies);
@@ -496,7 +496,7 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
     let mut clauses: Vec<String> =
         differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
     if clauses.is_empty() {
-        // Rounds, intervals, mixes and loads have no short description.
+        // Rounds, intervals, mixes and loads do not have a short description.
         clauses.push("how load or recording changes over time".to_owned());
     }
     clauses

@@ -67,7 +67,7 @@ pub fn platform_answer(name: &str, ports: &[PlatformPort]) -> String {
     let rate = |port: &&PlatformPort| port.megabytes_per_second;
     let fastest = ports.iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
     match (fastest, ports.len()) {
-        (None, _) => format!("{name} has no port."),
+        (None, _) => format!("{name} does not have a port."),
         (Some(port), 1) => format!(
             "{name} has 1 port, {}, whose link carries {} MB/s.",
             port.name,

@@ -1,8 +1,8 @@
 //! The model's errors against published figures, with calibrated and predicted figures separate.
 //!
 //! A calibrated figure was used to set a model value and is met by construction, so the two kinds are never averaged
-//! together. Means and medians cover the distinct figures ([`StudyOutcome::distinct`]): a bound that is met has no
-//! error, and a near repeat would count one fact twice.
+//! together. Means and medians cover the distinct figures ([`StudyOutcome::distinct`]): a bound that is met does not
+//! have an error, and a near repeat would count one fact twice.
 
 use lanemark_schema::result::{Bound, FigureCheck, Role, StudyOutcome};
 

@@ -2,7 +2,7 @@
 //!
 //! There is one table for each metric, so a column has one unit. Calibrated figures are faint and their errors are in
 //! parentheses, because they prove nothing. A simulated test without a published figure has a row as well. A run that
-//! was measured here ran on other hardware and therefore has no error.
+//! was measured here ran on other hardware, so its error is not shown.
 
 use lanemark_schema::result::{
     Bound, Figure, FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome,

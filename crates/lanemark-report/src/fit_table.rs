@@ -68,7 +68,7 @@ fn values(fitted: &FittedDrive) -> Table {
         Column::text("80% from"),
         Column::text("to"),
         Column::text("template").optional(2),
-        Column::text("told").optional(1),
+        Column::text("identified").optional(1),
     ]);
     let absent = || ABSENT.to_owned();
     for parameter in &fitted.parameters {

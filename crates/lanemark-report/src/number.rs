@@ -1,7 +1,7 @@
 //! Numbers for readers: three significant digits, and a fixed mark for absent values.
 //!
 //! Units are in column headers and are the same for a whole column, so no number has a unit except the percent sign and
-//! the `x` of a ratio. Numbers have no exponents, and commas between thousands.
+//! the `x` of a ratio. Numbers are written without exponents, and with commas between thousands.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 pub(crate) use lanemark_schema::text::{ABSENT, grouped, latency_text, rate_text, significant};

@@ -14,7 +14,7 @@ pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     }
 }
 
-/// The minimum lead between single repeats, which have no spread.
+/// The minimum lead between single repeats, which do not have a spread.
 const ALONE: f64 = 1.01;
 
 /// States which run leads in throughput, beyond the spread of repeats, and in how many of the common tests.
@@ -39,7 +39,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
     }
     let both = if runs.len() == 2 { "both".to_owned() } else { format!("all {}", runs.len()) };
     let common = match tests {
-        0 => return Some(format!("{} runs that have no test in common.", runs.len())),
+        0 => return Some(format!("{} runs that do not have a test in common.", runs.len())),
         1 => format!("the one test that {both} runs have"),
         _ => format!("the {tests} tests that {both} runs have"),
     };

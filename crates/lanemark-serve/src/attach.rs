@@ -103,7 +103,7 @@ impl FreeLoopDevice {
                 io::Error::new(error.kind(), "only root may attach a disk")
             }
             io::ErrorKind::NotFound => {
-                io::Error::new(error.kind(), "the kernel has no loop devices; modprobe loop")
+                io::Error::new(error.kind(), "the kernel lacks loop devices; modprobe loop")
             }
             _ => error,
         })?;

@@ -169,10 +169,10 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     assert_eq!(delivered.counts().lateness.count(), 50);
 }
 
-/// Submits a request for a distant page. The outcome is sent to `tell`.
-fn ask_for(engine: &Engine, tell: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
+/// Submits a request for a distant page. The outcome is sent to `outcomes`.
+fn ask_for(engine: &Engine, outcomes: &Sender<(RequestStatus, DueCompletion)>, page: u64) {
     let (came, work) =
-        (engine.clock().now(), Box::new(ReportingTask(tell.clone(), page.is_multiple_of(2))));
+        (engine.clock().now(), Box::new(ReportingTask(outcomes.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
 }
 

@@ -88,7 +88,7 @@ fn take(listener: &Listener, clients: &Clients, begin: &dyn Fn(Socket) -> io::Re
             return;
         }
         if socket.and_then(begin).is_err() {
-            // Either the process has no more files or threads, or the client disconnected while it was being accepted.
+            // Either the process ran out of files or threads, or the client disconnected while it was being accepted.
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -20,8 +20,8 @@ pub(crate) fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
 }
 
 /// Returns the offset to which a misdirected write of `length` at `offset` goes: a multiple of its length, so that it
-/// replaces whole blocks of other writes, and outside its own range. Returns `None` if an export of `size` bytes has no
-/// such offset.
+/// replaces whole blocks of other writes, and outside its own range. Returns `None` if an export of `size` bytes does
+/// not have such an offset.
 pub(crate) fn elsewhere(offset: u64, length: u64, size: u64, draw: u64) -> Option<u64> {
     let slots = size.checked_div(length)?;
     if slots == 0 {

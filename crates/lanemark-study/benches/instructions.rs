@@ -158,7 +158,7 @@ fn events(index: usize, requests: u64) -> Events {
     let text = fs::read_to_string(&file).expect("callgrind wrote its file");
     let line = |name: &str| {
         let found = text.lines().find_map(|line| line.strip_prefix(name));
-        found.unwrap_or_else(|| panic!("callgrind's file has no `{name}`")).split_whitespace()
+        found.unwrap_or_else(|| panic!("callgrind's file lacks `{name}`")).split_whitespace()
     };
     let names: Vec<&str> = line("events:").collect();
     let values: Vec<u64> = line("summary:").map(|word| word.parse().expect("a count")).collect();

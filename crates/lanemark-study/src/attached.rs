@@ -92,7 +92,7 @@ impl AttachedDrive {
         let (name, platform) = (&self.drive.name, &platform.name);
         match &self.second {
             None => Err(format!(
-                "port `{port}` of {platform} fails after {time}, and {name} has no other path"
+                "port `{port}` of {platform} fails after {time}, and {name} has only that path"
             )),
             Some(second) => match after(second) {
                 None => Ok(()),

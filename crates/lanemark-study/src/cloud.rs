@@ -85,7 +85,7 @@ fn limit(
     let (rate, burst, credits) =
         (rate_at(keys.rate)?, rate_at(keys.burst)?, amount_at(keys.credits)?);
     let needs = |key: &str, other: &str| {
-        let message = format!("`{key}` has no effect without `{other}`");
+        let message = format!("`{key}` does not apply without `{other}`");
         Err(section.error(key, message).hint(format!("add `{other}`, or remove `{key}`")))
     };
     match (rate, burst, credits) {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn keys_without_effect_and_wrong_values_are_named() {
         for (keys, named) in [
-            ("burst_iops = 3000\n", "`burst_iops` has no effect without `iops`"),
+            ("burst_iops = 3000\n", "`burst_iops` does not apply without `iops`"),
             ("iops = 300\nburst_iops = 3000\n", "without `iops_credits`"),
             ("iops = 300\niops_credits = 9\n", "without `burst_iops`"),
             ("throughput_credits = \"1 TiB\"\n", "without `burst_throughput`"),

@@ -59,7 +59,7 @@ fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
     let listed = section.tables("zone")?;
     let Some(even) = section.optional_table("zones")? else {
         if listed.is_empty() {
-            return Err(StudyError::new(section.location(), "the disk has no zones").hint(
+            return Err(StudyError::new(section.location(), "the disk lacks zones").hint(
                 "add [[disk.zone]] tables, or [disk.zones] with count, cylinders, sectors_outer and sectors_inner",
             ));
         }
@@ -112,7 +112,7 @@ mod tests {
         let even =
             "[disk.zones]\ncount = 3\ncylinders = 100\nsectors_outer = 90\nsectors_inner = 60\n";
         assert_eq!(zones_of(even), Ok(vec![zone(33, 90), zone(33, 75), zone(34, 60)]));
-        assert!(zones_of("[disk]\n").unwrap_err().contains("no zones"));
+        assert!(zones_of("[disk]\n").unwrap_err().contains("lacks zones"));
         assert!(zones_of(&format!("{listed}{even}")).unwrap_err().contains("either"));
     }
 }

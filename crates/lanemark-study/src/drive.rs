@@ -31,7 +31,7 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
-    /// The command set of the drive. A SATA drive may have no command queue.
+    /// The command set of the drive. A SATA drive may lack a command queue.
     pub commands: SataCommands,
     /// The second port, if the drive has two.
     pub second: Option<SecondPortSettings>,
@@ -227,7 +227,7 @@ impl Drive {
         };
         root.finish()?;
         let Some(Port { protocol, plug, commands, second, frame_fifo, payload_max }) = port else {
-            return Err(root.error("drive", "the drive has no port"));
+            return Err(root.error("drive", "the drive lacks a port"));
         };
         if let Some(size) = frame_fifo
             && spec.data_path_read.or(spec.data_path_write).is_none()
@@ -363,7 +363,8 @@ fn namespaces(
         return Ok(Vec::new());
     }
     if protocol != ProtocolKind::Nvme {
-        let message = format!("`{key}`: {} has no namespaces, only NVMe", protocol.name());
+        let message =
+            format!("`{key}`: {} does not have namespaces, only NVMe does", protocol.name());
         return Err(drive
             .error(key, message)
             .hint("omit it: the drive is one namespace with all its capacity"));
@@ -433,7 +434,7 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<SecondPortSettings>, 
     if ports == 1 {
         for key in ["multipath", "path_timeout"] {
             if port.has(key) {
-                let message = format!("`{key}` has no effect on a drive with one port");
+                let message = format!("`{key}` does not affect a drive with one port");
                 return Err(port.error(key, message).hint("add `ports = 2`"));
             }
         }

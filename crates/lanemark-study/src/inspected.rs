@@ -75,8 +75,8 @@ pub fn platform_file(
     }
     if port_paths.is_empty() {
         let message = format!("no device is behind a link that a port could represent{}", {
-            let told = left_out.join("; ");
-            if told.is_empty() { told } else { format!(" ({told})") }
+            let reasons = left_out.join("; ");
+            if reasons.is_empty() { reasons } else { format!(" ({reasons})") }
         });
         return Err(StudyError::new(Location::file("the inspection"), message));
     }

@@ -231,7 +231,7 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
     for key in ["weights", "classes"] {
         if section.has(key) && !weighted {
             return Err(section
-                .error(key, format!("`{key}` has no effect on round robin"))
+                .error(key, format!("`{key}` does not affect round robin"))
                 .hint("add `arbitration = \"weighted\"`"));
         }
     }

@@ -69,7 +69,7 @@ pub fn plug_in(
     };
     let known = platform.protocols.iter().find(|spec| spec.kind == kind);
     let mut protocol = known.cloned().ok_or_else(|| {
-        let message = format!("`{}` has no {} driver", platform.name, kind.name());
+        let message = format!("`{}` lacks a {} driver", platform.name, kind.name());
         StudyError::new(Location::file(platform_file), message).hint(format!(
             "add the table [{}], which {} needs",
             table_of(kind),

@@ -150,7 +150,7 @@ pub(crate) fn complete(
             DriveKind::SolidState => false,
             DriveKind::Disk => true,
             DriveKind::CloudVolume => {
-                let message = "a cloud volume has no ratings";
+                let message = "a cloud volume does not have ratings";
                 let hint = "state its limits in [cloud], and remove [rated]";
                 return Err(root.error("rated", message).hint(hint));
             }

@@ -105,7 +105,7 @@ impl Study {
             Ok(column)
         })?;
         if systems.is_empty() {
-            return Err(StudyError::new(head.location(), "the study has no systems")
+            return Err(StudyError::new(head.location(), "the study lacks systems")
                 .hint("add at least one [[system]]"));
         }
         for setting in &settings {
@@ -485,7 +485,7 @@ fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result
     }
     let battery = system.spec.host_power.and_then(|host| host.battery);
     if metric == Metric::BatteryLife && battery.is_none() {
-        let message = format!("{platform} has no battery");
+        let message = format!("{platform} does not have a battery");
         let hint = "add `battery` to the [power] of the platform's file";
         return Err(section.error("metric", message).hint(hint));
     }

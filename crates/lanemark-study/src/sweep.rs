@@ -190,7 +190,7 @@ impl Sweep {
 
     fn check_axes(&self) -> Result<(), StudyError> {
         if self.axes.is_empty() {
-            return Err(StudyError::new(Location::file("sweep"), "has no axis")
+            return Err(StudyError::new(Location::file("sweep"), "lacks an axis")
                 .hint("for example --axis queue_depth=1..256*2"));
         }
         for (place, axis) in self.axes.iter().enumerate() {

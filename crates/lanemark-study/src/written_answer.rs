@@ -102,7 +102,7 @@ impl WrittenAnswer {
         let claims = claims.iter().map(|claim| Claim::read(claim, knows));
         let claims = claims.collect::<Result<Vec<_>, _>>()?;
         if claims.is_empty() {
-            return Err(StudyError::new(location, "the answer has no claim to check it by")
+            return Err(StudyError::new(location, "the answer lacks a claim to check it by")
                 .hint("add a [[claim]] with `value`, and `from` or `to`"));
         }
         Ok(Some(Self { parts, claims }))
@@ -133,7 +133,7 @@ impl Claim {
         let (from, to) = (end("from")?, end("to")?);
         section.finish()?;
         match (from, to) {
-            (None, None) => Err(StudyError::new(section.location(), "the claim has no bound")
+            (None, None) => Err(StudyError::new(section.location(), "the claim lacks a bound")
                 .hint("add `from` or `to`")),
             (Some(from), Some(to)) if from > to => {
                 Err(section.error("from", format!("from = {from}: is above to = {to}")))

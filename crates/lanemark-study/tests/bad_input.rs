@@ -29,7 +29,7 @@ fn a_missing_unit_is_told_with_the_units() {
         DRIVE,
         "\"10 us\"",
         "\"10\"",
-        "`10` has no unit; write it with one of ps, ns, us",
+        "`10` lacks a unit; write it with one of ps, ns, us",
     );
 }
 
@@ -46,7 +46,7 @@ fn a_wrong_unit_is_told_with_the_units() {
 
 #[test]
 fn a_bare_number_where_a_unit_belongs_is_an_error() {
-    system_says(SATA, DRIVE, "\"400 MB/s\"", "400", "`400` has no unit; write it with one of B/s");
+    system_says(SATA, DRIVE, "\"400 MB/s\"", "400", "`400` lacks a unit; write it with one of B/s");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
         let expected = "must be a power of two from 64 B to 128 B";
         says(&line, &format!("33:22: completion_payload = {size}: {expected}"));
     }
-    says("completion_payload = 64", "33:22: completion_payload = 64: `64` has no unit");
+    says("completion_payload = 64", "33:22: completion_payload = 64: `64` lacks a unit");
     says("tags = 0", "33:8: tags = 0: must be a whole number from 1 to 768");
     says("tags = 1024", "33:8: tags = 1024: must be a whole number from 1 to 768");
     for size in ["112 B", "1000 B", "524048 B"] {
@@ -217,11 +217,11 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
         ),
         (
             format!("{weights}\n"),
-            format!("{place}11: `weights` has no effect on round robin | add `arbitration"),
+            format!("{place}11: `weights` does not affect round robin | add `arbitration"),
         ),
         (
             "classes = [\"high\"]".to_owned(),
-            format!("{place}11: `classes` has no effect on round robin"),
+            format!("{place}11: `classes` does not affect round robin"),
         ),
         (
             format!("classes = [\"hihg\"]\n{weighted}\n{weights}"),
@@ -246,7 +246,7 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
         ),
         (
             "interrupt_time = 2".to_owned(),
-            format!("{place}18: interrupt_time = 2: `2` has no unit"),
+            format!("{place}18: interrupt_time = 2: `2` lacks a unit"),
         ),
         (
             "interupt_time = \"2 us\"".to_owned(),
@@ -333,8 +333,8 @@ fn a_port_a_platform_and_a_drive_that_are_not_there_get_the_nearest_name() {
         ("samsung-850-pro-1tb@workstation-z710:sata", "did you mean `workstation-z170`?"),
         ("samsung-850-pro-2tb@workstation-z170:sata", "did you mean `samsung-850-pro-1tb`?"),
     ] {
-        let told = spoilt.system(system).unwrap_err().hint.unwrap();
-        assert!(told.starts_with(hint), "{system}: {told}");
+        let printed = spoilt.system(system).unwrap_err().hint.unwrap();
+        assert!(printed.starts_with(hint), "{system}: {printed}");
     }
     for text in ["a@b", "a:b", "@b:c", "a@:c", "a@b:"] {
         assert!(SystemName::parse(text).is_err(), "{text}");
@@ -539,7 +539,7 @@ fn figures_about_power_need_drives_and_platforms_whose_power_is_known() {
     study_says(
         "metric = \"throughput\"\nvalue  = \"533 MB/s\"",
         "metric = \"battery-life\"\nvalue  = \"5 h\"",
-        "Workstation, Intel Z170 has no battery",
+        "Workstation, Intel Z170 does not have a battery",
     );
     study_says(
         "metric = \"throughput\"\nvalue  = \"533 MB/s\"",

@@ -5,8 +5,8 @@ use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{Market, explain};
 
-/// Data center drives whose files have no ratings that show the market. Such drives write directly to all bits of
-/// their cells, and have no cache to state.
+/// Data center drives whose files lack ratings that show the market. Such drives write directly to all bits of their
+/// cells, and do not have a cache to state.
 const DATA_CENTER: [&str; 8] = [
     "intel-s4500-960gb",
     "kingston-dc600m-960gb",

@@ -37,7 +37,7 @@ fn pio_is_read_as_written_and_only_for_sata() {
         let keys = format!("commands = \"pio\", pio_block = \"{size}\"");
         says(&keys, "must be a power of two from 512 B to 8 KiB");
     }
-    says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` has no unit");
+    says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` lacks a unit");
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
     let to = "protocol = \"nvme\", commands = \"pio\",";
     let expected = "PIO is a mode of SATA and does not run over PCIe 3.0 x4";
@@ -66,7 +66,7 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let says = |fifo: &str, expected: &str| system_says(SATA, DRIVE, from, &port(fifo), expected);
     says("\"64 B\"", "frame_fifo = 64 B: must be a multiple of 4 B from 128 B to 8 KiB");
     says("\"16 KiB\"", "must be a multiple of 4 B from 128 B to 8 KiB");
-    says("2048", "frame_fifo = 2048: `2048` has no unit");
+    says("2048", "frame_fifo = 2048: `2048` lacks a unit");
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
     let to = "protocol = \"nvme\", frame_fifo = \"2 KiB\",";
     let expected = "frame_fifo = 2 KiB: frames over PCIe 3.0 x4 are never paused";
@@ -90,7 +90,7 @@ fn a_payload_of_a_drive_is_a_power_of_two_and_a_port_has_its_own_key() {
         says(&format!("\"{size}\""), "payload_max = ");
         says(&format!("\"{size}\""), ": must be a power of two from 64 B to 4 KiB");
     }
-    says("128", "payload_max = 128: `128` has no unit");
+    says("128", "payload_max = 128: `128` lacks a unit");
     says("\"18446744073709551615 B\"", "is too large for data");
     let (from, to) = ("lanes = 16,", "lanes = 16, payload_max = \"256 B\",");
     system_says(
@@ -120,13 +120,13 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     let expected = "namespaces need 612 GB together: must be at most 512 GB | make one shorter";
     says("[\"512 GB\", \"100 GB\"]", expected);
     says("[]", "0 namespaces: must be from 1 to 128");
-    says("[\"100\"]", "namespaces: 100: `100` has no unit");
+    says("[\"100\"]", "namespaces: 100: `100` lacks a unit");
     says("[\"0 B\"]", "namespaces: 0 B: must be a multiple of 512 B up to the capacity of 512 GB");
     says("[\"1000 B\"]", "namespaces: 1000 B: must be a multiple of 512 B");
     says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
     says("[100]", "`namespaces` must be a list of strings");
     says("\"100 GB\"", "`namespaces` must be a list of strings");
-    let expected = "`namespaces`: AHCI has no namespaces, only NVMe | omit it";
+    let expected = "`namespaces`: AHCI does not have namespaces, only NVMe does | omit it";
     system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
 }
 
@@ -196,7 +196,7 @@ fn a_way_that_fails_is_read_and_told() {
     let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
-    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has no other path";
+    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has only that path";
     assert!(alone.contains(expected), "{alone}");
     let file = spoilt.path(DELL);
     let text = fs::read_to_string(&file).unwrap();
@@ -247,10 +247,10 @@ fn the_keys_of_a_second_port_are_held_to_their_bounds() {
     says("ports = 2, multipath = \"robin\"", "must be \"round-robin\" or \"failover\"");
     says(
         "multipath = \"failover\"",
-        "`multipath` has no effect on a drive with one port | add `ports",
+        "`multipath` does not affect a drive with one port | add `ports",
     );
-    says("path_timeout = \"5 s\"", "`path_timeout` has no effect on a drive with one port");
-    says("ports = 2, path_timeout = 5", "path_timeout = 5: `5` has no unit");
+    says("path_timeout = \"5 s\"", "`path_timeout` does not affect a drive with one port");
+    says("ports = 2, path_timeout = 5", "path_timeout = 5: `5` lacks a unit");
     let expected = "ports = 2: SAS 12 Gb/s cannot be split in two";
     system_says(BOTH, KIOXIA, "phys = 2", "phys = 1", expected);
     let (from, to) = ("protocol = \"ahci\",", "protocol = \"ahci\", ports = 2,");

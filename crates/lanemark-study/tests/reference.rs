@@ -130,11 +130,11 @@ impl Sentences {
         let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
         for (table, key) in requested.keys().filter(|(table, _)| is_in_reference(table)) {
             match self.of(table, key) {
-                None => problems.push(format!("{table}.{key} has no sentence")),
+                None => problems.push(format!("{table}.{key} lacks a sentence")),
                 Some((of, sentence)) => {
                     used.insert((of, key));
                     if !sentence.ends_with('.') || sentence.len() < 12 {
-                        problems.push(format!("{table}.{key} has no whole sentence"));
+                        problems.push(format!("{table}.{key} lacks a whole sentence"));
                     }
                 }
             }
@@ -237,6 +237,6 @@ fn a_key_without_a_sentence_and_a_sentence_without_a_key_are_told() {
     let problems = sentences.problems(&requested);
     assert_eq!(
         problems,
-        ["drive.flash.gone has no sentence", "no reader requests drive.flash.old"]
+        ["drive.flash.gone lacks a sentence", "no reader requests drive.flash.old"]
     );
 }

@@ -43,9 +43,9 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
         assert_eq!((parts.volume, parts.to_string()), (volume, text.clone()));
         let system = assemble(&text).unwrap();
         assert_eq!(system.spec.targets().len(), if volume.is_some() { 1 } else { 2 });
-        let told = volume.map_or_else(String::new, |volume| format!("{volume}: "));
+        let kind = volume.map_or_else(String::new, |volume| format!("{volume}: "));
         assert!(
-            system.target.drive.starts_with(&format!("{told}Samsung")),
+            system.target.drive.starts_with(&format!("{kind}Samsung")),
             "{}",
             system.target.drive
         );
@@ -88,7 +88,7 @@ fn volumes_that_cannot_be_are_told() {
     let hint = "| write stripe-64KiB:drive@platform:port+port";
     says(&format!("strip:{DRIVE}:m2+m2-2"), "`strip:` is neither `stripe:` nor `mirror:`");
     says(&format!("mirror-64KiB:{DRIVE}:m2+m2-2"), hint);
-    says(&format!("stripe-64:{DRIVE}:m2+m2-2"), "`stripe-64`: `64` has no unit");
+    says(&format!("stripe-64:{DRIVE}:m2+m2-2"), "`stripe-64`: `64` lacks a unit");
     says(&format!("stripe-:{DRIVE}:m2+m2-2"), hint);
     says(&format!("mirror:{DRIVE}:m2"), "volume = 1 drive: a mirror needs at least two drives");
     says(&format!("stripe-6KiB:{DRIVE}:m2+m2-2"), "volume.chunk = 6 KiB: a multiple of 4 KiB");

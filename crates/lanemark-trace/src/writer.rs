@@ -58,7 +58,7 @@ impl<W: Write> IologWriter<W> {
     /// Returns an error if its device does not have a file, or if the output fails.
     pub fn write(&mut self, arrival: &Arrival) -> io::Result<()> {
         let Some(file) = self.files.get(arrival.device as usize) else {
-            let message = format!("device {} has no file", arrival.device);
+            let message = format!("device {} lacks a file", arrival.device);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         };
         if let Some(at) = arrival.at {

@@ -18,7 +18,7 @@
 //! | a request answered with an error | the same as for a write not acknowledged |
 //! | a trim | zeros, by the same rules |
 //! | a write acknowledged and not flushed, then a kill | that write: the page cache and the device kept it |
-//! | a write acknowledged and not flushed, then a power cut | that write or the previous contents (*unflushed*), unless the device claims to have no volatile cache |
+//! | a write acknowledged and not flushed, then a power cut | that write or the previous contents (*unflushed*), unless the device claims not to have a volatile cache |
 //! | a write acknowledged and flushed, or marked durable, then a power cut | that write |
 //!
 //! # Contents that are wrong

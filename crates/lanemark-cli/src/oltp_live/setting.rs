@@ -160,7 +160,7 @@ impl Setting<'_> {
                 rounded(rate / alone.rate(cores(), busy))
             }
             (None, None) => {
-                return Err(Failure::input("the study has no figures for a time scale"));
+                return Err(Failure::input("the study lacks figures for a time scale"));
             }
         };
         let pause = Duration::from_secs_f64(self.parts.elsewhere.as_seconds() * scale);

@@ -45,7 +45,8 @@ impl StudyParts {
         let (base, other) = (answer.base, answer.system);
         let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);
         let side = |name: &str| {
-            let at = column(name).ok_or_else(|| fail(&format!("has no system `{name}`")))?;
+            let at =
+                column(name).ok_or_else(|| fail(&format!("does not have a system `{name}`")))?;
             let (system, settings) = study.made_of().nth(at).unwrap_or_default();
             let mut arguments = vec![system.to_owned()];
             for (setting, _) in settings {
@@ -57,8 +58,7 @@ impl StudyParts {
             Ok::<_, Failure>((StudySide { name: name.to_owned(), arguments }, at))
         };
         let ((first, at), (second, _)) = (side(&base)?, side(&other)?);
-        let (_, system, workload) =
-            study.systems().nth(at).ok_or_else(|| fail("has no systems"))?;
+        let (_, system, workload) = study.systems().nth(at).ok_or_else(|| fail("lacks systems"))?;
         let of_database =
             || fail("its tests do not use a database").hint("give a study with transactions");
         let (test, transactions) = transaction_test(workload).ok_or_else(of_database)?;

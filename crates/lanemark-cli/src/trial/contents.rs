@@ -74,7 +74,7 @@ pub(super) fn image(
             return Ok(image_path);
         }
         ContentsSource::Folder(path) if file_system == FileSystem::None => {
-            let why = format!("--from {}: a bare device has no folders", path.display());
+            let why = format!("--from {}: a bare device does not have folders", path.display());
             return Err(Failure::input(why).hint("give another --fs, or an image"));
         }
         ContentsSource::Folder(path) if file_system == FileSystem::Xfs => {

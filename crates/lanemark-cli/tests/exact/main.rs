@@ -108,7 +108,7 @@ fn a_guest_measures_the_modelled_times_even_on_a_busy_host() {
     let load = Load::start();
     let again = fio(&kernel, 4, 400);
     drop(load);
-    // The values are identical to the last bit, because the host has no influence.
+    // The values are identical to the last bit, because the host does not influence them.
     assert_eq!(again, alone[1]);
 }
 

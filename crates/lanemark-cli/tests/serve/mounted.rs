@@ -26,7 +26,7 @@ pub(super) fn start(folder: MountFolder, arguments: &[&str]) -> Option<Server> {
         Ok(server) => Some(server),
         Err(output) => {
             let messages = stderr(&output);
-            let lacks = ["/dev/fuse", "fusermount3", "only root", "no loop devices"];
+            let lacks = ["/dev/fuse", "fusermount3", "only root", "lacks loop devices"];
             assert!(lacks.iter().any(|lack| messages.contains(lack)), "{messages}");
             skipped(messages.trim());
             None

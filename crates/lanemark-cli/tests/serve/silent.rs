@@ -150,7 +150,7 @@ fn faults_are_listed_cleared_and_changed_by_their_numbers() {
         (&["fault", "change", "3"], "expected a number and keys"),
         (&["fault", "change", "9", "extra=1ms"], "no fault has this number"),
         (&["fault", "change", "3", "share=0%"], "affects no request"),
-        (&["fault", "change", "3", "range=0B..1MiB"], "has no key `range`"),
+        (&["fault", "change", "3", "range=0B..1MiB"], "does not have a key `range`"),
         (&["fault", "media-error", "range=64MiB..65MiB"], "the export ends at 64 MiB"),
         (&["fault", "media-error", "range=0B..2TB"], "the drive ends at"),
         (&["fault", "bit-flips", "share=101%"], "100%"),

@@ -213,7 +213,7 @@ fn a_run_is_invalid_exactly_if_fio_sees_other_figures() {
         .output()
         .is_ok_and(|output| output.status.success())
     {
-        return skipped("fio has no engine for NBD");
+        return skipped("fio lacks an engine for NBD");
     }
     let full = std::env::var_os("LANEMARK_SERVE_VERDICT").is_some();
     let all = || (0..SYSTEMS.len()).flat_map(|system| (0..LOADS.len()).map(move |at| (system, at)));

@@ -76,8 +76,8 @@ fn without_written(lines: &[(usize, String)]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns each doc comment whose first paragraph has no full stop at its end, or has an opener that does not name the
-/// item. Doc comments that are help texts of the command line have no full stop.
+/// Returns each doc comment whose first paragraph lacks a full stop at its end, or has an opener that does not name the
+/// item. Doc comments that are help texts of the command line do not have a full stop.
 pub(crate) fn summaries(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for path in files(root) {

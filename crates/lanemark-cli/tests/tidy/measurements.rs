@@ -186,7 +186,7 @@ fn measurement_faults(text: &str) -> Vec<String> {
         }
         for key in ["block_bytes", "queue_depth", "threads", "span_bytes", "duration_s"] {
             if !row[key].is_empty() && whole(&row[key]).is_none_or(|number| number == 0) {
-                fault(format!("{key} {:?} is no whole number above 0", row[key]));
+                fault(format!("{key} {:?} is not a whole number above 0", row[key]));
             }
         }
         for key in ["drive", "model", "block_bytes", "place"] {

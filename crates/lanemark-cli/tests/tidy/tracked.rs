@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Returns each tracked file that a build made, or that names the folder of this checkout.
 pub(crate) fn foreign(root: &Path) -> Vec<String> {
-    // A source archive has no list of tracked files.
+    // A source archive lacks the list of tracked files.
     let Ok(listed) = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output() else {
         return Vec::new();
     };

@@ -107,7 +107,7 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("actual test time:"))
         .and_then(number)
-        .ok_or("a time span has no `actual test time`")?;
+        .ok_or("a time span lacks `actual test time`")?;
     let mut sample = Sample { elapsed: time(elapsed.0, 1.0)?, ..Sample::empty() };
     let [total, reads, writes] =
         ["Total IO", "Read IO", "Write IO"].map(|title| table(span, title));
@@ -130,7 +130,7 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
         }
     }
     match sample.operations() {
-        0 => Err("a time span has no requests".to_owned()),
+        0 => Err("a time span does not have requests".to_owned()),
         _ => Ok(sample),
     }
 }
@@ -174,7 +174,7 @@ fn table(span: &str, title: &str) -> Option<Result<Total, String>> {
         number(cells.get(at)?).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
     };
     let both = cell("bytes").zip(cell("I/Os"));
-    Some(both.ok_or_else(|| format!("`{}` of {title} has no figures", shown(&total))).map(
+    Some(both.ok_or_else(|| format!("`{}` of {title} lacks figures", shown(&total))).map(
         |(bytes, requests)| {
             let mean_ns = cell("AvgLat").and_then(|ms| nanoseconds(ms, 1e6));
             Total { bytes, requests, mean_ns }

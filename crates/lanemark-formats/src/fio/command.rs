@@ -10,7 +10,7 @@ use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};
 /// Maximum number of words.
 const WORDS_MAX: usize = 10_000;
 
-/// Options of a job that have no value.
+/// Options of a job that do not have a value.
 const FLAGS: [&str; 9] = [
     "time_based",
     "stonewall",
@@ -48,7 +48,7 @@ const NEEDLESS: [(&str, bool); 16] = [
 pub struct Command {
     /// The job file. The number of a line is the number of the word from which it was made.
     pub text: String,
-    /// Options of fio itself that have no effect here.
+    /// Options of fio itself that do not have an effect here.
     pub notes: Vec<Note>,
 }
 
@@ -144,7 +144,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
 /// variables and substitutions are not.
 ///
 /// # Errors
-/// Returns an error if a quote has no end.
+/// Returns an error if a quote lacks its end.
 pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
     let (mut all, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
     let mut letters = text.chars();
@@ -168,7 +168,7 @@ pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
         }
     }
     if quote.is_some() {
-        return Err(FormatError::file(file, "a quote has no end"));
+        return Err(FormatError::file(file, "a quote lacks its end"));
     }
     all.extend(word);
     Ok(all)

@@ -147,7 +147,7 @@ impl Job {
                 FormatError::at(&line.file, line.line, message)
             }
             None => {
-                let message = format!("job `{}` has no {name}", shown(&self.name));
+                let message = format!("job `{}` does not set {name}", shown(&self.name));
                 FormatError::at(&self.file, self.line, message).hint(format!("give {expected}"))
             }
         }

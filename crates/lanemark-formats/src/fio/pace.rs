@@ -24,7 +24,7 @@ pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, findings: &m
             "time_based",
             findings,
             SupportLevel::Needless,
-            "without a runtime it has no meaning in fio",
+            "without a runtime it does not have a meaning in fio",
         );
     }
     let loops = job.integer("loops", findings).unwrap_or(1).max(1);
@@ -169,7 +169,7 @@ pub(crate) fn arrivals(
             "rate_process",
             findings,
             SupportLevel::Needless,
-            "without a rate it has no meaning in fio",
+            "without a rate it does not have a meaning in fio",
         );
     }
     think(job, requests, findings);

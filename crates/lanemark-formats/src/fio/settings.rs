@@ -107,7 +107,7 @@ mod tests {
                 assert_eq!(engine(name).map(|(engine, _)| engine), Ok(wanted), "{name}");
             }
         }
-        // Only the engines that submit requests like this program have no note.
+        // Only the engines that submit requests like this program are without a note.
         let same = |name: &&str| engine(name).is_ok_and(|(_, note)| note.is_none());
         let names = taken.iter().flat_map(|(names, _)| names.split(' '));
         assert!(names.filter(same).eq(["io_uring", "sync", "psync", "null"]));

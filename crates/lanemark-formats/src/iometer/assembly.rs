@@ -157,7 +157,7 @@ impl Reader<'_> {
         }
         let sum: f64 = parts.iter().map(|part| part.share).sum();
         if sum <= 0.0 {
-            return Err(self.error(first.line, "% of size: the lines have no share above 0"));
+            return Err(self.error(first.line, "% of size: the lines lack a share above 0"));
         }
         if parts.iter().any(|part| part.reads != first.reads || part.delay_ms != first.delay_ms) {
             let reason =

@@ -158,7 +158,7 @@ impl<'t> Row<'t> {
         specification: Option<&Specification>,
     ) -> Result<StatedTest, String> {
         let needed = |name: &str| {
-            self.number(name).ok_or_else(|| format!("the row has no number in `{name}`"))
+            self.number(name).ok_or_else(|| format!("the row lacks a number in `{name}`"))
         };
         let (reads, writes) = (needed("Read I/Os")?, needed("Write I/Os")?);
         let rate = needed("IOps")?;
@@ -186,7 +186,7 @@ impl<'t> Row<'t> {
         let pattern = specification.and_then(|specification| match specification.random {
             0.0 => Some(Pattern::Sequential),
             100.0 => Some(Pattern::Uniform),
-            // Partly random requests have no pattern here.
+            // Partly random requests do not have a pattern here.
             _ => None,
         });
         Ok(StatedTest {

@@ -5,7 +5,7 @@
 //! If the number of outstanding requests is cycled, each specification becomes a test at every depth.
 //!
 //! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are partly
-//! random, and old versions whose specifications have no names. Each of these is an error; settings of the display are
+//! random, and old versions whose specifications lack names. Each of these is an error; settings of the display are
 //! ignored.
 
 use lanemark_schema::units::{Bytes, Duration};

@@ -236,7 +236,7 @@ pub(super) fn delivery(
         let (bearers, sums) = (by_district()?, by_district()?);
         let of = |found: &HashMap<i64, i64>, what: &str| {
             let one = |district: &i64| {
-                let lacks = || damaged(format!("an open order of {w}/{district} has no {what}"));
+                let lacks = || damaged(format!("an open order of {w}/{district} lacks its {what}"));
                 found.get(district).copied().ok_or_else(lacks)
             };
             districts.iter().map(one).collect::<Result<Vec<i64>, OltpError>>()

@@ -56,7 +56,7 @@ BEGIN
     SELECT array_agg(c_id ORDER BY c_first, c_id) INTO bearers FROM customer
         WHERE c_w_id = w AND c_d_id = d AND c_last = named;
     IF bearers IS NULL THEN
-        RAISE NO_DATA_FOUND USING MESSAGE = format('nobody in %s/%s is called %s', w, d, named);
+        RAISE NO_DATA_FOUND USING MESSAGE = format('no customer in %s/%s is called %s', w, d, named);
     END IF;
     RETURN bearers[(cardinality(bearers) + 1) / 2];
 END $$;

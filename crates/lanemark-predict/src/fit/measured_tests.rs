@@ -384,8 +384,8 @@ fn measured_run(tests: &[(Test, Vec<Sample>)]) -> RunResult {
 fn results_of_one_drive_are_combined_with_their_warnings() {
     let small = named("small", Test::random_read("4 KiB"));
     let write = named("write", Test::random_write("4 KiB"));
-    let mut beside = named("beside", Test::random_read("4 KiB"));
-    beside.start.beside = true;
+    let mut parallel = named("parallel", Test::random_read("4 KiB"));
+    parallel.start.beside = true;
     let cpu = CpuUse { user_ns_per_request: 1_000.0, system_ns_per_request: 2_000.0 };
     let timed = Sample { cpu: Some(cpu), ..reads(100, 9_000) };
     let read = |runs: &[RunResult]| {
@@ -397,8 +397,10 @@ fn results_of_one_drive_are_combined_with_their_warnings() {
         Measurements::read(&named)
     };
     let mut first = measured_run(&[(small.clone(), vec![timed.clone(), timed])]);
-    let mut second =
-        measured_run(&[(small.clone(), vec![reads(121, 9_000)]), (beside, vec![reads(1, 9_000)])]);
+    let mut second = measured_run(&[
+        (small.clone(), vec![reads(121, 9_000)]),
+        (parallel, vec![reads(1, 9_000)]),
+    ]);
     first.warnings = vec![Warning::FewRepeats { repeats: 2 }];
     second.warnings =
         vec![Warning::FewRepeats { repeats: 1 }, Warning::PageCache { reason: "r".to_owned() }];
@@ -410,7 +412,7 @@ fn results_of_one_drive_are_combined_with_their_warnings() {
     assert_eq!(
         all.warnings,
         [
-            FitWarning::LeftOut { test: "beside".to_owned(), reason },
+            FitWarning::LeftOut { test: "parallel".to_owned(), reason },
             FitWarning::Warned { warnings: 3 },
             FitWarning::NoWrites,
         ]

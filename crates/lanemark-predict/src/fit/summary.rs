@@ -267,7 +267,7 @@ mod tests {
         let template = engine.parameters[index].get(&original.attachments[0].drive).unwrap();
         let template = engine.parameters[index].text(template);
         assert_eq!(found.template.as_deref(), Some(template.as_str()));
-        // Values without a range on either side have no range.
+        // Values without a range on either side do not have a range.
         assert_eq!(find(&fit.parameters(), "drive.front_end.write_time").range_80, None);
         for (at_template, value) in [(true, template.as_str()), (false, "1000 us")] {
             let with = Some(0);

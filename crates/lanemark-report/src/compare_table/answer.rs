@@ -14,7 +14,7 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     let [one, other] = distinct([a, b]);
     let shared = shared(a.1, b.1);
     if shared.is_empty() {
-        return format!("{other} and {one} have no test in common.");
+        return format!("{other} and {one} do not have a test in common.");
     }
     if let Some(reason) = unranked(a, b, &shared) {
         return format!("{other} and {one} cannot be ranked: {reason}.");

@@ -116,7 +116,7 @@ fn figures(test: &TestResult) -> String {
     let mut text = String::new();
     let mut figure = |name: &str, statistic: Option<Statistic>, digits: usize, beside: &str| {
         if let Some(found) = statistic {
-            // One repeat has no spread.
+            // A single repeat does not have a spread.
             let spread = match found.count {
                 0 | 1 => String::new(),
                 _ => format!("± {:.1}%", 100.0 * found.spread()),

@@ -90,7 +90,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!models.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "Sourced values are published, derived values follow from published ones, and assumed values have no published source."
+                "Sourced values are published, derived values follow from published ones, and assumed values lack a published source."
             }
             (grid(&table, "Model values"))
             (lists("values assumed", models.iter().map(|(label, target, _)| (*label, target.values_assumed.clone()))))

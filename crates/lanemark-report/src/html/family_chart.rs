@@ -303,7 +303,7 @@ mod tests {
     fn latency_over_load_has_a_point_for_each_depth_and_the_ceiling_of_the_slowest_hop() {
         let (few, many) = ([100; 200], [200; 300]);
         let first = depths([&[50; 100], &few, &many, &[400; 320]]);
-        // Fewer than a hundred requests have no 99th percentile.
+        // Fewer than a hundred requests do not have a 99th percentile.
         let second = depths([&[50; 99], &[], &[], &[]]);
         let third = depths([&[60; 50], &[70; 60], &[], &[]]);
         let runs = [("A".to_owned(), &first), ("B".to_owned(), &second), ("C".to_owned(), &third)];

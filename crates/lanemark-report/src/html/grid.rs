@@ -96,7 +96,7 @@ fn inked(cell: &Cell, text: &str) -> Markup {
     html! { @if cell.ink == CellEmphasis::Strong { b { (text) } } @else { (text) } }
 }
 
-/// Returns the class of a cell. Most cells are numbers and have no class.
+/// Returns the class of a cell. Most cells are numbers, without a class.
 fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
         CellEmphasis::Plain | CellEmphasis::Strong => None,
@@ -187,7 +187,7 @@ mod tests {
         assert!(text.contains(
             "<th scope=\"col\" class=\"number\">rate<span class=\"unit\">MB/s</span></th>"
         ));
-        // The last column is text for the whole table, so its cells have no class.
+        // The last column is text for the whole table, so its cells do not have a class.
         assert!(text.contains("<table class=\"text1\">") && text.contains("<td>x</td>"), "{text}");
         table.rows[1].cells[2].repeated = true;
         assert_eq!(text_class(&table, 2).as_deref(), Some("text1"));

@@ -190,7 +190,7 @@
     });
     drawn.set(place, view);
     await view.runAsync();
-    // The marks have no labels for a screen reader; the container has a label, and shows values on arrow keys.
+    // The marks lack labels for a screen reader; the container has a label, and shows values on arrow keys.
     for (const svg of place.querySelectorAll('svg')) svg.setAttribute('aria-hidden', 'true');
     place.dataset.drawn = 'yes';
     place.lanemarkView = view;

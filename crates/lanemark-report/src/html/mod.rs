@@ -243,7 +243,7 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
         p class="soft" {
             @if !study.figures.is_empty() { "Errors in parentheses belong to calibrated figures." }
             @if !predicted { " Spread is half the range over repeats." }
-            @if !runs.is_empty() { " Results measured here are from other hardware and have no error." }
+            @if !runs.is_empty() { " Results measured here are from other hardware, so their error is not shown." }
         }
     }
 }

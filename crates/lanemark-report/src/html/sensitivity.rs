@@ -1,7 +1,7 @@
 //! The sensitivity chart: for each test, one bar for each hop at twice its speed. The length of the bar is the gain in
 //! throughput.
 //!
-//! Losses have no bar; they are printed as text, as is the change of the mean latency.
+//! Losses are not drawn as bars; they are printed as text, as is the change of the mean latency.
 
 use lanemark_schema::result::{RunResult, Sensitivity};
 use maud::{Markup, html};

@@ -3,7 +3,7 @@
 //! Table cells, rows and list entries end at the beginning of the next one. Empty SVG elements become self-closing.
 //! Text has been escaped before, so anything that looks like an end tag is an end tag.
 
-/// End tags that the next element or the end of the parent implies. The page has no text between them.
+/// End tags that the next element or the end of the parent implies. The page does not have text between them.
 const ENDS: [&str; 8] =
     ["</td>", "</th>", "</tr>", "</thead>", "</tbody>", "</li>", "</dt>", "</dd>"];
 /// Elements of SVG that may be empty.

@@ -2,7 +2,7 @@
 //!
 //! A link is known not to be a limit only if it runs at the full capability of both its ends. A link is a gap if its
 //! rate or one of its ends is not known. A part of the path that shows no link at all is also a gap: a network, the
-//! drives' side of a controller, or USB, whose ends report no capability. Links inside a chipset have no ends and are
+//! drives' side of a controller, or USB, whose ends report no capability. Links inside a chipset lack ends and are
 //! not counted as gaps.
 
 use std::collections::BTreeMap;

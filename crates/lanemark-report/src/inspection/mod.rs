@@ -127,7 +127,7 @@ fn findings(sheet: &mut TerminalText, inspection: &Inspection) {
     sheet.blank();
 }
 
-/// States which devices have no limit: the devices for which both ends of every link are known.
+/// States which devices are without a limit: the devices for which both ends of every link are known.
 fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
     let whole = || devices.iter().filter(|device| is_whole(device));
     let known: Vec<&InspectedDevice> =
@@ -138,7 +138,7 @@ fn nothing_found(sheet: &mut TerminalText, devices: &[InspectedDevice]) {
         sheet.paragraph(&format!("No limits were found for {devices}."));
     }
     if whole().next().is_none() && !devices.is_empty() {
-        sheet.paragraph("These devices have no hardware to inspect.");
+        sheet.paragraph("These devices do not have hardware to inspect.");
     }
 }
 

@@ -155,7 +155,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
             before.join(", "),
             throughput(ceiling)
         ),
-        _ if view.hops.is_empty() => "The path has no hops.".to_owned(),
+        _ if view.hops.is_empty() => "The path does not have hops.".to_owned(),
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
     };
     let Some(simulated) = view.simulated else { return hop };
@@ -329,7 +329,7 @@ mod tests {
             (
                 &[],
                 Some(390),
-                "The path has no hops. The whole path carries 390 MB/s in the simulator.",
+                "The path does not have hops. The whole path carries 390 MB/s in the simulator.",
             ),
         ];
         for (ceilings, simulated, expected) in cases {

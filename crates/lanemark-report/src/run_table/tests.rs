@@ -126,7 +126,7 @@ fn a_row_has_the_figures_of_its_test() {
         "4.00", ABSENT,
     ];
     assert_eq!(row(&result, false), wanted);
-    // 100 requests have no p99.9, so its interval is not shown either.
+    // 100 requests do not have a p99.9, so its interval is not shown either.
     let percentiles = [99.0, 99.9].map(|percentile| PercentileInterval {
         percentile,
         low_ratio: 0.8,

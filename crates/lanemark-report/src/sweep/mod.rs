@@ -223,10 +223,10 @@ fn failed(sheet: &mut TerminalText, sweep: &Sweep) {
 }
 
 fn counted(error: &str, points: usize, all: usize) -> String {
-    format!("{points} of {all} points have no figures: {error}")
+    format!("{points} of {all} points lack figures: {error}")
 }
 
-/// Returns each reason why points have no figures, with the number of such points.
+/// Returns each reason why points lack figures, with the number of such points.
 fn errors(sweep: &Sweep) -> Vec<(&str, usize)> {
     let mut errors: Vec<(&str, usize)> = Vec::new();
     for error in sweep.points.iter().filter_map(|point| point.outcome.as_ref().err()) {

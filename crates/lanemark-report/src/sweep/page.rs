@@ -1,7 +1,7 @@
 //! A sweep as one self-contained HTML file: a figure for each panel, throughput above latency over one axis.
 //!
 //! Both plots begin at zero. The horizontal axis is logarithmic if its values span more than a factor of eight: lines
-//! have no length that a reader could misread, and sweeps usually double their values. A ring marks a knee.
+//! do not have a length that a reader could misread, and sweeps usually double their values. A ring marks a knee.
 
 use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};

@@ -108,7 +108,7 @@ fn unknown_values_are_not_shown_as_zero() {
     assert!(printed.contains("No hop of the path has a ceiling for this test."), "{printed}");
     let bare = path_table(&bare(), &PLAIN);
     let expected = "No hop of 850-pro@desktop-x58:marvell has a ceiling for Seq read.\n\n\
-        850-pro@desktop-x58:marvell under Seq read\n\n● processor\n\nThe path has no hops.\n";
+        850-pro@desktop-x58:marvell under Seq read\n\n● processor\n\nThe path does not have hops.\n";
     assert_eq!(bare, expected);
     let dies = path_table(&marvell(), &PLAIN);
     let dies = dies.lines().find(|line| line.starts_with("dies")).unwrap();

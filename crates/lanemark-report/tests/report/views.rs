@@ -328,7 +328,7 @@ fn an_unknown_value_is_a_dash_and_never_zero() {
         let samples = result.samples[..1].to_vec();
         *result = TestResult::new(&single.workload, &result.test, samples);
     }
-    assert!(!run_table(&single, &PLAIN).contains('±'), "one repeat has no spread");
+    assert!(!run_table(&single, &PLAIN).contains('±'), "one repeat does not have a spread");
 }
 
 #[test]

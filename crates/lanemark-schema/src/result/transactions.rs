@@ -1,6 +1,6 @@
 //! The figures of a database's transactions, for real and simulated databases in the same fields.
 //!
-//! A simulated database has neither kinds of transactions nor a driver program; a real database has no path of hops.
+//! A simulated database has neither kinds of transactions nor a driver program; a real database lacks a path of hops.
 //! Unknown values are absent. The requests of a simulated database are the sample's reads and writes, one by one. For a
 //! real database only the sums of the block layer's counters are known (`evidence.device`).
 //! [`Sample::device_rates`](super::Sample::device_rates) and

@@ -20,7 +20,7 @@ pub enum QuantityError {
         text: String,
     },
     /// The number lacks a unit.
-    #[error("`{text}` has no unit; write it with one of {units}")]
+    #[error("`{text}` lacks a unit; write it with one of {units}")]
     NoUnit {
         /// The text as the user wrote it.
         text: String,
@@ -357,7 +357,7 @@ mod tests {
         let error = "115".parse::<Duration>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`115` has no unit; write it with one of ps, ns, us, ms, s, min, h"
+            "`115` lacks a unit; write it with one of ps, ns, us, ms, s, min, h"
         );
     }
 

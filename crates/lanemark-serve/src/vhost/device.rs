@@ -90,7 +90,7 @@ impl Queue {
         let put = || -> io::Result<()> {
             let last = chain.writable().checked_sub(1);
             let last =
-                last.ok_or_else(|| io::Error::other("a request has no room for its status"))?;
+                last.ok_or_else(|| io::Error::other("a request lacks room for its status"))?;
             chain.write(0, bytes)?;
             chain.write(last, &[outcome as u8])?;
             lock(&self.ring).put(chain, (bytes.len() as u64).min(last) as u32 + 1)
@@ -280,7 +280,7 @@ impl Device {
         let first = chain.bytes(0, 2 * HEAD)?;
         let sent = chain.readable().saturating_sub(HEAD);
         let Some(room) = chain.writable().checked_sub(1) else {
-            return Err(io::Error::other("a request has no room for its status"));
+            return Err(io::Error::other("a request lacks room for its status"));
         };
         let (request, range) = match block::read(&first, sent, room, self.around.data.size()) {
             Ok((BlockRequest::Identity, (_, length))) => {

@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 const VERSION_MASK: u32 = 3;
 const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
-/// In the payload of a message about a notification: the message has no file.
+/// In the payload of a message about a notification: the message does not carry a file.
 const NO_FILE: u64 = 1 << 8;
 /// The number of the message by which the device announces that a queue contains replies.
 const CALL: u32 = 4;

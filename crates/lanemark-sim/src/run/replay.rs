@@ -91,7 +91,7 @@ pub enum ReplayError<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestFault {
     /// A request without a time, in a replay at recorded times.
-    #[error("the request has no time")]
+    #[error("the request lacks a time")]
     Untimed,
     /// A request later than the end of simulated time.
     #[error("at this speed the request is due more than 200 days after the first")]

@@ -503,7 +503,7 @@ fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkSelector) -> Opti
     Some(((number >= port_path.trunk).then_some((drive, place.port)), number))
 }
 
-/// Returns the number of a link on its path: the last link if `place` has no number.
+/// Returns the number of a link on its path: the last link if `place` lacks a number.
 fn number_of(port_path: &PortPathSpec, place: LinkSelector) -> usize {
     place.number.map_or(port_path.trunk + port_path.links.len() - 1, usize::from)
 }

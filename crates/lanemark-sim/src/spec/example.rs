@@ -1,4 +1,4 @@
-//! A small system with round numbers as a starting point; it is not a product, and its values have no source.
+//! A small system with round numbers as a starting point; it is not a product, and its values lack a source.
 
 use super::{
     ArbitrationSpec, AttachmentSpec, CoalescingSpec, Condition, CpuSpec, DieSpec, DriveSpec,

@@ -41,12 +41,12 @@ impl SystemSpec {
         match fault.kind {
             FaultKind::LyingFlush => {
                 let is_volatile = attachment.drive.write_cache == super::WriteCache::Volatile;
-                let bound = "the drive has no volatile cache, so a flush stores nothing";
+                let bound = "the drive lacks a volatile cache, so a flush stores nothing";
                 (!is_volatile).then(|| bound.to_owned())
             }
             FaultKind::ReadRetries(_) => {
                 let flash = matches!(attachment.drive.media, super::MediaSpec::Flash(_));
-                (!flash).then(|| "the drive has no flash".to_owned())
+                (!flash).then(|| "the drive does not have flash".to_owned())
             }
             FaultKind::PortLoss { port, .. } => {
                 let ports = attachment.port_paths().count();

@@ -217,7 +217,7 @@ fn a_drive_without_a_volatile_cache_cannot_lie() {
     for cache in [WriteCache::Protected, WriteCache::Off] {
         let system = crate::tests::runs::checked(&slow_media(cache));
         let errors = system.with_faults(&["lying-flush".parse().unwrap()]).unwrap_err();
-        assert!(errors[0].to_string().contains("no volatile cache"), "{errors:?}");
+        assert!(errors[0].to_string().contains("lacks a volatile cache"), "{errors:?}");
     }
 }
 

@@ -47,7 +47,7 @@ fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_a
     let sample = run(&nvme(small_drive()), &timed(us(100_000), 32));
     let in_flight = sample.in_flight.unwrap();
     assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 0));
-    // A test that ends after a volume has no requests in flight at its end.
+    // A test that ends after a volume does not have requests in flight at its end.
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert_eq!(sample.in_flight, None);
 }

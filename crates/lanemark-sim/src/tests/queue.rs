@@ -98,7 +98,7 @@ fn saturated_queues_get_the_shares_of_their_weights() {
         burst: Some(2),
         queue_classes: vec![QueueClass::High, QueueClass::Medium, QueueClass::Low],
     };
-    // The fourth queue has no class, and shares the medium class.
+    // The fourth queue does not have a class, and shares the medium class.
     let expected = [8.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0];
     assert_shares(&served(&system, &[32, 32, 32, 32], 28_000), &expected);
     system.attachments[0].protocol.arbitration.queue_classes[2] = QueueClass::Urgent;

@@ -275,7 +275,7 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
     system.cpu.idle_after = Duration::from_microseconds(5);
     let after = run(&system, &alone).latency();
     assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
-    // With a hundred requests outstanding the core has no time to sleep.
+    // With a hundred requests outstanding the core does not have time to sleep.
     let many = test(Bytes::kibi(4), Pattern::Uniform, true, 100);
     let busy = run(&system, &many).iops();
     system.cpu.wake = Duration::ZERO;

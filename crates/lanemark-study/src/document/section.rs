@@ -499,7 +499,7 @@ impl<'d> Section<'d> {
         }
         let Some(value) = table.get("value").map(|entry| &entry.value) else {
             let location = self.document.location(whole.offset);
-            return Err(StudyError::new(location, format!("`{key}` has no value"))
+            return Err(StudyError::new(location, format!("`{key}` lacks a value"))
                 .hint("write { value = \"…\", source = \"…\" }"));
         };
         let origin = noted_origin(table).unwrap_or_else(|| self.origin.clone());

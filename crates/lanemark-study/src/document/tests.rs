@@ -53,7 +53,7 @@ fn errors_say_where_and_how_to_put_it_right() {
     let flash = document.root("drive", None).table("flash").unwrap();
     assert_eq!(
         error_of(flash.quantity::<Bytes>("bad")),
-        "d.toml:10:7: bad = 12: `12` has no unit; write it with one of B, kB, MB, GB, TB (powers \
+        "d.toml:10:7: bad = 12: `12` lacks a unit; write it with one of B, kB, MB, GB, TB (powers \
              of ten), KiB, MiB, GiB, TiB (powers of two)"
     );
     assert_eq!(
@@ -132,7 +132,7 @@ fn all_that_is_wrong_in_a_file_is_told_at_once() {
         "d.toml:1:1: `name` is missing (add `name`, a string, to `drive`)",
         "d.toml:2:1: unknown key `kindd` (did you mean `kind`?)",
         "d.toml:3:1: `page` is missing (add `page`, a quantity with its unit, to `drive.flash`)",
-        "d.toml:4:8: read = 1: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",
+        "d.toml:4:8: read = 1: `1` lacks a unit; write it with one of ps, ns, us, ms, s, min, h",
         "d.toml:5:10: planes = 9: must be a whole number from 1 to 4",
         "d.toml:6:1: unknown key `erase` (one of ",
         "d.toml:7:2: unknown key `other` (",

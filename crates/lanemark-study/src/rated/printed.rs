@@ -323,7 +323,7 @@ impl Rated {
             false => (disk.as_slice(), "a solid-state drive"),
         };
         for (key, _) in foreign.iter().filter(|(_, given)| *given) {
-            wrong.push(section.error(key, format!("`{key}` has no effect on {kind}")));
+            wrong.push(section.error(key, format!("`{key}` does not affect {kind}")));
         }
     }
 }

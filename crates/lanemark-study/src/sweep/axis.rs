@@ -46,7 +46,7 @@ impl Axis {
             values.extend(expanded(text.trim()).map_err(fail)?);
         }
         if values.is_empty() || values.iter().any(String::is_empty) {
-            return Err(fail("has no values".to_owned()));
+            return Err(fail("lacks values".to_owned()));
         }
         let mut sorted: Vec<&String> = values.iter().collect();
         sorted.sort_unstable();
@@ -81,7 +81,7 @@ fn expanded(text: &str) -> Result<Vec<String>, String> {
             let value = value.ok_or_else(|| format!("`{text}`: `{number}` is not a step"))?;
             match rest.contains('*') {
                 true if unit.is_empty() => (to, RangeStep::Times(value)),
-                true => return Err(format!("`{text}`: a factor has no unit")),
+                true => return Err(format!("`{text}`: a factor does not have a unit")),
                 false => return range(text, from.trim(), to.trim(), RangeStep::By(value), unit),
             }
         }
@@ -206,10 +206,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_told() {
-        for (text, told) in [
-            ("", "no values"),
-            ("1,,2", "no values"),
+    fn an_invalid_range_is_an_error() {
+        for (text, message) in [
+            ("", "lacks values"),
+            ("1,,2", "lacks values"),
             ("4,4", "twice"),
             ("8..4", "below its start"),
             ("0..4*2", "above zero"),
@@ -219,10 +219,10 @@ mod tests {
             ("1..4*x", "step"),
             ("1 KiB..4 us*2", "same quantity"),
             ("1..9999999", "more than"),
-            ("1..4*2KiB", "no unit"),
+            ("1..4*2KiB", "does not have a unit"),
         ] {
             let error = Axis::parse(&format!("any={text}")).unwrap_err();
-            assert!(error.message.contains(told), "{text}: {error}");
+            assert!(error.message.contains(message), "{text}: {error}");
         }
         assert!(Axis::parse("queue_depth").unwrap_err().hint.is_some());
     }

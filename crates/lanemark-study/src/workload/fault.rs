@@ -20,7 +20,7 @@ pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
         let pairs = section.pairs()?;
         let kind = pairs.iter().find(|(key, _)| key == "kind");
         let Some((_, kind)) = kind else {
-            return Err(section.error("kind", "the fault has no `kind`"));
+            return Err(section.error("kind", "the fault lacks a `kind`"));
         };
         let keys: Vec<(&str, &str)> = pairs
             .iter()

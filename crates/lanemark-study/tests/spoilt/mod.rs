@@ -39,7 +39,7 @@ impl Spoilt {
         }
         let path = folder.path().join(file);
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(from), "{file} has no `{from}` any more: mend this test");
+        assert!(text.contains(from), "{file} does not contain `{from}` any more: mend this test");
         fs::write(path, text.replacen(from, to, 1)).unwrap();
         Self { folder }
     }

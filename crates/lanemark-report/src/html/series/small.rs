@@ -1,7 +1,7 @@
 //! Small drawings over time, for pages with many of them: the drawings of one test side by side, with one common
 //! legend.
 //!
-//! Marks and shaded areas have no labels in the drawings: the legend names them. The end of the axis states the time.
+//! Marks and shaded areas are not labelled in the drawings: the legend names them. The end of the axis states the time.
 
 use lanemark_schema::units::Duration;
 use maud::{Markup, html};

@@ -136,7 +136,8 @@ impl<'t> FaultKeys<'t> {
                 self.fail(key, format!("`{key}` is given twice"));
             } else if !known(key) {
                 let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
-                let message = format!("`{kind}` has no key `{key}`; it has {}", keys.join(", "));
+                let message =
+                    format!("`{kind}` does not have a key `{key}`; it has {}", keys.join(", "));
                 self.fail(key, message);
             }
         }
@@ -168,7 +169,10 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
         keys.fail("for", "for: a fault lasts longer than 0 s".to_owned());
     }
     if kind == "power-cut" && length.is_some() {
-        keys.fail("for", "`power-cut` has no `for`: `boot` sets how long it lasts".to_owned());
+        keys.fail(
+            "for",
+            "`power-cut` does not have a `for`: `boot` sets how long it lasts".to_owned(),
+        );
     }
     // The share of `read-retries` is a share of flash reads, not of requests.
     let share = if kind == "read-retries" { None } else { keys.share() };

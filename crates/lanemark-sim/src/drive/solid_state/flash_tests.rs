@@ -249,7 +249,7 @@ fn a_cache_register_takes_the_data_of_the_next_program() {
     done_at(cached, &[(0.0, Program), (100.0, Program)], &[611.0, 1_211.0]);
     // The program is so late that its data has not arrived when the array is free.
     done_at(cached, &[(0.0, Program), (605.0, Program)], &[611.0, 1_216.0]);
-    // An erase has no data, and begins with its command.
+    // An erase does not transfer data, and begins with its command.
     done_at(cached, &[(0.0, Program), (100.0, Erase)], &[611.0, 3_612.0]);
     // A loaded program waits for reads, but its data is not loaded again.
     let asks = [(0.0, Program), (100.0, Program), (200.0, READ)];

@@ -213,7 +213,7 @@ fn completions_are_cut_as_the_completer_does_and_answer_one_request_each() {
     assert_eq!(cut(256, 512, 64, 4096), 64);
     assert_eq!(cut(256, 512, 64, 4097), 65);
     assert_eq!(cut(256, 512, 128, 576), 5, "512 B in four, and 64 B of the next request");
-    assert_eq!(cut(512, 128, 512, 4096), 32, "a request of 128 B has no answer of 512 B");
+    assert_eq!(cut(512, 128, 512, 4096), 32, "a request of 128 B does not have an answer of 512 B");
 }
 
 /// A burst of exactly the maximum data in flight takes the longer of its wire time and one round trip.
@@ -275,7 +275,7 @@ fn a_round_trip_that_is_not_told_is_twice_the_latency_and_the_turn_around() {
 }
 
 /// If a tunnel carries less than the lanes, it limits long transfers in both directions and at each payload. If it
-/// carries more, it has no effect.
+/// carries more, it does not have an effect.
 #[test]
 fn a_tunnel_bounds_data_in_full_packets() {
     let block = Bytes::mebi(1);

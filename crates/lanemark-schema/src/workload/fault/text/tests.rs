@@ -54,8 +54,8 @@ fn all_errors_are_reported_at_once() {
         messages,
         [
             "`at`: expected key=value, such as at=2s",
-            "`media-error` has no key `boot`; it has range, share, recovery, heal, at, for, drive",
-            "at: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",
+            "`media-error` does not have a key `boot`; it has range, share, recovery, heal, at, for, drive",
+            "at: `1` lacks a unit; write it with one of ps, ns, us, ms, s, min, h",
             "drive: `-1` is not a whole number from 0 to 32767",
             "range: `2GiB..1GiB` ends before it begins",
         ]
@@ -82,14 +82,14 @@ fn all_errors_are_reported_at_once() {
         ("latency extra=1ms share=0.00000001%", "affects no request"),
         ("write-error share=100.1%", "100%"),
         ("lost-write share=-1%", "share: "),
-        ("pause for=1s share=1%", "has no key `share`"),
+        ("pause for=1s share=1%", "does not have a key `share`"),
         ("media-error recovery=1ms", "`media-error` needs `range`, `share` or both"),
         ("lost-write range=4KiB..4KiB", "ends before it begins"),
         ("media-error range=0B..1GiB heal=reboot", "neither `write` nor `never`"),
-        ("write-error range=0B..1GiB heal=write", "has no key `heal`"),
+        ("write-error range=0B..1GiB heal=write", "does not have a key `heal`"),
         ("bit-flips share=1% bits=0", "from 1 to 64"),
         ("bit-flips share=1% bits=65", "from 1 to 64"),
-        ("lying-flush range=0B..1GiB", "has no key `range`"),
+        ("lying-flush range=0B..1GiB", "does not have a key `range`"),
         ("media-error range=1GiB", "start..end"),
         ("", "there is no fault ``"),
     ] {

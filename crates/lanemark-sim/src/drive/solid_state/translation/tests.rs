@@ -209,7 +209,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     /// After any sequence of writes, trims, collections and power cuts, each written slot has a separate location,
-    /// trimmed slots have no location, and stored data is not lost.
+    /// trimmed slots do not have a location, and stored data is not lost.
     #[test]
     fn no_slot_is_lost_or_doubled(
         drive in any_drive(), steps in proptest::collection::vec(any_step(10_000), 1..120),
