@@ -52,11 +52,13 @@ impl Rng {
     }
 
     /// Returns 64 random bits.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// Returns a whole number below `bound`, which must not be zero; the bias is below `bound / 2^64`.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0);
         let wide = u128::from(self.next_u64()) * u128::from(bound);
@@ -64,23 +66,27 @@ impl Rng {
     }
 
     /// Returns a number from 0 up to but not including 1, with 53 random bits.
+    #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Returns a number of the standard normal distribution (Box and Muller, 1958). This function draws two uniform
     /// numbers.
+    #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
     /// Returns a number of the exponential distribution with mean 1.
+    #[inline]
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
     }
 
     /// Returns true with probability `share`.
+    #[inline]
     pub fn chance(&mut self, share: f64) -> bool {
         self.unit() < share
     }

@@ -126,11 +126,13 @@ impl LatencyHistogram {
     }
 
     /// Counts one latency.
+    #[inline]
     pub fn record(&mut self, latency: Duration) {
         self.record_ns(latency.nanoseconds());
     }
 
     /// Counts one latency in nanoseconds.
+    #[inline]
     pub fn record_ns(&mut self, latency_ns: u64) {
         self.buckets.saturating_record(latency_ns);
         self.sum_ns += latency_ns as f64;

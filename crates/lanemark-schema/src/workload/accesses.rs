@@ -24,6 +24,7 @@ pub enum Operation {
 
 impl Operation {
     /// Returns whether the operation transfers the host's data.
+    #[inline]
     pub fn moves_data(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
@@ -86,6 +87,7 @@ impl Accesses {
     }
 
     /// Returns the next request; the stream never ends.
+    #[inline]
     pub fn next_access(&mut self) -> Access {
         if self.is_flush_next() {
             self.written = 0;
@@ -109,6 +111,7 @@ impl Accesses {
         self.flush_every.is_some_and(|every| self.written >= every)
     }
 
+    #[inline]
     fn length(&mut self) -> Bytes {
         if self.sizes.is_empty() {
             return self.block;
@@ -119,6 +122,7 @@ impl Accesses {
         found.or(self.sizes.last()).map_or(self.block, |(_, size)| *size)
     }
 
+    #[inline]
     fn operation(&mut self) -> Operation {
         if self.copies {
             return Operation::Read;

@@ -131,6 +131,7 @@ fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
 
 impl AddressRule {
     /// Returns the offset of a request of `length` bytes.
+    #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, length: u64) -> u64 {
         match self {
             Self::Sequential { next, count } => {
