@@ -269,3 +269,42 @@ pub(super) fn boot() -> u128 {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source that is interrupted before each byte, and fails after the last byte.
+    struct FailingSource {
+        bytes: Vec<u8>,
+        is_interrupted: bool,
+    }
+
+    impl Read for FailingSource {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.is_interrupted = !self.is_interrupted;
+            if self.is_interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if self.bytes.is_empty() {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            buffer[0] = self.bytes.remove(0);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_record_is_filled_from_short_reads_and_no_more_is_read() {
+        let source = || FailingSource { bytes: vec![1, 2, 3], is_interrupted: false };
+        let mut bytes = [0; 3];
+        assert_eq!(fill(&mut source(), &mut bytes).unwrap(), 3);
+        assert_eq!(bytes, [1, 2, 3]);
+        let error = fill(&mut source(), &mut [0; 4]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        let mut bytes = [9; 4];
+        assert_eq!(fill(&mut &[1u8, 2][..], &mut bytes).unwrap(), 2);
+        assert_eq!(bytes, [1, 2, 9, 9]);
+        assert_eq!(fill(&mut io::empty(), &mut bytes).unwrap(), 0);
+    }
+}
