@@ -272,7 +272,50 @@ pub(super) fn boot() -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::MemfdFlags;
+
     use super::*;
+    use crate::record::RecordKind;
+
+    #[test]
+    fn a_sync_is_needed_only_for_records_that_are_not_on_the_media() {
+        let journal = |sync: bool| Journal {
+            file: rustix::fs::memfd_create("journal", MemfdFlags::CLOEXEC).unwrap().into(),
+            path: PathBuf::from("journal"),
+            run: 7,
+            sync,
+            written: Mutex::new(JournalState { records: 0, bytes: Vec::new(), broken: false }),
+            synced: Mutex::new(0),
+        };
+        let record = Record {
+            kind: RecordKind::Write,
+            generation: 1,
+            offset: 0,
+            length: 4096,
+            thread: 0,
+            at_ns: 0,
+        };
+        let synced = |journal: &Journal| *lock(&journal.synced);
+        let each = journal(true);
+        for (records, wanted) in [(2, 2), (0, 2), (1, 3)] {
+            each.append(&vec![record; records]).unwrap();
+            assert_eq!(synced(&each), wanted);
+        }
+        let later = journal(false);
+        later.append(&[record; 3]).unwrap();
+        assert_eq!(synced(&later), 0);
+        // A sync moves all records that were appended before it.
+        later.sync_to(2).unwrap();
+        assert_eq!(synced(&later), 3);
+        later.append(&[record]).unwrap();
+        for (upto, wanted) in [(2, 3), (3, 3), (4, 4)] {
+            later.sync_to(upto).unwrap();
+            assert_eq!(synced(&later), wanted, "up to {upto}");
+        }
+        later.append(&[record]).unwrap();
+        later.finish().unwrap();
+        assert_eq!(synced(&later), 5);
+    }
 
     /// A source that is interrupted before each byte, and fails after the last byte.
     struct FailingSource {
