@@ -287,7 +287,7 @@ mod tests {
             assert_eq!(temperature_below(block.path()), None, "there is no device");
             let folder = block.path().join(sensor);
             fs::create_dir_all(&folder).unwrap();
-            assert_eq!(temperature_below(block.path()), None, "{sensor} has no sensor");
+            assert_eq!(temperature_below(block.path()), None, "{sensor} without a value");
             let other = folder.with_file_name("power");
             fs::create_dir_all(&other).unwrap();
             fs::write(other.join("temp1_input"), "99000\n").unwrap();

@@ -257,7 +257,7 @@ mod tests {
         ] {
             assert_eq!(told(blocks), wanted, "{blocks:?}");
         }
-        // A point without requests has no size.
+        // A point without requests does not have a size.
         let none = SweepPoint { outcome: Ok(SweepFigures::default()), ..point(1, &[]) };
         assert!(!told_by_data(&[point(0, &[]), none]));
     }

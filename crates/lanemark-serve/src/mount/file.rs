@@ -268,8 +268,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns whether another size, a mode, an owner or a group may not be set: all are fixed. Times are not stored, so any
-/// time may be set.
+/// Returns whether a change of attributes is refused: size, mode, owner and group are fixed. Times are not stored, so
+/// every time may be set.
 fn is_refused(
     other_size: Option<u64>,
     mode: Option<u32>,
