@@ -152,7 +152,7 @@ mod tests {
         let moved =
             |result: i32| layout.moved(BlockWrite { offset: 8192, length: 4096, done: 0 }, result);
         for bytes in [1, 4095, 4096] {
-            assert_eq!(moved(bytes).unwrap(), bytes as u32);
+            assert_eq!(moved(bytes).unwrap(), bytes.cast_unsigned());
         }
         // The kernel was interrupted or short of memory, and the write is repeated.
         for errno in [libc::EINTR, libc::EAGAIN] {

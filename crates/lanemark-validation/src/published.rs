@@ -180,6 +180,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::corpus::Row;
 
     #[derive(Parser)]
     struct Command {
@@ -195,8 +196,8 @@ mod tests {
     fn only_figures_of_all_rows_with_their_intervals_are_saved() {
         let (class, figure) = (CLASSES[0], FIGURES[0]);
         for (words, is_whole) in [
-            (&[][..], true),
-            (&["--rows"], true),
+            (&["--rows"][..], true),
+            (&[], true),
             (&["--no-interval"], false),
             (&["--training"], false),
             (&["--class", class], false),

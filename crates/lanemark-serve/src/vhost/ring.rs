@@ -270,7 +270,7 @@ pub(crate) mod tests {
     fn requests_and_replies_follow_each_other_and_wrap_at_the_size_of_the_queue() {
         let (mut guest, mut ring) = Guest::new();
         // The ninth request and its reply replace the first in both rings.
-        let heads = [0, 3, 6, 1, 4, 7, 2, 5, 0];
+        let heads = [0u16, 3, 6, 1, 4, 7, 2, 5, 0];
         for (number, head) in (0u16..).zip(heads) {
             guest.descriptor(DESCRIPTORS + 16 * u64::from(head), 0x1000, 1, [WRITE, 0]);
             guest.offer(head);
