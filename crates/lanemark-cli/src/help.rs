@@ -350,6 +350,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn examples_are_announced_in_the_number_that_they_have() {
+        for (words, lines) in EXAMPLES {
+            let command = Command::new("one").after_help("The end.");
+            let text = dressed(command, words).get_after_help().unwrap().to_string();
+            let title = if lines.len() == 1 { "Example:" } else { "Examples:" };
+            assert_eq!(text.lines().next(), Some(title), "{words}");
+            assert!(lines.iter().all(|line| text.contains(line)), "{text}");
+            assert!(text.ends_with("\n\nThe end."), "{text}");
+        }
+        assert!(EXAMPLES.iter().any(|(_, lines)| lines.len() == 1));
+        assert!(EXAMPLES.iter().any(|(_, lines)| lines.len() == 2));
+        assert!(dressed(Command::new("one"), "no command").get_after_help().is_none());
+    }
+
     // The tables contain names of every command, so the build needs all features.
     #[cfg(all(feature = "oltp", feature = "serve", feature = "ui"))]
     #[test]

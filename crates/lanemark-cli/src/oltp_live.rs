@@ -147,7 +147,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         tell!("interrupted before both systems completed a turn; nothing is saved");
         return Ok(Outcome::Interrupted);
     };
-    let complete = found.turns == sizes.turns as usize;
+    let complete = found.turns() == sizes.turns as usize;
     deliver(&found, &parts, &sizes, args, &simulated, provenance, &outlets)?;
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }
@@ -164,8 +164,15 @@ struct LiveOutputs {
 struct LiveOutcome {
     set: TurnValues,
     cores: f64,
-    turns: usize,
     sides: [Vec<TurnOutcome>; 2],
+}
+
+impl LiveOutcome {
+    /// Returns the number of turns that both systems completed.
+    fn turns(&self) -> usize {
+        let [first, second] = &self.sides;
+        first.len().min(second.len())
+    }
 }
 
 /// Checks the machine's requirements before anything starts.
@@ -230,7 +237,7 @@ fn turns(
     let first = &parts.sides[0].arguments;
     let Some(loaded) = bench.load(first, parts.buffer_share, progress)? else { return Ok(None) };
     let Some(set) = setting.set(loaded, progress)? else { return Ok(None) };
-    let mut found = LiveOutcome { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
+    let mut found = LiveOutcome { set, cores: cores(), sides: [Vec::new(), Vec::new()] };
     for number in 0..sizes.turns {
         let mut ended = Vec::new();
         for side in &parts.sides {
@@ -244,13 +251,12 @@ fn turns(
             };
             match bench.turn(&turn, set.loaded, progress)? {
                 Some(one) if one.sample.complete => ended.push(one),
-                _ => return Ok((found.turns > 0).then_some(found)),
+                _ => return Ok((found.turns() > 0).then_some(found)),
             }
         }
         for (side, one) in found.sides.iter_mut().zip(ended) {
             side.push(one);
         }
-        found.turns += 1;
     }
     Ok(Some(found))
 }
@@ -309,7 +315,7 @@ fn deliver(
         sizes.scale.warehouses,
         sizes.scale.divisor,
         live_outcome.set.scale,
-        live_outcome.turns,
+        live_outcome.turns(),
         sizes.times.duration.as_secs()
     ))?;
     output::print(&beside.text())?;
@@ -506,7 +512,7 @@ mod tests {
         let loaded = LoadedContents::of(1, 2);
         let set = TurnValues { scale: 2.5, pause: Duration::ZERO, loaded, processor_us: 300.0 };
         let sides = [vec![turn(400.0, 3.0), turn(600.0, 5.0)], vec![turn(700.0, 1.0)]];
-        let found = LiveOutcome { set, cores: 4.0, turns: 2, sides };
+        let found = LiveOutcome { set, cores: 4.0, sides };
         let text = remarks(&found);
         for part in [
             "multiplied by 2.5,",
@@ -518,5 +524,16 @@ mod tests {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(late(&turn(1.0, 1.0)).is_none());
+    }
+
+    #[test]
+    fn a_turn_counts_once_both_systems_completed_it() {
+        for (first, second, wanted) in [(0, 0, 0), (1, 0, 0), (1, 1, 1), (2, 1, 1), (2, 3, 2)] {
+            let loaded = LoadedContents::of(1, 2);
+            let set = TurnValues { scale: 1.0, pause: Duration::ZERO, loaded, processor_us: 1.0 };
+            let turns = |count: usize| (0..count).map(|_| turn(400.0, 3.0)).collect();
+            let outcome = LiveOutcome { set, cores: 4.0, sides: [turns(first), turns(second)] };
+            assert_eq!(outcome.turns(), wanted, "{first} and {second}");
+        }
     }
 }

@@ -73,3 +73,39 @@ impl ReadBytes {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_known_with_the_size_and_at_most_one() {
+        for (size, bytes, share) in [
+            (None, 50, None),
+            (Some(0), 0, None),
+            (Some(0), 50, None),
+            (Some(1), 0, Some(0.0)),
+            (Some(200), 50, Some(0.25)),
+            (Some(200), 200, Some(1.0)),
+            // The file grew while it was read.
+            (Some(200), 300, Some(1.0)),
+        ] {
+            let read = ReadBytes { size, bytes: Cell::new(bytes), ..ReadBytes::default() };
+            assert_eq!(read.share(), share, "{bytes} of {size:?}");
+        }
+    }
+
+    #[test]
+    fn all_bytes_of_a_file_are_counted_and_hashed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        std::fs::write(&path, "abc").unwrap();
+        let (mut text, read) = open(&path).unwrap_or_else(|_| panic!("an error"));
+        let mut found = String::new();
+        text.read_to_string(&mut found).unwrap();
+        assert_eq!((found.as_str(), read.bytes.get(), read.share()), ("abc", 3, Some(1.0)));
+        // The example of FIPS 180-2, appendix B.1.
+        let wanted = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(read.hash(), wanted);
+    }
+}

@@ -156,6 +156,15 @@ mod tests {
     }
 
     #[test]
+    fn text_has_the_five_entities_of_xml_and_numbers() {
+        let all = "&amp;&lt;&gt;&quot;&apos;&#65;&#x42;";
+        let root = parse(&format!("<a b=\"{all}\">{all}</a>")).unwrap();
+        assert_eq!((root.text.as_str(), root.attribute("b")), ("&<>\"'AB", Some("&<>\"'AB")));
+        let (line, message) = parse("<a>\n&nbsp;</a>").unwrap_err();
+        assert_eq!((line, message.as_str()), (2, "an entity that XML does not define"));
+    }
+
+    #[test]
     fn hostile_documents_are_refused_at_their_line() {
         let deep = "<a>".repeat(100_000);
         assert!(parse(&deep).unwrap_err().1.contains("deep"));

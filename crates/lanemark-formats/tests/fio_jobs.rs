@@ -240,6 +240,25 @@ fn jobs_with_files_of_their_own_have_parts_of_their_own() {
 }
 
 #[test]
+fn several_files_of_a_job_are_noted_as_one_part() {
+    for (line, noted) in [
+        ("filename=/a:/b", Some("filename")),
+        ("filename=/a", None),
+        // A colon that is part of the name.
+        ("filename=/a\\:b", None),
+        ("nrfiles=2", Some("nrfiles")),
+        ("nrfiles=1", None),
+        ("numjobs=2", None),
+    ] {
+        let jobs = read(&format!("[a]\nsize=1m\n{line}\n"));
+        let is_about_files = |reason: &str| reason == "all files are one part of the target";
+        let mut notes = jobs.notes.iter().filter(|note| is_about_files(&note.reason));
+        assert_eq!(notes.next().map(|note| note.option.as_str()), noted, "{line}");
+        assert!(notes.next().is_none(), "{line}");
+    }
+}
+
+#[test]
 fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
     let text = "[a]\nfilename=x\nzonemode=strided\nzonesize=1g\nzoneskip=7g\n";
     let tests = read(text).workload.tests;

@@ -287,12 +287,28 @@ pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     })
 }
 
-/// Reads a run, saved or of another program; `FILE#SYSTEM` is one system of a saved study.
-pub fn load_run(name: &str) -> Result<RunResult, LabError> {
-    let (file, system) = match name.rsplit_once('#') {
+/// Splits `FILE#SYSTEM`; a file may have such a name itself.
+fn file_and_system(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once('#') {
         Some((file, system)) if !Path::new(name).exists() => (file, Some(system)),
         _ => (name, None),
-    };
+    }
+}
+
+/// Reads a saved run or study, or the result of another program; `FILE#SYSTEM` is the run of one system of a study.
+///
+/// # Errors
+/// Returns the error of [`load_any`] or of [`load_run`].
+pub fn load_named(name: &str) -> Result<SavedResult, LabError> {
+    match file_and_system(name) {
+        (_, Some(_)) => load_run(name).map(|run| SavedResult::Run(Box::new(run))),
+        (file, None) => load_any(Path::new(file)),
+    }
+}
+
+/// Reads a run, saved or of another program; `FILE#SYSTEM` is one system of a saved study.
+pub fn load_run(name: &str) -> Result<RunResult, LabError> {
+    let (file, system) = file_and_system(name);
     match (load_any(Path::new(file))?, system) {
         (SavedResult::Run(run), None) => Ok(*run),
         (SavedResult::Run(_), Some(_)) => {
@@ -383,4 +399,26 @@ fn refuse_other_file(path: &Path) -> Result<(), LabError> {
     }
     let message = format!("{}: exists and is not a Lanemark result", path.display());
     Err(LabError::refused(message).hint("give another --out"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_follows_the_last_number_sign_of_a_name_that_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::write(path("of#two.json"), "").unwrap();
+        for (name, file, system) in [
+            ("study.json#SATA", "study.json", Some("SATA")),
+            ("absent#two#SATA", "absent#two", Some("SATA")),
+            ("study.json#", "study.json", Some("")),
+            ("study.json", "study.json", None),
+            ("of#two.json", "of#two.json", None),
+            ("of#two.json#SATA", "of#two.json", Some("SATA")),
+        ] {
+            assert_eq!(file_and_system(&path(name)), (path(file).as_str(), system), "{name}");
+        }
+    }
 }

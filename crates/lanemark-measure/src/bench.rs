@@ -25,7 +25,7 @@ use crate::layout::{LAYOUT_BLOCK, Layout};
 use crate::limits::{Limits, Rates};
 use crate::machine::memory_available;
 use crate::pin::processors;
-use crate::plan::{ConcurrentRun, Plan};
+use crate::plan::{ConcurrentRun, Plan, runs_alone};
 use crate::purge::Purge;
 use crate::sample::{Job, SampleProgress, SampleRun, TakenSample};
 use crate::settings::{Settings, doubled};
@@ -380,13 +380,10 @@ impl<'a> Bench<'a> {
             EngineKind::IoUring => RING_ENTRIES_MAX.min(QUEUE_DEPTH.max),
             EngineKind::Synchronous | EngineKind::Null => return Ok(()),
         };
-        let beside = |index: usize| {
-            self.workload.tests.get(index).is_some_and(|test: &Test| test.start.beside)
-        };
         for index in 0..outcome.tests.len() {
             let test = &outcome.tests[index].test;
             let position = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
-            let alone = !beside(position) && !beside(position + 1);
+            let alone = runs_alone(&self.workload.tests, position);
             let stopped = self.stop.load(Ordering::Relaxed);
             let queue_depth = test.queue_depth();
             let Some(doubled) = doubled(queue_depth, deepest) else { continue };

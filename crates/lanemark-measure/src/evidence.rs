@@ -257,9 +257,14 @@ fn processors(text: &str) -> Option<Processors> {
 
 /// Reads the device's own sensor, in degrees Celsius.
 fn temperature(device: &str) -> Option<f64> {
+    temperature_below(&Path::new("/sys/class/block").join(device))
+}
+
+/// Reads the sensor of the device whose folder in sysfs is `block`, in degrees Celsius.
+fn temperature_below(block: &Path) -> Option<f64> {
     let folders = ["device", "device/hwmon", "device/device"];
     folders.iter().find_map(|folder| {
-        let entries = fs::read_dir(format!("/sys/class/block/{device}/{folder}")).ok()?;
+        let entries = fs::read_dir(block.join(folder)).ok()?;
         let mut sensors = entries
             .flatten()
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("hwmon"));
@@ -273,6 +278,26 @@ fn temperature(device: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_temperature_is_read_from_the_sensor_of_each_kind_of_drive() {
+        // NVMe; SCSI with `drivetemp`; and an NVMe controller above a namespace.
+        for sensor in ["device/hwmon3", "device/hwmon/hwmon0", "device/device/hwmon12"] {
+            let block = tempfile::tempdir().unwrap();
+            assert_eq!(temperature_below(block.path()), None, "there is no device");
+            let folder = block.path().join(sensor);
+            fs::create_dir_all(&folder).unwrap();
+            assert_eq!(temperature_below(block.path()), None, "{sensor} without a value");
+            let other = folder.with_file_name("power");
+            fs::create_dir_all(&other).unwrap();
+            fs::write(other.join("temp1_input"), "99000\n").unwrap();
+            assert_eq!(temperature_below(block.path()), None, "{sensor}: another attribute");
+            for (text, wanted) in [("38850\n", Some(38.85)), ("-5000", Some(-5.0)), ("hot", None)] {
+                fs::write(folder.join("temp1_input"), text).unwrap();
+                assert_eq!(temperature_below(block.path()), wanted, "{sensor}: {text}");
+            }
+        }
+    }
 
     #[test]
     fn block_statistics_are_read_by_column() {

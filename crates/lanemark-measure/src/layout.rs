@@ -131,3 +131,42 @@ fn push(ring: &mut Ring<'_>, slot: u32, piece: BlockWrite) {
         },
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn a_completion_reports_its_bytes_nothing_yet_or_an_error() {
+        let file = tempfile::tempfile().unwrap();
+        let layout = Layout {
+            path: Path::new("a file"),
+            file: file.as_fd(),
+            size: 1 << 20,
+            block: LAYOUT_BLOCK,
+            seed: 1,
+            stop: &AtomicBool::new(false),
+        };
+        let moved =
+            |result: i32| layout.moved(BlockWrite { offset: 8192, length: 4096, done: 0 }, result);
+        for bytes in [1, 4095, 4096] {
+            assert_eq!(moved(bytes).unwrap(), bytes.cast_unsigned());
+        }
+        // The kernel was interrupted or short of memory, and the write is repeated.
+        for errno in [libc::EINTR, libc::EAGAIN] {
+            assert_eq!(moved(-errno).unwrap(), 0);
+        }
+        let ended = moved(0).unwrap_err();
+        assert!(matches!(ended, MeasureError::Ended { offset: Bytes(8192), .. }), "{ended}");
+        for errno in [libc::EIO, libc::ENOSPC, libc::EPERM] {
+            let error = moved(-errno).unwrap_err();
+            let MeasureError::Request { offset, length, source, .. } = error else {
+                panic!("{error}")
+            };
+            assert_eq!((offset, length), (Bytes(8192), Bytes(4096)));
+            assert_eq!(source.raw_os_error(), Some(errno));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! The order in which tests and repeats are measured.
 
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_schema::workload::{Order, Workload};
+use lanemark_schema::workload::{Order, Test, Workload};
 
 /// Separates the random stream of the order from the other streams of the same seed.
 const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
@@ -62,5 +62,53 @@ impl Plan {
             }
         };
         Self { turns }
+    }
+}
+
+/// Returns whether the test at `index` runs without other tests: it does not start next to the test before it, nor the
+/// next test next to it.
+pub(crate) fn runs_alone(tests: &[Test], index: usize) -> bool {
+    let is_beside = |index: usize| tests.get(index).is_some_and(|test| test.start.beside);
+    !is_beside(index) && !is_beside(index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::units::Bytes;
+    use lanemark_schema::workload::Average;
+
+    use super::*;
+
+    #[test]
+    fn a_test_runs_alone_if_it_is_the_only_one_of_its_turn() {
+        for beside in [
+            &[false][..],
+            &[false, false],
+            &[false, true],
+            &[false, false, true],
+            &[false, true, false],
+            &[false, true, true, false, false, true],
+        ] {
+            let test = |beside: &bool| {
+                let mut test = Test::of_blocks(Bytes(4096));
+                test.start.beside = *beside;
+                test
+            };
+            let workload = Workload {
+                faults: Vec::new(),
+                id: "turns".to_owned(),
+                name: "turns".to_owned(),
+                repeats: 1,
+                average: Average::Mean,
+                order: Order::Listed,
+                tests: beside.iter().map(test).collect(),
+            };
+            let turns = Plan::of(&workload, 1).turns;
+            for index in 0..beside.len() {
+                let turn = turns.iter().find(|turn| turn.tests().contains(&index)).unwrap();
+                let found = runs_alone(&workload.tests, index);
+                assert_eq!(found, turn.count == 1, "test {index} of {beside:?}");
+            }
+        }
     }
 }

@@ -445,6 +445,23 @@ fn a_dead_device_gets_a_thousand_requests_a_second_for_at_most_ten_seconds() {
     assert!((9 * SECOND..11 * SECOND).contains(&(done.over_ns - BEGUN)), "{}", done.over_ns);
 }
 
+/// A success between failures restarts their count, before and after counting begins.
+#[test]
+fn failures_with_successes_between_them_do_not_end_a_run() {
+    let answer = |number, length| if number % 5_000 == 0 { length } else { -libc::EIO };
+    let script = Script { answer, ..Script::steady(US) };
+    let twelve = Duration::from_nanoseconds(12 * SECOND);
+    let counted = Test { duration: Some(twelve), ..test() };
+    let done = run_as(&counted, script, OnError::Continue, |_| ());
+    let ThreadCounts { errors, failure, .. } = &done.ended;
+    assert!(failure.is_none() && !done.aborted, "{failure:?}");
+    // About a thousand a second.
+    assert!(errors.total() > u64::from(IN_A_ROW), "{}", errors.total());
+    let in_the_ramp = Test { ramp: twelve, ..test() };
+    let done = run_as(&in_the_ramp, script, OnError::Continue, |_| ());
+    assert!(done.ended.failure.is_none() && !done.aborted, "{:?}", done.ended.failure);
+}
+
 #[test]
 fn the_volume_is_split_to_the_last_request_and_rounded_up() {
     let split =

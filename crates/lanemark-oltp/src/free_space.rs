@@ -67,10 +67,8 @@ impl DataFolder {
             _ => return error,
         };
         let mut text = format!("{}: {explained}", self.name);
-        if let Some(FreeSpace { below, free, size }) = left {
-            let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-            let below = below.display();
-            text += &format!("; {:.1} of {:.1} MiB are free below {below}", mib(free), mib(size));
+        if let Some(left) = left {
+            text += &format!("; {}", left.words());
         }
         OltpError::Full(text)
     }
@@ -81,6 +79,14 @@ struct FreeSpace {
     below: PathBuf,
     free: u64,
     size: u64,
+}
+
+impl FreeSpace {
+    fn words(&self) -> String {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let (free, size, below) = (mib(self.free), mib(self.size), self.below.display());
+        format!("{free:.1} of {size:.1} MiB are free below {below}")
+    }
 }
 
 /// Returns the free space of the file system of `path`, or of its first existing parent.
@@ -96,6 +102,13 @@ fn left(path: &Path) -> Option<FreeSpace> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn free_space_is_stated_in_mebibytes() {
+        let words = |free: u64, size: u64| FreeSpace { below: "/data".into(), free, size }.words();
+        assert_eq!(words(3 << 19, 1 << 30), "1.5 of 1024.0 MiB are free below /data");
+        assert_eq!(words(0, (1 << 20) - 1), "0.0 of 1.0 MiB are free below /data");
+    }
 
     #[test]
     fn only_errors_of_a_full_file_system_are_reported_as_full() {

@@ -44,6 +44,16 @@ pub(crate) struct RepeatObservations {
     pub(crate) reports: u64,
 }
 
+impl RepeatObservations {
+    /// Returns the processor time of the server and the driver. A server inside the driver, which `within` states, has
+    /// no separate time. For a server on another machine, the driver cannot separate local work of the server from the
+    /// work of other programs.
+    fn ours_s(&self, within: bool) -> Option<f64> {
+        let server_s = if within { Some(0.0) } else { self.server_s };
+        Some(server_s? + self.driver_s?)
+    }
+}
+
 /// The machine's counters at one edge.
 struct MachineCounters {
     processor: Option<ProcessorTime>,
@@ -139,13 +149,10 @@ impl RunObserver {
         let added = |(a, b): (f64, f64)| (b - a).max(0.0);
         observations.server_s = first.server_s.zip(last.server_s).map(added);
         observations.driver_s = first.driver_s.zip(last.driver_s).map(added);
-        // For a server on another machine, the driver cannot separate local work of the server from the work of other
-        // programs.
-        let server_s = if self.within { Some(0.0) } else { observations.server_s };
-        observations.processor_others = first.processor.zip(last.processor).and_then(|(a, b)| {
-            let ours_s = server_s? + observations.driver_s?;
-            others(b, a, ours_s)
-        });
+        let ours_s = observations.ours_s(self.within);
+        let processors = first.processor.zip(last.processor).zip(ours_s);
+        observations.processor_others =
+            processors.and_then(|((a, b), ours_s)| others(b, a, ours_s));
         observations.waits = (waits.looks > 0).then_some(waits);
         Ok(observations)
     }
@@ -237,5 +244,27 @@ impl ProgressPrinter {
             now,
             device,
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_processor_time_is_the_time_of_server_and_driver() {
+        for (server_s, driver_s, within, wanted) in [
+            (Some(3.0), Some(1.5), false, Some(4.5)),
+            (Some(3.0), Some(1.5), true, Some(1.5)),
+            (None, Some(1.5), true, Some(1.5)),
+            // A server on another machine.
+            (None, Some(1.5), false, None),
+            (Some(3.0), None, false, None),
+            (None, None, true, None),
+        ] {
+            let observations =
+                RepeatObservations { server_s, driver_s, ..RepeatObservations::default() };
+            assert_eq!(observations.ours_s(within), wanted, "{server_s:?} {driver_s:?} {within}");
+        }
     }
 }

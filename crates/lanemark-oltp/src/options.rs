@@ -53,27 +53,48 @@ impl RunOptions {
             _ => Ok(()),
         }
     }
+
+    /// Returns whether users spend time outside the database between transactions.
+    pub(crate) fn has_pauses(&self) -> bool {
+        self.think_times || !self.pause.is_zero()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn options(users: u32) -> RunOptions {
+        RunOptions {
+            profile: Profile::Tpcc,
+            users,
+            think_times: false,
+            ramp: Duration::ZERO,
+            duration: Duration::ZERO,
+            seed: 1,
+            clock: TransactionDates::Counted,
+            procedures: false,
+            pause: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn users_pause_for_think_times_or_for_a_pause_after_each_transaction() {
+        let pause = Duration::from_nanos(1);
+        for (think_times, pause, has_pauses) in [
+            (false, Duration::ZERO, false),
+            (true, Duration::ZERO, true),
+            (false, pause, true),
+            (true, pause, true),
+        ] {
+            assert_eq!(RunOptions { think_times, pause, ..options(1) }.has_pauses(), has_pauses);
+        }
+    }
+
     #[test]
     fn a_warehouse_has_terminals_for_ten_users() {
         let check = |users: u32, warehouses: i64| {
-            let options = RunOptions {
-                profile: Profile::Tpcc,
-                users,
-                think_times: false,
-                ramp: Duration::ZERO,
-                duration: Duration::ZERO,
-                seed: 1,
-                clock: TransactionDates::Counted,
-                procedures: false,
-                pause: Duration::ZERO,
-            };
-            options.check(&Scale { warehouses, divisor: 1, seed: 1 })
+            options(users).check(&Scale { warehouses, divisor: 1, seed: 1 })
         };
         for (users, warehouses) in [(1, 1), (10, 1), (11, 2), (30, 3)] {
             assert!(check(users, warehouses).is_ok(), "{users} {warehouses}");

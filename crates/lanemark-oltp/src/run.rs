@@ -133,8 +133,7 @@ pub fn run_shown(
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;
-    let mut onlooker =
-        RunObserver::new(database, &mut users, options.think_times || !options.pause.is_zero())?;
+    let mut onlooker = RunObserver::new(database, &mut users, options.has_pauses())?;
     let begins = Instant::now();
     let counts_from = begins + options.ramp;
     let shared = RepeatState {

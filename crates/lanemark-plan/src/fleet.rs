@@ -309,6 +309,24 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_states_costs_unless_both_fleets_are_free() {
+        // Only the drives have a price: five servers with four drives each.
+        for (present, other, wanted) in [
+            (300.0, 300.0, ", cost 6000 instead of 6000."),
+            (300.0, 0.0, ", cost 0 instead of 6000."),
+            (0.0, 300.0, ", cost 6000 instead of 0."),
+            (0.0, 0.0, "no servers saved (0%)."),
+        ] {
+            let mut fleet = published();
+            fleet.costs = Costs { drives: 4, years: 3.0, ..Costs::default() };
+            (fleet.present.drive_price, fleet.other.drive_price) = (present, other);
+            let answer = fleet.plan().unwrap().answer;
+            assert!(answer.ends_with(wanted), "{answer}");
+            assert_eq!(answer.contains("cost"), present + other > 0.0, "{answer}");
+        }
+    }
+
+    #[test]
     fn spare_capacity_and_servers_are_added() {
         let mut fleet = published();
         (fleet.spare_share, fleet.spare_nodes) = (0.5, 2);

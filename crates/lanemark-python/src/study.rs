@@ -1,6 +1,6 @@
 //! Studies: systems, tests and the published figures with which the simulation is compared.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lanemark_lab::results::{self, ResultFile, SavedResult};
 use lanemark_lab::study::AdditionalResults as StudyExtras;
@@ -30,11 +30,7 @@ pub(crate) struct StudyRun(pub(crate) StudyOutcome);
 /// Reads a saved result of a run or of a study; `FILE#SYSTEM` is one system of a study.
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-    let is_single = name.contains('#') && !Path::new(name).exists();
-    let saved = py.detach(|| match is_single {
-        true => results::load_run(name).map(|run| SavedResult::Run(Box::new(run))),
-        false => results::load_any(Path::new(name)),
-    });
+    let saved = py.detach(|| results::load_named(name));
     match saved.map_err(Failure::from)? {
         SavedResult::Run(run) => Ok(Py::new(py, Run(*run))?.into_any()),
         SavedResult::Study(study) => Ok(Py::new(py, StudyRun(*study))?.into_any()),

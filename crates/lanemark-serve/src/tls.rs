@@ -339,3 +339,125 @@ impl Relay<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use rustls::server::ResolvesServerCertUsingSni;
+
+    use super::*;
+
+    /// The ends of the two connections of a relay.
+    struct RelayEnds {
+        client: TcpStream,
+        inner: UnixStream,
+    }
+
+    impl RelayEnds {
+        /// Returns the relay's ends, the client's end and the server's end.
+        fn new() -> (Self, TcpStream, UnixStream) {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (client, _) = listener.accept().unwrap();
+            let (server, inner) = UnixStream::pair().unwrap();
+            client.set_nonblocking(true).unwrap();
+            inner.set_nonblocking(true).unwrap();
+            (Self { client, inner }, far, server)
+        }
+
+        /// Returns a relay before any handshake, without certificates.
+        fn relay(&self, to_inner: Vec<u8>, inner_ended: bool) -> Relay<'_> {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = ServerConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()));
+            let tls = ServerConnection::new(Arc::new(config)).unwrap();
+            Relay { tls, client: &self.client, inner: &self.inner, to_inner, inner_ended }
+        }
+    }
+
+    #[test]
+    fn the_relay_takes_from_each_side_while_it_has_room_and_the_server_has_not_ended() {
+        let (ends, _far, _server) = RelayEnds::new();
+        for (backlog, inner_ended, from_client, from_inner) in [
+            (0, false, true, true),
+            (BACKLOG - 1, false, true, true),
+            (BACKLOG, false, false, true),
+            (BACKLOG + 1, false, false, true),
+            (0, true, false, false),
+        ] {
+            let relay = ends.relay(vec![0; backlog], inner_ended);
+            let found = (relay.takes_from_client(), relay.takes_from_inner());
+            assert_eq!(found, (from_client, from_inner), "{backlog} {inner_ended}");
+        }
+    }
+
+    #[test]
+    fn a_closed_client_ends_the_wait_even_if_nothing_is_taken_from_it() {
+        let gone = PollFlags::HUP | PollFlags::ERR;
+        let (ends, far, _server) = RelayEnds::new();
+        // A client that closes without having read all data resets the connection.
+        (&ends.client).write_all(b"unread").unwrap();
+        drop(far);
+        let mut reset = [PollFd::new(&ends.client, PollFlags::empty())];
+        poll(&mut reset, None).unwrap();
+        assert!(reset[0].revents().intersects(gone));
+        // The next read reports the end.
+        for backlog in [0, BACKLOG - 1] {
+            let (client, _) = ends.relay(vec![0; backlog], false).wait().unwrap();
+            assert!(client.intersects(gone), "{backlog}");
+        }
+        let error = ends.relay(vec![0; BACKLOG], false).wait().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    }
+
+    #[test]
+    fn a_closed_server_ends_the_wait_without_an_error() {
+        let (ends, _far, server) = RelayEnds::new();
+        drop(server);
+        // The next read reports the end, or has reported it.
+        for inner_ended in [false, true] {
+            let (client, inner) = ends.relay(Vec::new(), inner_ended).wait().unwrap();
+            assert!(client.is_empty() && inner.contains(PollFlags::HUP), "{inner_ended}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_reads_slowly_gets_all_bytes_in_order() {
+        let (ends, _far, server) = RelayEnds::new();
+        // More than the kernel buffers for a pair of sockets.
+        let all: Vec<u8> = (0..4u32 << 20).map(|number| (number % 251) as u8).collect();
+        let mut relay = ends.relay(all.clone(), false);
+        relay.send_to_inner().unwrap();
+        let left = relay.to_inner.len();
+        assert!(left > 0 && left < all.len(), "{left}");
+        let (mut received, mut bytes) = (Vec::new(), vec![0; 1 << 20]);
+        while received.len() < all.len() {
+            let read = (&server).read(&mut bytes).unwrap();
+            received.extend_from_slice(&bytes[..read]);
+            relay.send_to_inner().unwrap();
+        }
+        assert!(received == all && relay.to_inner.is_empty());
+        drop(server);
+        relay.to_inner.push(0);
+        assert!(relay.send_to_inner().is_err());
+    }
+
+    #[test]
+    fn a_side_without_data_is_no_error_and_the_end_of_the_server_is_noted() {
+        let (ends, _far, server) = RelayEnds::new();
+        let mut relay = ends.relay(Vec::new(), false);
+        relay.take_plain().unwrap();
+        assert!(relay.to_inner.is_empty());
+        relay.receive_from_inner().unwrap();
+        (&server).write_all(b"abc").unwrap();
+        relay.receive_from_inner().unwrap();
+        assert!(!relay.inner_ended);
+        drop(server);
+        relay.receive_from_inner().unwrap();
+        assert!(relay.inner_ended);
+    }
+}

@@ -252,8 +252,7 @@ impl<'i> WrittenPath<'i> {
             Some(InspectedLink::Sas(link)) => {
                 let rate = link.capable_bits_per_second.or(link.negotiated_bits_per_second);
                 let rate = rate.ok_or("sysfs does not show the rate of its link")?;
-                let phys = link.phys.clamp(1, 8).next_power_of_two();
-                let phys = if phys > link.phys.max(1) { phys / 2 } else { phys };
+                let phys = port_phys(link.phys);
                 let plug = format!(
                     "sas = {{ rate = \"{}\", phys = {phys}, source = \"sysfs: phys of the port\" }}",
                     gigabits(rate)
@@ -439,6 +438,11 @@ fn slug(name: &str) -> String {
     name.chars().take(80).map(letter).collect()
 }
 
+/// Returns the width of a SAS port with `phys` phys: the largest power of two that they contain, at most 8.
+fn port_phys(phys: u32) -> u32 {
+    1 << phys.clamp(1, 8).ilog2()
+}
+
 fn free(used_names: &[String], name: &str) -> String {
     let others = (2..).map(|count| format!("{name}-{count}"));
     let mut all = std::iter::once(name.to_owned()).chain(others);
@@ -503,6 +507,13 @@ mod tests {
                 assert_eq!(source.contains("trained"), is_trained, "{link:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_sas_port_has_a_power_of_two_of_phys_up_to_eight() {
+        let widths: Vec<u32> = (0..10).map(port_phys).collect();
+        assert_eq!(widths, [1, 1, 2, 2, 4, 4, 4, 4, 8, 8]);
+        assert_eq!([15, 16, u32::MAX].map(port_phys), [8, 8, 8]);
     }
 
     #[test]

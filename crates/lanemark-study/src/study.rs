@@ -207,12 +207,8 @@ impl Study {
     fn compare(&self, over: &str, under: &str, systems: &[StudySystem]) -> Comparison {
         let run = |name: &str| systems.iter().find(|system| system.name == name);
         let published = |system: &str, test: &str| {
-            let wanted = |figure: &&Figure| {
-                figure.system == system
-                    && figure.test == test
-                    && matches!(figure.metric, Metric::Throughput | Metric::Transactions)
-            };
-            self.figures.iter().find(wanted).map(|figure| figure.published)
+            let figure = self.figures.iter().find(|figure| figure.is_rate_of(system, test));
+            figure.map(|figure| figure.published)
         };
         let ratios = self.workload.tests.iter().filter_map(|test| {
             let value = |name| {

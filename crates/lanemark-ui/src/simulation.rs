@@ -132,8 +132,8 @@ impl Simulation {
             let Some(sample) = self.run(TestEnd::Requests(first_requests(&self.test)), 0)? else {
                 return Ok(None);
             };
-            let time = if self.repeats == 1 { whole_time } else { repeat_time };
-            self.time = Some(time(&self.test, sample.iops()).max(self.assembled.faults_end()));
+            let time = time_of(self.repeats, &self.test, sample.iops());
+            self.time = Some(time.max(self.assembled.faults_end()));
             let figures = Figures::of(&self.assembled, &self.test, &[sample], true)?;
             return Ok(Some(self.figures_step(figures)));
         };
@@ -142,7 +142,7 @@ impl Simulation {
         }
         if self.samples.len() < self.repeats {
             let began = Instant::now();
-            let end = if self.repeats == 1 { TestEnd::Whole(time) } else { TestEnd::Time(time) };
+            let end = end_of(self.repeats, time);
             let Some(sample) = self.run(end, self.samples.len() as u32)? else {
                 return Ok(None);
             };
@@ -234,6 +234,18 @@ pub fn converges(assembled: &AssembledSystem, test: &Test) -> bool {
     may_converge(&assembled.spec, &Test { duration: Some(WHOLE), rounds: None, ..test.clone() })
 }
 
+/// Returns the simulated time of each of `repeats`, from the requests a second. A single repeat is a test that may end
+/// when its figures have converged.
+fn time_of(repeats: usize, test: &Test, rate: f64) -> Duration {
+    if repeats == 1 { whole_time(test, rate) } else { repeat_time(test, rate) }
+}
+
+/// Returns the end of each of `repeats` after `time`. Several short repeats do not count their beginning, while a test
+/// that may end when its figures have converged finds its steady part itself.
+fn end_of(repeats: usize, time: Duration) -> TestEnd {
+    if repeats == 1 { TestEnd::Whole(time) } else { TestEnd::Time(time) }
+}
+
 /// Returns the length of a test that may end when its figures have converged, from the requests a second.
 pub fn whole_time(test: &Test, rate: f64) -> Duration {
     let seconds = (WHOLE_REQUESTS / rate.max(1e-3)).min(WHOLE.as_seconds());
@@ -267,6 +279,19 @@ mod tests {
 
     use super::*;
     use crate::request::{OffsetOrder, SystemRequest, TestRequest};
+
+    #[test]
+    fn a_test_that_may_converge_is_one_long_repeat_and_others_are_several_short_ones() {
+        let test = Test::of_blocks(Bytes(4096));
+        // 10,000 requests a second: a minute, or the time of 20,000 requests.
+        let (minute, short) = (Duration::from_seconds(60), Duration::from_seconds(2));
+        assert_eq!(time_of(1, &test, 1e4), minute);
+        assert_eq!(end_of(1, minute), TestEnd::Whole(minute));
+        for repeats in [2, REPEATS] {
+            assert_eq!(time_of(repeats, &test, 1e4), short);
+            assert_eq!(end_of(repeats, short), TestEnd::Time(short));
+        }
+    }
 
     #[test]
     fn a_repeat_that_fills_a_buffer_is_made_longer_where_that_is_no_trouble() {

@@ -6,11 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use lanemark_validation::corpus::{CLASSES, Corpus, CorpusHalf};
+use lanemark_validation::corpus::Corpus;
 use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED};
 use lanemark_validation::grids::{self, GridOptions, Outputs};
-use lanemark_validation::prediction::FIGURES;
-use lanemark_validation::published::Predictions;
+use lanemark_validation::published::{Predictions, PublishedOptions};
 use lanemark_validation::{ValidationError, documents};
 
 /// Compute the accuracy of predictions, and write the tables of the documents
@@ -27,38 +26,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Predict each published measurement, and save the errors
-    Published(PublishedArguments),
+    Published(PublishedOptions),
     /// Fit drives with known values on one path and predict them on another, and save the errors
     Grids(GridArguments),
     /// Write the tables of the documents from the saved figures
     Render,
     /// Compare the tables of the documents with the saved figures
     Check,
-}
-
-#[derive(Args)]
-struct PublishedArguments {
-    /// List the rows of the training set, and the rows that are not simulated
-    #[arg(long)]
-    rows: bool,
-    /// Compute no intervals; nothing is saved
-    #[arg(long)]
-    no_interval: bool,
-    /// Predict only the rows of the training set; nothing is saved
-    #[arg(long)]
-    training: bool,
-    /// Predict only rows of this class; nothing is saved
-    #[arg(long, value_name = "CLASS", value_parser = clap::builder::PossibleValuesParser::new(CLASSES))]
-    class: Option<String>,
-    /// Predict only rows of this figure; nothing is saved
-    #[arg(long, value_name = "FIGURE", value_parser = clap::builder::PossibleValuesParser::new(FIGURES))]
-    figure: Option<String>,
-    /// Take the library from this folder instead of the program; nothing is saved
-    #[arg(long, value_name = "FOLDER")]
-    library: Option<PathBuf>,
-    /// Predict only each Nth row; nothing is saved
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    every: Option<u32>,
 }
 
 #[derive(Args)]
@@ -112,26 +86,12 @@ fn run(arguments: &Arguments, to: &mut Outputs<'_>) -> Result<(), ValidationErro
 
 fn published(
     root: &Path,
-    options: &PublishedArguments,
+    options: &PublishedOptions,
     to: &mut Outputs<'_>,
 ) -> Result<(), ValidationError> {
     let mut corpus = Corpus::open(&root.join("reference"))?;
-    if let Some(every) = options.every {
-        corpus.thin(every as usize);
-    }
-    if options.training {
-        corpus.rows.retain(|row| row.half() == CorpusHalf::Development);
-    }
-    if let Some(class) = &options.class {
-        corpus.rows.retain(|row| row.text("class") == class);
-    }
-    if let Some(figure) = &options.figure {
-        corpus.rows.retain(|row| row.text("figure") == figure);
-    }
-    let is_selection = options.class.is_some() || options.figure.is_some();
-    let is_part = options.training || is_selection || options.library.is_some();
-    let is_whole = options.every.is_none() && !options.no_interval && !is_part;
-    let file = is_whole.then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
+    options.select(&mut corpus);
+    let file = options.is_whole().then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
     let predictions = Predictions::of(&corpus, options.library.as_deref(), !options.no_interval)?;
     predictions.write(to.out, options.rows)?;
     match file {

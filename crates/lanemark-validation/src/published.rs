@@ -4,18 +4,71 @@
 //! of single rows are listed for the training set only.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::Lab;
 use lanemark_study::Library;
 
-use crate::corpus::{Corpus, CorpusHalf};
+use crate::corpus::{CLASSES, Corpus, CorpusHalf};
 use crate::error::ValidationError;
 use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, TAILS, WITHOUT_RESCTL_BENCH};
-use crate::prediction::{Comparison, compare};
+use crate::prediction::{Comparison, FIGURES, compare};
 use crate::report;
 use crate::score::Score;
+
+/// The rows that are predicted, and the output.
+#[derive(Args, Clone, Debug)]
+pub struct PublishedOptions {
+    /// List the rows of the training set, and the rows that are not simulated
+    #[arg(long)]
+    pub rows: bool,
+    /// Compute no intervals; nothing is saved
+    #[arg(long)]
+    pub no_interval: bool,
+    /// Predict only the rows of the training set; nothing is saved
+    #[arg(long)]
+    pub training: bool,
+    /// Predict only rows of this class; nothing is saved
+    #[arg(long, value_name = "CLASS", value_parser = clap::builder::PossibleValuesParser::new(CLASSES))]
+    pub class: Option<String>,
+    /// Predict only rows of this figure; nothing is saved
+    #[arg(long, value_name = "FIGURE", value_parser = clap::builder::PossibleValuesParser::new(FIGURES))]
+    pub figure: Option<String>,
+    /// Take the library from this folder instead of the program; nothing is saved
+    #[arg(long, value_name = "FOLDER")]
+    pub library: Option<PathBuf>,
+    /// Predict only each Nth row; nothing is saved
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub every: Option<u32>,
+}
+
+impl PublishedOptions {
+    /// Removes the rows of `corpus` that are not predicted.
+    pub fn select(&self, corpus: &mut Corpus) {
+        if let Some(every) = self.every {
+            corpus.thin(every as usize);
+        }
+        if self.training {
+            corpus.rows.retain(|row| row.half() == CorpusHalf::Development);
+        }
+        if let Some(class) = &self.class {
+            corpus.rows.retain(|row| row.text("class") == class);
+        }
+        if let Some(figure) = &self.figure {
+            corpus.rows.retain(|row| row.text("figure") == figure);
+        }
+    }
+
+    /// Returns whether all rows are predicted with their intervals by the program's library, so that the figures are
+    /// saved.
+    pub fn is_whole(&self) -> bool {
+        let is_selection = self.class.is_some() || self.figure.is_some();
+        let is_part = self.training || is_selection || self.library.is_some();
+        self.every.is_none() && !self.no_interval && !is_part
+    }
+}
 
 /// The predictions of a corpus.
 #[derive(Clone, Debug)]
@@ -120,4 +173,71 @@ fn scores(half: CorpusHalf, grades: Grades, comparisons: &[&Comparison]) -> Vec<
     };
     let tails = comparisons.iter().any(|comparison| comparison.is_tail).then_some(TAILS);
     classes.into_iter().chain(tails).chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::corpus::Row;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        options: PublishedOptions,
+    }
+
+    fn options(words: &[&str]) -> PublishedOptions {
+        Command::try_parse_from(["published"].iter().chain(words)).unwrap().options
+    }
+
+    #[test]
+    fn only_figures_of_all_rows_with_their_intervals_are_saved() {
+        let (class, figure) = (CLASSES[0], FIGURES[0]);
+        for (words, is_whole) in [
+            (&["--rows"][..], true),
+            (&[], true),
+            (&["--no-interval"], false),
+            (&["--training"], false),
+            (&["--class", class], false),
+            (&["--figure", figure], false),
+            (&["--library", "folder"], false),
+            (&["--every", "1"], false),
+            (&["--rows", "--training", "--class", class], false),
+        ] {
+            assert_eq!(options(words).is_whole(), is_whole, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn options_select_rows_by_number_half_class_and_figure() {
+        let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference");
+        let all = Corpus::open(&reference).unwrap().rows;
+        let (class, figure) = (all[0].text("class"), all[0].text("figure"));
+        let selected = |words: &[&str]| {
+            let mut corpus = Corpus::open(&reference).unwrap();
+            options(words).select(&mut corpus);
+            corpus.rows
+        };
+        let ids = |rows: &[Row]| -> Vec<String> {
+            rows.iter().map(|row| row.text("id").to_owned()).collect()
+        };
+        let wanted = |is: &dyn Fn(&Row) -> bool| -> Vec<String> {
+            all.iter().filter(|row| is(row)).map(|row| row.text("id").to_owned()).collect()
+        };
+        assert_eq!(ids(&selected(&["--rows", "--no-interval"])), ids(&all));
+        let thin = selected(&["--every", "3"]);
+        assert_eq!(thin.len(), all.len() / 3);
+        assert_eq!(thin[0].text("id"), all[2].text("id"));
+        let training = wanted(&|row| row.half() == CorpusHalf::Development);
+        assert_eq!(ids(&selected(&["--training"])), training);
+        let of_class = wanted(&|row| row.text("class") == class);
+        assert_eq!(ids(&selected(&["--class", class])), of_class);
+        let of_figure = wanted(&|row| row.text("figure") == figure);
+        assert_eq!(ids(&selected(&["--figure", figure])), of_figure);
+        for part in [training, of_class, of_figure] {
+            assert!(!part.is_empty() && part.len() < all.len(), "{} rows", part.len());
+        }
+    }
 }

@@ -269,3 +269,85 @@ pub(super) fn boot() -> u128 {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::MemfdFlags;
+
+    use super::*;
+    use crate::record::RecordKind;
+
+    #[test]
+    fn a_sync_is_needed_only_for_records_that_are_not_on_the_media() {
+        let journal = |sync: bool| Journal {
+            file: rustix::fs::memfd_create("journal", MemfdFlags::CLOEXEC).unwrap().into(),
+            path: PathBuf::from("journal"),
+            run: 7,
+            sync,
+            written: Mutex::new(JournalState { records: 0, bytes: Vec::new(), broken: false }),
+            synced: Mutex::new(0),
+        };
+        let record = Record {
+            kind: RecordKind::Write,
+            generation: 1,
+            offset: 0,
+            length: 4096,
+            thread: 0,
+            at_ns: 0,
+        };
+        let synced = |journal: &Journal| *lock(&journal.synced);
+        let each = journal(true);
+        for (records, wanted) in [(2, 2), (0, 2), (1, 3)] {
+            each.append(&vec![record; records]).unwrap();
+            assert_eq!(synced(&each), wanted);
+        }
+        let later = journal(false);
+        later.append(&[record; 3]).unwrap();
+        assert_eq!(synced(&later), 0);
+        // A sync moves all records that were appended before it.
+        later.sync_to(2).unwrap();
+        assert_eq!(synced(&later), 3);
+        later.append(&[record]).unwrap();
+        for (upto, wanted) in [(2, 3), (3, 3), (4, 4)] {
+            later.sync_to(upto).unwrap();
+            assert_eq!(synced(&later), wanted, "up to {upto}");
+        }
+        later.append(&[record]).unwrap();
+        later.finish().unwrap();
+        assert_eq!(synced(&later), 5);
+    }
+
+    /// A source that is interrupted before each byte, and fails after the last byte.
+    struct FailingSource {
+        bytes: Vec<u8>,
+        is_interrupted: bool,
+    }
+
+    impl Read for FailingSource {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.is_interrupted = !self.is_interrupted;
+            if self.is_interrupted {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if self.bytes.is_empty() {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            buffer[0] = self.bytes.remove(0);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_record_is_filled_from_short_reads_and_no_more_is_read() {
+        let source = || FailingSource { bytes: vec![1, 2, 3], is_interrupted: false };
+        let mut bytes = [0; 3];
+        assert_eq!(fill(&mut source(), &mut bytes).unwrap(), 3);
+        assert_eq!(bytes, [1, 2, 3]);
+        let error = fill(&mut source(), &mut [0; 4]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        let mut bytes = [9; 4];
+        assert_eq!(fill(&mut &[1u8, 2][..], &mut bytes).unwrap(), 2);
+        assert_eq!(bytes, [1, 2, 9, 9]);
+        assert_eq!(fill(&mut io::empty(), &mut bytes).unwrap(), 0);
+    }
+}

@@ -61,3 +61,29 @@ pub(super) fn add_clone(test: &mut StatedTest, clone: &Sample) {
     sampled::add(&mut test.sample, clone);
     test.threads = Some(test.threads.unwrap_or(1).saturating_add(1));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_rounded_outwards_to_whole_nanoseconds_and_include_the_mean() {
+        for (ends, min, max) in [
+            ((10.7, 20.2, 15.5), 10, 21),
+            ((10.0, 20.0, 15.0), 10, 20),
+            // fio rounds minimum and maximum more than the mean.
+            ((16.0, 17.0, 15.5), 15, 17),
+            ((10.0, 15.0, 15.5), 10, 16),
+        ] {
+            let latencies = Latencies { ends: Some(ends), percentiles: vec![(50.0, 14.0)] };
+            let histogram = latencies.histogram(4);
+            let found = (histogram.min_ns(), histogram.max_ns(), histogram.mean_known_ns());
+            assert_eq!(found, (Some(min), Some(max), Some(ends.2)), "{ends:?}");
+            assert_eq!((histogram.count(), histogram.stated()), (4, &[(50.0, 14)][..]), "{ends:?}");
+        }
+        for ends in [None, Some((0.0, 0.0, 0.0)), Some((0.0, 5.0, 0.0)), Some((0.0, 0.0, 5.0))] {
+            let histogram = Latencies { ends, percentiles: Vec::new() }.histogram(4);
+            assert_eq!((histogram.count(), histogram.is_measured()), (4, false), "{ends:?}");
+        }
+    }
+}

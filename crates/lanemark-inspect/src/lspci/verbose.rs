@@ -375,6 +375,28 @@ mod tests {
     }
 
     #[test]
+    fn a_driver_is_a_word_of_letters_digits_hyphens_and_underscores() {
+        for (text, wanted) in [
+            ("nvme", Some("nvme")),
+            ("mpt3sas", Some("mpt3sas")),
+            ("xhci_hcd", Some("xhci_hcd")),
+            ("vfio-pci", Some("vfio-pci")),
+            ("nvme and more", Some("nvme")),
+            ("nvme;reboot", None),
+            ("a.b", None),
+            ("<b>", None),
+            ("pci\u{e9}", None),
+            ("", None),
+        ] {
+            let body = format!("Vendor\n\tKernel driver in use: {text}\n\tKernel modules: other");
+            let mut function = Function::default();
+            function.read_body(&body);
+            assert_eq!(function.driver.as_deref(), wanted, "{text}");
+            assert_eq!(function.name, "Vendor");
+        }
+    }
+
+    #[test]
     fn the_values_of_two_texts_about_a_function_complete_each_other() {
         let whole = || Function {
             class: Some(7),

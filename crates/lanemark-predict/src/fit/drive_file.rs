@@ -200,7 +200,71 @@ fn keys(parameter: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{divide_read, lists_zones};
+    use lanemark_schema::result::Provenance;
+
+    use super::*;
+
+    /// Returns the file of a drive with these fitted values, whose template has separate times of the pages.
+    fn file_of(parameters: &[(&str, Determination)]) -> String {
+        let template = "[drive]\nname = \"template\"\n\n[flash]\n\
+                        read = \"52 us\"\nlower_read = \"40 us\"\nupper_read = \"70 us\"\n\
+                        program = \"1 ms\"\nlower_program = \"0.5 ms\"\nupper_program = \"1.5 ms\"\n";
+        let parameter = |(parameter, standing): &(&str, Determination)| FittedParameter {
+            parameter: (*parameter).to_owned(),
+            value: Some("60 us".to_owned()),
+            interval_95: None,
+            range_80: None,
+            template: None,
+            standing: standing.clone(),
+        };
+        let fitted = FittedDrive {
+            schema_version: 1,
+            provenance: Provenance::default(),
+            measured: "sda".to_owned(),
+            results: vec!["measured.json".to_owned()],
+            template: "template".to_owned(),
+            platform: "platform".to_owned(),
+            port: "port".to_owned(),
+            parameters: parameters.iter().map(parameter).collect(),
+            host: Vec::new(),
+            figures: Vec::new(),
+            unseen: Vec::new(),
+            warnings: Vec::new(),
+            simulations: 0,
+        };
+        drive_file(&fitted, "fitted", template, &[]).unwrap()
+    }
+
+    #[test]
+    fn separate_times_of_pages_are_removed_only_for_a_fitted_time() {
+        let open = |kept_template: bool| Determination::Open {
+            kept_template,
+            with: None,
+            needs: String::new(),
+        };
+        let other = ("drive.front_end.read_time", Determination::Identified);
+        let (read, program) = ("drive.flash.read", "drive.flash.program");
+        // Whether the file still has separate times for reads and for programs.
+        for (parameters, wanted) in [
+            (vec![], [true, true]),
+            (vec![other.clone()], [true, true]),
+            (vec![(read, Determination::Identified)], [false, true]),
+            (vec![other.clone(), (read, Determination::Identified)], [false, true]),
+            (vec![(program, Determination::Identified), other.clone()], [true, false]),
+            (vec![(read, open(false)), other.clone(), (program, open(false))], [false, false]),
+            (vec![(read, open(true)), (program, open(true))], [true, true]),
+            (vec![(read, open(true)), (program, Determination::Identified)], [true, false]),
+        ] {
+            let text = file_of(&parameters);
+            for (operation, is_separate) in ["read", "program"].into_iter().zip(wanted) {
+                for page in ["lower", "upper"] {
+                    let key = format!("{page}_{operation} = ");
+                    assert_eq!(text.contains(&key), is_separate, "{parameters:?}: {text}");
+                }
+            }
+            assert_eq!(text.contains("read_ratio"), !wanted[0], "{parameters:?}: {text}");
+        }
+    }
 
     #[test]
     fn separate_times_of_pages_become_their_ratio() {

@@ -320,6 +320,27 @@ mod tests {
     }
 
     #[test]
+    fn a_value_makes_up_for_residuals_as_far_as_its_prior_permits() {
+        let residuals = DVector::from_vec(vec![3.0, 4.0]);
+        let made_up = |slopes: &[f64]| {
+            made_up(&DMatrix::from_column_slice(2, slopes.len() / 2, slopes), &residuals)
+        };
+        // The minimum over `x` of `|r - s x|^2 + (x / PRIOR_SD)^2` is `|r|^2 - (s r)^2 / (s^2 + 1 / PRIOR_SD^2)`.
+        let prior = PRIOR_SD.powi(-2);
+        for (slopes, wanted) in [
+            (&[0.0, 0.0][..], 25.0),
+            // At right angles to the residuals.
+            (&[4.0, -3.0], 25.0),
+            (&[0.3, 0.4], 25.0 - 2.5 * 2.5 / (0.25 + prior)),
+            (&[3.0, 0.0], 25.0 - 81.0 / (9.0 + prior)),
+            (&[3.0, 0.0, 0.0, 2.0], 25.0 - 81.0 / (9.0 + prior) - 64.0 / (4.0 + prior)),
+        ] {
+            let found = made_up(slopes);
+            assert!((found - wanted).abs() < 1e-9, "{slopes:?}: {found}, expected {wanted}");
+        }
+    }
+
+    #[test]
     fn values_that_go_together_are_open() {
         // The second value has the same effect as the first; the third is independent.
         let together = |similar: f64| {

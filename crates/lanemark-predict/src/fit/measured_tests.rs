@@ -8,6 +8,7 @@ use lanemark_schema::workload::{
 };
 
 use super::*;
+use lanemark_schema::units::Ratio;
 
 fn test(builder: TestBuilder) -> Test {
     builder.duration("1 s").build().unwrap().into_test()
@@ -210,6 +211,37 @@ fn measurements(trials: Vec<Trial>) -> Measurements {
 
 fn seconds(time: Duration) -> f64 {
     time.as_seconds()
+}
+
+#[test]
+fn a_fit_begins_with_the_fastest_and_the_smallest_single_requests_of_each_kind() {
+    let read = |block: &str, depth: u32| test(Test::random_read(block).queue_depth(depth));
+    let write = |block: &str| test(Test::random_write(block).queue_depth(1));
+    let in_order = |block: &str| test(Test::sequential_read(block).queue_depth(8));
+    let mixed = read("4 KiB", 64).with(|requests| requests.read_share = Ratio::new(0.5).unwrap());
+    let all = [
+        // The kinds' anchors are marked: the most requests, the most data, the smallest single requests.
+        (read("4 KiB", 32), 100e3, true),
+        (read("4 KiB", 4), 40e3, false),
+        (read("128 KiB", 8), 5e3, true),
+        (read("8 KiB", 1), 9e3, false),
+        (read("4 KiB", 1), 10e3, true),
+        (write("8 KiB"), 20e3, true),
+        (write("4 KiB"), 30e3, true),
+        (write("16 KiB"), 8e3, false),
+        (in_order("64 KiB"), 20e3, true),
+        (in_order("128 KiB"), 15e3, true),
+        (in_order("32 KiB"), 19e3, false),
+        // Tests of both directions belong to no kind.
+        (mixed, 200e3, false),
+    ];
+    let anchors: Vec<usize> =
+        (0..).zip(&all).filter(|(_, (.., is_anchor))| *is_anchor).map(|(index, _)| index).collect();
+    let trials = all.map(|(test, iops, _)| {
+        let throughput = iops * test.block_mean();
+        trial_of(test, throughput, None)
+    });
+    assert_eq!(Vec::from_iter(measurements(trials.into()).anchors()), anchors);
 }
 
 #[test]

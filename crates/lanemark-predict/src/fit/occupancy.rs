@@ -7,10 +7,10 @@
 //! its prior.
 
 use lanemark_schema::result::FigureKind;
+use lanemark_schema::workload::Test;
 
 use super::engine::TrialSimulator;
 use super::solve::{SearchResult, search};
-use super::trials::Trial;
 use crate::PredictError;
 
 /// If a rate without occupancy exceeds the rate with it by more than this factor, the measurements show the occupancy.
@@ -39,13 +39,9 @@ pub(super) fn fix(
         let (Some(index), Some(latency)) = (engine.index_of(name), engine.index_of(latency)) else {
             continue;
         };
-        let is_own = |trial: &Trial| {
-            (if reads { !trial.writes() } else { !trial.reads() })
-                && trial.test.block_mean() <= SMALL
-                && !trial.test.is_in_order()
-        };
+        let is_own = |trial: usize| is_of_occupancy(&engine.trials[trial].test, reads);
         let own_trials: Vec<usize> =
-            trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
+            trials.iter().copied().filter(|&trial| is_own(trial)).collect();
         if own_trials.is_empty()
             || engine.held.contains(&index)
             || is_shown(engine, &search_result.logs, index, latency, &own_trials)?
@@ -64,6 +60,14 @@ pub(super) fn fix(
         false => Ok(search_result),
         true => search(engine, &logs, &engine.free(), trials, 1),
     }
+}
+
+/// Returns whether the rate of a test depends on the occupancy of reads, or of writes: its requests are small, random
+/// and all of this direction.
+fn is_of_occupancy(test: &Test, reads: bool) -> bool {
+    (if reads { !test.writes() } else { !test.reads() })
+        && test.block_mean() <= SMALL
+        && !test.is_in_order()
 }
 
 /// Returns the latency to which all of an occupancy except `least` has been added.
@@ -108,11 +112,37 @@ fn is_shown(
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::units::Ratio;
+    use lanemark_schema::workload::TestBuilder;
+
     use super::*;
 
     #[test]
     fn a_request_takes_as_long_with_its_occupancy_in_its_latency() {
         let (latency, occupancy, least) = (80.0, 12.0, 0.5);
         assert_eq!(joined(latency, occupancy, least) + least, latency + occupancy);
+    }
+
+    #[test]
+    fn small_random_requests_of_one_direction_depend_on_its_occupancy() {
+        let of = |builder: TestBuilder| {
+            let test = builder.duration("1 s").build().unwrap().into_test();
+            [true, false].map(|reads| is_of_occupancy(&test, reads))
+        };
+        let (of_reads, of_writes, of_neither) = ([true, false], [false, true], [false, false]);
+        for block in ["512 B", "4 KiB", "16 KiB"] {
+            assert_eq!(of(Test::random_read(block)), of_reads, "{block}");
+            assert_eq!(of(Test::random_write(block)), of_writes, "{block}");
+            assert_eq!(of(Test::sequential_read(block)), of_neither, "{block}");
+            assert_eq!(of(Test::sequential_write(block)), of_neither, "{block}");
+        }
+        for block in ["16896 B", "32 KiB", "1 MiB"] {
+            assert_eq!(of(Test::random_read(block)), of_neither, "{block}");
+            assert_eq!(of(Test::random_write(block)), of_neither, "{block}");
+        }
+        let half = Ratio::new(0.5).unwrap();
+        let test = Test::random_read("4 KiB").duration("1 s").build().unwrap().into_test();
+        let mixed = test.with(|requests| requests.read_share = half);
+        assert_eq!([true, false].map(|reads| is_of_occupancy(&mixed, reads)), of_neither);
     }
 }

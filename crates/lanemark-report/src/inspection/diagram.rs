@@ -122,3 +122,27 @@ fn sentences(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let unknown = gaps::sentences(inspection).into_iter().map(|text| ("note", text));
     made.chain(found).chain(unknown).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_share_the_boxes_of_their_common_steps() {
+        let step = |position: &'static str| {
+            let (name, words) = (format!("step {position}"), String::new());
+            Step { link: None, position, name, words }
+        };
+        let mut root = Node::new("", "CPU".to_owned(), false);
+        for (controller, device) in [("1", "a"), ("2", "b"), ("2", "c"), ("1", "d"), ("2", "b")] {
+            root.child(&step(controller), false).child(&step(device), false);
+        }
+        let tree = root.finish();
+        let labels = |node: &TopologyNode| -> Vec<String> {
+            node.children.iter().map(|child| child.label.clone()).collect()
+        };
+        assert_eq!(labels(&tree), ["step 1", "step 2"]);
+        assert_eq!(labels(&tree.children[0]), ["step a", "step d"]);
+        assert_eq!(labels(&tree.children[1]), ["step b", "step c"]);
+    }
+}

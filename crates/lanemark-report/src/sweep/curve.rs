@@ -231,6 +231,38 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_told_by_data_if_requests_are_large_or_of_several_sizes() {
+        let told = |blocks: &[f64]| {
+            let points: Vec<SweepPoint> = blocks
+                .iter()
+                .map(|block| {
+                    let (iops, bytes_per_second) = (1000.0, 1000.0 * block);
+                    let figures = SweepFigures { iops, bytes_per_second, ..Default::default() };
+                    SweepPoint { outcome: Ok(figures), ..point(0, &[]) }
+                })
+                .collect();
+            told_by_data(&points)
+        };
+        for (blocks, wanted) in [
+            (&[4096.0][..], false),
+            (&[4096.0, 4096.0], false),
+            // A mix has about one size.
+            (&[4096.0, 4096.0 * 1.009], false),
+            (&[4096.0 * 1.009, 4096.0], false),
+            (&[4096.0, 4096.0 * 1.011], true),
+            (&[4096.0, 8192.0, 4096.0], true),
+            (&[LARGE - 1.0], false),
+            (&[LARGE], true),
+            (&[4096.0, LARGE], true),
+        ] {
+            assert_eq!(told(blocks), wanted, "{blocks:?}");
+        }
+        // A point without requests does not have a size.
+        let none = SweepPoint { outcome: Ok(SweepFigures::default()), ..point(1, &[]) };
+        assert!(!told_by_data(&[point(0, &[]), none]));
+    }
+
+    #[test]
     fn the_first_axis_of_numbers_is_across_and_the_next_separates_curves() {
         let axes = ["drive", "queue_depth", "block"].map(str::to_owned).to_vec();
         let points = vec![

@@ -213,6 +213,15 @@ pub struct Comparison {
     pub ratios: Vec<(String, f64, Option<f64>)>,
 }
 
+impl Figure {
+    /// Returns whether the figure is the throughput, or the rate of transactions, of a test on a system.
+    pub fn is_rate_of(&self, system: &str, test: &str) -> bool {
+        self.system == system
+            && self.test == test
+            && matches!(self.metric, Metric::Throughput | Metric::Transactions)
+    }
+}
+
 impl Metric {
     /// Returns the unit of the metric.
     pub fn unit(self) -> &'static str {

@@ -192,3 +192,31 @@ fn a_figure_is_found_by_its_system_and_its_test() {
     assert_eq!(found("two", "reads"), Some(&one.figures[1].figure));
     assert_eq!(found("two", "writes"), None);
 }
+
+#[test]
+fn a_rate_belongs_to_one_test_of_one_system() {
+    let of = |metric| Figure {
+        system: "one".to_owned(),
+        test: "reads".to_owned(),
+        ..figure(metric, 1000.0, Bound::Exactly, Role::Predicted)
+    };
+    for metric in [Metric::Throughput, Metric::Transactions] {
+        assert!(of(metric).is_rate_of("one", "reads"), "{metric:?}");
+        assert!(!of(metric).is_rate_of("two", "reads"), "{metric:?}");
+        assert!(!of(metric).is_rate_of("one", "writes"), "{metric:?}");
+        assert!(!of(metric).is_rate_of("two", "writes"), "{metric:?}");
+    }
+    for metric in [
+        Metric::Iops,
+        Metric::Latency,
+        Metric::ProcessorShare,
+        Metric::Gain,
+        Metric::Power,
+        Metric::BatteryLife,
+        Metric::ReadLatency,
+        Metric::WriteLatency,
+        Metric::ProcessorUse,
+    ] {
+        assert!(!of(metric).is_rate_of("one", "reads"), "{metric:?}");
+    }
+}

@@ -268,6 +268,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns whether a change of attributes is refused: size, mode, owner and group are fixed. Times are not stored, so
+/// every time may be set.
+fn is_refused(
+    other_size: Option<u64>,
+    mode: Option<u32>,
+    uid: Option<u32>,
+    gid: Option<u32>,
+) -> bool {
+    other_size.is_some() || mode.is_some() || uid.is_some() || gid.is_some()
+}
+
 impl Filesystem for ServedFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // On an older kernel a missing feature only reduces the speed.
@@ -306,9 +317,8 @@ impl Filesystem for ServedFile {
         _: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // Length, mode and owner are fixed; times are not stored.
-        let of_another_size = size.is_some_and(|size| size != self.attributes.size);
-        match of_another_size || mode.is_some() || uid.is_some() || gid.is_some() {
+        let size = size.filter(|size| *size != self.attributes.size);
+        match is_refused(size, mode, uid, gid) {
             true => reply.error(Errno::EPERM),
             false => reply.attr(&FOR_GOOD, &self.attributes),
         }
@@ -459,5 +469,21 @@ impl Filesystem for ServedFile {
     fn statfs(&self, _: &Request, _: INodeNo, reply: fuser::ReplyStatfs) {
         let sectors = self.attributes.size / SECTOR;
         reply.statfs(sectors, 0, 0, 1, 0, SECTOR as u32, 255, SECTOR as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_times_can_be_set() {
+        assert!(!is_refused(None, None, None, None));
+        // Even values that equal the present ones: the kernel sends only the values that are to be set.
+        assert!(is_refused(Some(0), None, None, None));
+        assert!(is_refused(None, Some(0o600), None, None));
+        assert!(is_refused(None, None, Some(0), None));
+        assert!(is_refused(None, None, None, Some(0)));
+        assert!(is_refused(Some(1), Some(0o644), Some(1000), Some(1000)));
     }
 }

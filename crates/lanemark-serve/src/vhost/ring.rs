@@ -267,6 +267,29 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn requests_and_replies_follow_each_other_and_wrap_at_the_size_of_the_queue() {
+        let (mut guest, mut ring) = Guest::new();
+        // The ninth request and its reply replace the first in both rings.
+        let heads = [0u16, 3, 6, 1, 4, 7, 2, 5, 0];
+        for (number, head) in (0u16..).zip(heads) {
+            guest.descriptor(DESCRIPTORS + 16 * u64::from(head), 0x1000, 1, [WRITE, 0]);
+            guest.offer(head);
+            let chain = ring.pop().unwrap().unwrap();
+            assert_eq!(chain.head, head);
+            assert!(ring.pop().unwrap().is_none());
+            ring.put(&chain, 20 + u32::from(number)).unwrap();
+            let mut count = [0; 2];
+            guest.file.read_exact_at(&mut count, USED + 2).unwrap();
+            assert_eq!(u16::from_le_bytes(count), number + 1);
+        }
+        let mut used = [0; 64];
+        guest.file.read_exact_at(&mut used, USED + 4).unwrap();
+        let element = |[head, written]: [u8; 2]| [head, 0, 0, 0, written, 0, 0, 0];
+        let wanted = [[0, 28], [3, 21], [6, 22], [1, 23], [4, 24], [7, 25], [2, 26], [5, 27]];
+        assert_eq!(used.as_slice(), wanted.map(element).as_flattened());
+    }
+
+    #[test]
     fn a_table_of_descriptors_is_a_chain() {
         let (mut guest, mut ring) = Guest::new();
         guest.descriptor(DESCRIPTORS, 0x4000, 32, [INDIRECT, 0]);

@@ -82,3 +82,20 @@ fn between_two_looks_lie_a_bounded_number_of_requests() {
     });
     assert_eq!(outcome, Err(SimError::Cancelled));
 }
+
+/// Without storage accesses, a transaction has two events: its user returns, and its work at the processor ends.
+#[test]
+fn a_database_reports_its_progress_after_each_1024_events() {
+    let system = checked(&nvme(small_drive()));
+    let test = Test { duration: Some(Duration::from_seconds(1)), ..users(8, plain()) };
+    let mut ended = Vec::new();
+    let outcome = run_test_watched(&system, &test.checked().unwrap(), KEY, &mut |progress| {
+        ended.push(progress.requests);
+        true
+    });
+    assert!(outcome.is_ok() && ended.len() > 5, "{} reports", ended.len());
+    // At most eight users have returned whose work has not ended.
+    for (ended, all) in ended.into_iter().zip((0u64..).step_by(512)) {
+        assert!((all.saturating_sub(4)..=all).contains(&ended), "{ended} of {all}");
+    }
+}

@@ -190,3 +190,23 @@ fn data_outside_the_cache_has_the_pages_of_its_generation() {
     let own = "[flash]\nread_ratio = \"1:1:1\"\n";
     assert!(alike(read(own, &client("tlc"))));
 }
+
+#[test]
+fn an_unrated_data_path_has_the_rate_of_its_prior_unless_its_link_is_slower() {
+    let paths = |port: &str, rated: &str| {
+        let drive = drive(port, "1000 GB", &format!("market = \"client\"\nyear = 2018\n{rated}"));
+        let paths = [drive.data_path_read, drive.data_path_write];
+        paths.map(|rate| rate.map(|rate| rate.0 / 1_000_000))
+    };
+    let two_lanes = |generation: u32| {
+        format!("protocol = \"nvme\", pcie = {{ generation = {generation}, lanes = 2 }}")
+    };
+    // The rates of `library/priors/controllers.toml`, whose generation is the link's or the nearest.
+    assert_eq!(paths(&nvme(3), ""), [Some(3000), Some(2000)]);
+    assert_eq!(paths(&nvme(4), ""), [Some(6500), Some(5000)]);
+    // The links carry 1,969 and 1,000 MB/s.
+    assert_eq!(paths(&two_lanes(3), ""), [None, None]);
+    assert_eq!(paths(&two_lanes(2), ""), [None, None]);
+    assert_eq!(paths(&two_lanes(2), "read = \"900 MB/s\"\n"), [Some(900), None]);
+    assert_eq!(paths(&two_lanes(2), "write = \"800 MB/s\"\n"), [None, Some(800)]);
+}

@@ -102,3 +102,24 @@ fn the_number_of_systems_is_bounded_and_each_is_there_once() {
     systems.dedup();
     assert_eq!(systems.len(), 5);
 }
+
+#[test]
+fn the_current_platform_stays_if_it_accepts_one_of_the_drives() {
+    let index = Index::new(&Library::built_in());
+    let drive = |id: &str| index.drives.iter().position(|(drive, _)| drive.id == id).unwrap();
+    let [nvme, sas] = ["samsung-950-pro-512gb", "kioxia-pm6-r-7680gb"].map(drive);
+    let current = index.platforms.iter().position(|(one, _)| one.id == "workstation-z170").unwrap();
+    let present = SystemName::parse(PRESENT).unwrap();
+    for (drives, stays) in [
+        (&[nvme][..], true),
+        (&[sas], false),
+        (&[nvme, sas], true),
+        (&[sas, nvme], true),
+        (&[], false),
+    ] {
+        let drives: Vec<(usize, f64)> = drives.iter().map(|&drive| (drive, 1.0)).collect();
+        let found = index.present_platform(Some(&present), &drives);
+        assert_eq!(found == [(current, 1.0)], stays, "{drives:?}: {found:?}");
+        assert!(stays || found.iter().all(|(platform, _)| *platform != current), "{found:?}");
+    }
+}

@@ -163,10 +163,8 @@ impl Truth {
             let rate = result.iops.value.max(20.0);
             let seconds =
                 |requests: f64| Duration::from_picoseconds((requests / rate * 1e12) as u64);
-            // A buffer of 16 MiB is full when writes are counted.
-            let first = if test.writes() { 5000.0 } else { 200.0 };
-            test.ramp = seconds(first + 3.0 * outstanding);
-            test.duration = Some(seconds((3.0 * outstanding).max(4000.0)));
+            let [ramp, counted] = requests_of(test.writes(), outstanding);
+            (test.ramp, test.duration) = (seconds(ramp), Some(seconds(counted)));
         }
         Ok(workload)
     }
@@ -215,6 +213,13 @@ impl Truth {
         });
         Ok(run)
     }
+}
+
+/// Returns the requests of the ramp of a test, and the counted requests.
+fn requests_of(writes: bool, outstanding: f64) -> [f64; 2] {
+    // A buffer of 16 MiB is full when writes are counted.
+    let first = if writes { 5000.0 } else { 200.0 };
+    [first + 3.0 * outstanding, (3.0 * outstanding).max(4000.0)]
 }
 
 fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
@@ -347,6 +352,20 @@ mod tests {
             assert_eq!((count(own), count(other)), (1, 0), "{ports:?}");
             let is_out = |port: &String| NO_HOSTS.iter().any(|out| port.starts_with(out));
             assert!(!ports.iter().any(is_out), "{ports:?}");
+        }
+    }
+
+    #[test]
+    fn a_ramp_and_the_counted_time_have_three_requests_for_each_outstanding_one() {
+        for (writes, outstanding, wanted) in [
+            (false, 1.0, [203.0, 4000.0]),
+            (false, 1000.0, [3200.0, 4000.0]),
+            (false, 2000.0, [6200.0, 6000.0]),
+            // 5,000 writes of 4 KiB are more than 16 MiB.
+            (true, 1.0, [5003.0, 4000.0]),
+            (true, 2000.0, [11_000.0, 6000.0]),
+        ] {
+            assert_eq!(requests_of(writes, outstanding), wanted, "{writes} {outstanding}");
         }
     }
 

@@ -287,6 +287,34 @@ fn a_write_takes_its_sectors_out_of_the_cache() {
     assert!(held(100_000, 100_008, 0) && held(100_000, 100_008, 100));
 }
 
+/// Read-ahead that commands wait for continues, and ends before the first sector that a write replaces.
+#[test]
+fn a_write_ends_the_read_ahead_at_its_first_sector() {
+    // Offsets of the write from the sector up to which a command waits, and of the new end of the read-ahead.
+    for (first, end, limit) in [
+        (1023, 1031, 1023),
+        (1024, 1032, 1024),
+        (1100, 1108, 1024),
+        (10, 18, 10),
+        (0, 8, 0),
+        // The command gets all of its sectors.
+        (-10, -2, 0),
+        (-300, -299, 0),
+        // The head has passed these sectors.
+        (-308, -300, 1024),
+        (-320, -310, 1024),
+    ] {
+        let mut bench = after_a_read(Bytes::kibi(512));
+        let (sector, _) = bench.ahead().unwrap();
+        let promised = sector + 300;
+        bench.read_sectors(1, sector, promised);
+        assert_eq!(bench.ahead(), Some((sector, promised + 1024)));
+        let at = |offset: i64| promised.checked_add_signed(offset).unwrap();
+        bench.write(2, at(first), at(end));
+        assert_eq!(bench.ahead(), Some((sector, at(limit))), "a write to {first}..{end}");
+    }
+}
+
 /// Returns whether a buffered write is served before a read if the write begins at the arm's position. `slots` slots
 /// wait in a buffer of eight; with `flush`, a flush waits too.
 fn write_goes_first(slots: u64, flush: bool) -> bool {

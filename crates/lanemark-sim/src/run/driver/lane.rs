@@ -387,7 +387,7 @@ impl Lane {
         let time = timed.then(|| self.deadline.since_or_zero(now));
         // The volume of a copy is the data that it reads, and it writes as much.
         let of_read = if self.copied.is_some() { 2 } else { 1 };
-        let data = (self.volume_left < u64::MAX / 2).then_some(self.volume_left * of_read);
+        let data = (self.volume_left < u64::MAX / 2).then(|| self.volume_left * of_read);
         let found = rule.check(tally, now, simulator, metering, (time, data))?;
         rule.weigh(&found, !self.counts_steady_only)
     }
