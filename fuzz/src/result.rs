@@ -4,8 +4,7 @@ use lanemark_report::Style;
 use lanemark_schema::result::RunResult;
 
 pub(crate) fn read(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(run) = RunResult::from_json(text) else { return };
+    let Ok(run) = serde_json::from_slice::<RunResult>(bytes) else { return };
     if run.check().is_err() {
         return;
     }
@@ -15,7 +14,7 @@ pub(crate) fn read(bytes: &[u8]) {
     let _ = lanemark_report::database_text(&run);
     let _ = lanemark_report::compare_table(("a", &run), ("b", &run), true, &style);
     let _ = lanemark_report::html(None, &[&run]);
-    let written = serde_json::to_string(&run).unwrap();
-    let again = RunResult::from_json(&written).unwrap();
+    let written = serde_json::to_vec(&run).unwrap();
+    let again: RunResult = serde_json::from_slice(&written).unwrap();
     assert!(again.check().is_ok() && again == run);
 }

@@ -70,7 +70,7 @@ fn a_study_shows_the_bottleneck_of_each_cell() {
 
 #[test]
 fn hops_of_a_saved_result_keep_their_identities() {
-    let run = RunResult::from_json(SAVED).unwrap();
+    let run: RunResult = serde_json::from_str(SAVED).unwrap();
     run.check().unwrap();
     let test = &run.tests[0];
     let path = test.samples[1].path.as_ref().unwrap();
@@ -86,13 +86,13 @@ fn hops_of_a_saved_result_keep_their_identities() {
     assert_eq!(load, [SystemChange::QueueDepth, SystemChange::Threads]);
     let again = serde_json::to_string(&run).unwrap();
     assert!(again.contains(r#""id":"link1","#) && again.contains(r#""id":"queue-depth","#));
-    assert_eq!(RunResult::from_json(&again).unwrap(), run);
+    assert_eq!(serde_json::from_str::<RunResult>(&again).unwrap(), run);
 }
 
 #[test]
 fn impossible_hops_are_an_error() {
     let with = |hops: &str| SAVED.replace(r#"{"id":"link0","name":"DMI 3.0","#, hops);
-    let of = |text: String| RunResult::from_json(&text);
+    let of = |text: String| serde_json::from_str::<RunResult>(&text);
     let error = of(with(r#"{"id":"link999","name":"DMI 3.0","#)).unwrap_err().to_string();
     assert!(error.contains("`link999` is not a hop"), "{error}");
     let twice = of(with(r#"{"id":"cpu","name":"DMI 3.0","#)).unwrap().check().unwrap_err();

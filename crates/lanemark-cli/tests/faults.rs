@@ -21,7 +21,7 @@ fn sample(workload: &str, fault: &str) -> Sample {
     let output = sim(folder.path(), workload, &["--fault", fault]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{fault}: {errors}");
-    let mut run = RunResult::from_json(str::from_utf8(&output.stdout).unwrap()).unwrap();
+    let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
     run.check().unwrap();
     run.tests.remove(0).samples.remove(0)
 }
@@ -58,7 +58,7 @@ fn sample_with_protected_buffer() -> Sample {
         ["--fault", "power-cut at=200ms boot=100ms", "--set", "drive.buffer.power_loss=stored"];
     let output = sim(folder.path(), WRITES, &protected);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut run = RunResult::from_json(str::from_utf8(&output.stdout).unwrap()).unwrap();
+    let mut run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
     run.tests.remove(0).samples.remove(0)
 }
 
@@ -145,7 +145,7 @@ fn the_seed_gives_the_bytes_and_another_seed_others() {
     let run = |seed: &str| {
         let output =
             sim(folder.path(), READS, &["--fault", "link-errors rate=1e-8", "--seed", seed]);
-        let run = RunResult::from_json(str::from_utf8(&output.stdout).unwrap()).unwrap();
+        let run: RunResult = serde_json::from_slice(&output.stdout).unwrap();
         serde_json::to_string(&run.tests).unwrap()
     };
     assert_eq!(run("7"), run("7"));

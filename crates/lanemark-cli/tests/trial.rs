@@ -95,9 +95,7 @@ fn a_program_that_flushes_is_faster_on_the_faster_drive() {
     // The results can be read again, and state their program.
     let results: Vec<RunResult> = fs::read_dir(folder.path().join("results"))
         .unwrap()
-        .map(|entry| {
-            RunResult::from_json(&fs::read_to_string(entry.unwrap().path()).unwrap()).unwrap()
-        })
+        .map(|entry| serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap())
         .collect();
     assert_eq!(results.len(), 2);
     for result in &results {
@@ -147,7 +145,7 @@ fn the_usual_programs_run_on_a_served_drive() {
             "{name}: {printed}"
         );
         let result = fs::read_dir(folder.path().join("results")).unwrap().next().unwrap().unwrap();
-        let result = RunResult::from_json(&fs::read_to_string(result.path()).unwrap()).unwrap();
+        let result: RunResult = serde_json::from_slice(&fs::read(result.path()).unwrap()).unwrap();
         let sample = &result.tests[0].samples[0];
         let program = sample.live.as_ref().unwrap().program.as_ref().unwrap();
         assert_eq!(program.exit_code, 0, "{name}");
@@ -270,7 +268,7 @@ fn processes_in(folder: &Path) -> Vec<String> {
 /// Returns the results of a trial in the order of `systems`.
 fn saved(folder: &MountFolder, systems: &[&str]) -> Vec<RunResult> {
     let entries = fs::read_dir(folder.path().join("results")).unwrap();
-    let read = |path: &Path| RunResult::from_json(&fs::read_to_string(path).unwrap()).unwrap();
+    let read = |path: &Path| serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let mut results: Vec<RunResult> = entries.map(|entry| read(&entry.unwrap().path())).collect();
     results.sort_by_key(|result| {
         let live = result.tests[0].samples[0].live.as_ref().unwrap();

@@ -99,7 +99,7 @@ proptest! {
             prop_assert_eq!((side.count(), side.min_ns()), (count, Some(sorted[0])));
         }
         // Pooled over directions and repeats, saved, and exported again.
-        let saved = RunResult::from_json(&serde_json::to_string(&result).unwrap()).unwrap();
+        let saved: RunResult = serde_json::from_str(&serde_json::to_string(&result).unwrap()).unwrap();
         let exported = import(&fio_json::write(&saved, 0));
         for (percent, ns) in &printed {
             prop_assert_eq!(saved.tests[0].latency().percentile_ns(*percent), Some(*ns));

@@ -93,7 +93,7 @@ fn a_partition_is_shown_with_the_drive_below_it() {
     assert!(matches!(&inspection.devices[0].kind, BlockKind::Partition(part)
         if part.start == Some(Bytes(1 << 20))));
     let text = serde_json::to_string(&inspection).unwrap();
-    assert_eq!(Inspection::from_json(&text).unwrap(), inspection);
+    assert_eq!(serde_json::from_str::<Inspection>(&text).unwrap(), inspection);
 }
 
 #[test]

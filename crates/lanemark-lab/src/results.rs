@@ -7,7 +7,7 @@ use lanemark_schema::result::{
     FittedDrive, OutOfRange, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
 };
 use lanemark_study::sweep::rows;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
@@ -231,12 +231,12 @@ pub fn read_text(name: &str, text: &str) -> Result<SavedResult, LabError> {
     };
     match head.systems {
         Some(_) => {
-            let study = read(name, StudyOutcome::from_json(text))?;
+            let study: StudyOutcome = read(name, text)?;
             study.systems.iter().try_for_each(|system| system.run.check()).map_err(damaged)?;
             Ok(SavedResult::Study(Box::new(study)))
         }
         None => {
-            let run = read(name, RunResult::from_json(text))?;
+            let run: RunResult = read(name, text)?;
             run.check().map_err(damaged)?;
             Ok(SavedResult::Run(Box::new(run)))
         }
@@ -281,7 +281,7 @@ pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
 pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
-    FittedDrive::from_json(&text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         LabError::input(format!("{name}: is not a fit of a drive: {error}"))
             .hint("save the output of `lanemark fit … --json`")
     })
@@ -388,8 +388,9 @@ impl FileKind {
     }
 }
 
-fn read<T>(name: &str, value: Result<T, serde_json::Error>) -> Result<T, LabError> {
-    value.map_err(|error| LabError::input(format!("{name}: is a damaged Lanemark result: {error}")))
+fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, LabError> {
+    serde_json::from_str(text)
+        .map_err(|error| LabError::input(format!("{name}: is a damaged Lanemark result: {error}")))
 }
 
 /// Refuses an existing file that is not a result.

@@ -134,7 +134,7 @@ impl Run {
     /// Reads the run that [`Run::json`] wrote.
     #[staticmethod]
     fn of_json(text: &str) -> Result<Self, Failure> {
-        let run = RunResult::from_json(text);
+        let run = serde_json::from_str(text);
         Ok(Self(run.map_err(|error| input(format!("this is not a result of a run: {error}")))?))
     }
 

@@ -15,7 +15,6 @@
 
 pub mod result;
 pub mod rng;
-mod saved_type;
 pub mod text;
 pub mod units;
 pub mod workload;

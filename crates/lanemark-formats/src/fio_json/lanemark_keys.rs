@@ -13,7 +13,7 @@ use serde_json::Value;
 const REPEATS_MAX: usize = 1000;
 
 /// The content of the key `lanemark`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct LanemarkKey {
     /// The statistic of the entry's own figures.
     pub(super) statistic: String,
@@ -21,14 +21,6 @@ pub(super) struct LanemarkKey {
     pub(super) average: Average,
     /// The repeats.
     pub(super) repeats: Vec<Sample>,
-}
-
-/// The key as it is read: the repeats as JSON.
-#[derive(Deserialize)]
-struct ReadKey {
-    statistic: String,
-    average: Average,
-    repeats: Vec<Value>,
 }
 
 impl LanemarkKey {
@@ -66,14 +58,11 @@ impl LanemarkKey {
     /// Returns a description of the first invalid value.
     pub(super) fn read(entry: &Value) -> Result<Option<Self>, String> {
         let Some(value) = entry.get("lanemark") else { return Ok(None) };
-        let key = ReadKey::deserialize(value).map_err(|error| error.to_string())?;
+        let key = Self::deserialize(value).map_err(|error| error.to_string())?;
         match key.repeats.len() {
-            1..=REPEATS_MAX => {}
-            count => return Err(format!("{count} repeats: from 1 to {REPEATS_MAX}")),
+            1..=REPEATS_MAX => Ok(Some(key)),
+            count => Err(format!("{count} repeats: from 1 to {REPEATS_MAX}")),
         }
-        let repeats = key.repeats.iter().map(|repeat| Sample::from_json(&repeat.to_string()));
-        let repeats = repeats.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        Ok(Some(Self { statistic: key.statistic, average: key.average, repeats }))
     }
 
     /// Returns whether the repeats add up to `entry`, which they do not if the entry was edited.

@@ -1,13 +1,11 @@
 //! The comparison of two runs, test by test.
 
-use crate::saved_type::written_once;
 use serde::{Deserialize, Serialize};
 
 use super::Metric;
 
 /// Two runs, compared figure by figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct ComparedRuns {
     /// [`super::SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
@@ -24,8 +22,6 @@ pub struct ComparedRuns {
     /// Tests that only the second run has.
     pub only_in_b: Vec<String>,
 }
-
-written_once!(ComparedRuns);
 
 /// One of two compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

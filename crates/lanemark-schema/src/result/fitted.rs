@@ -1,6 +1,5 @@
 //! A drive's model fitted to measurements: its values, their uncertainty, and the remaining error.
 
-use crate::saved_type::compiled_once;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,6 @@ use super::{Calibration, Provenance};
 
 /// A drive whose model was fitted to runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct FittedDrive {
     /// [`super::SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
@@ -38,8 +36,6 @@ pub struct FittedDrive {
     /// Simulations that the fit took.
     pub simulations: u64,
 }
-
-compiled_once!(FittedDrive);
 
 /// A value that the fit could change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::InspectedFinding;
 use super::inspected_link::InspectedLink;
-use crate::saved_type::compiled_once;
 use crate::units::Bytes;
 
 /// The result of an inspection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct Inspection {
     /// The requested device, `nvme0n1p2`; absent if all devices were requested.
     pub target: Option<String>,
@@ -26,8 +24,6 @@ pub struct Inspection {
     /// Number of skipped loop, RAM and compressed devices of size 0.
     pub empty_skipped: u32,
 }
-
-compiled_once!(Inspection);
 
 /// A part of the tree that could not be read completely.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

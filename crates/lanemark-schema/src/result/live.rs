@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use super::direction::DirectionResult;
 use super::latency::LatencyHistogram;
-use crate::saved_type::compiled_once;
 use crate::units::{Bytes, Duration};
 
 /// Maximum deviation of a client's rate and median latency from the model's.
@@ -25,7 +24,6 @@ const SERVER_BUSY: f64 = 0.9;
 ///
 /// Latencies and rates of the sample are modelled, in simulated time. All times here are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct LiveUse {
     /// Wall-clock time of a second of simulated time.
     pub time_scale: f64,
@@ -55,8 +53,6 @@ pub struct LiveUse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramUse>,
 }
-
-compiled_once!(LiveUse);
 
 /// A program that ran on a served system. Times are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

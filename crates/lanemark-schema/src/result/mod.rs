@@ -112,7 +112,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::saved_type::compiled_once;
 use crate::units::{Bytes, BytesPerSecond, Duration};
 use crate::workload::{Operation, Test, Workload};
 
@@ -128,7 +127,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// use lanemark_schema::result::RunResult;
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lanemark-cli/tests/saved/simulated.json");
-/// let run = RunResult::from_json(&std::fs::read_to_string(path)?)?;
+/// let run: RunResult = serde_json::from_str(&std::fs::read_to_string(path)?)?;
 /// run.check()?;
 /// for test in &run.tests {
 ///     println!("{}: {:.0} IOPS", test.test.name, test.iops.value);
@@ -137,7 +136,6 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct RunResult {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
@@ -157,8 +155,6 @@ pub struct RunResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspection: Option<Inspection>,
 }
-
-compiled_once!(RunResult);
 
 /// The origin of a result: program, machine and time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -200,7 +196,6 @@ pub struct Machine {
 
 /// The result of one test with all its repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct TestResult {
     /// The test as it ran.
     pub test: Test,
@@ -226,11 +221,8 @@ pub struct TestResult {
     pub interval: Option<PredictionInterval>,
 }
 
-compiled_once!(TestResult);
-
 /// The result of one repeat of one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct Sample {
     /// The time over which the requests were counted.
     #[serde(rename = "elapsed_ns")]
@@ -304,8 +296,6 @@ pub struct Sample {
     /// False if the repeat was interrupted.
     pub complete: bool,
 }
-
-compiled_once!(Sample);
 
 /// Requests in flight at the end of a sample. Their ages at the end are lower bounds of their latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

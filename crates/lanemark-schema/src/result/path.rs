@@ -6,7 +6,6 @@ use super::TestResult;
 use super::assumed::AssumedLimit;
 use super::hop::HopId;
 use super::prediction::PredictionInterval;
-use crate::saved_type::written_once;
 use crate::units::{BytesPerSecond, Duration};
 
 /// The use of each hop of a simulated path.
@@ -58,7 +57,6 @@ impl PathUse {
 
 /// The path of a system under one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct PathView {
     /// `drive@platform:port`.
     pub system: String,
@@ -83,8 +81,6 @@ pub struct PathView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<AssumedLimit>,
 }
-
-written_once!(PathView);
 
 /// Limit of a simulated test: the use of its hops, and the loss to its busiest link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

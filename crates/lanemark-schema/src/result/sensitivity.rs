@@ -11,7 +11,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::hop::{HopId, NoHop};
-use crate::saved_type::compiled_once;
 use crate::text::saved_as_text;
 
 /// Changes below this share count as noise.
@@ -19,15 +18,12 @@ const NOISE: f64 = 0.01;
 
 /// The gain of a test from making each hop faster, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct Sensitivity {
     /// The hops from the processor to the media, then the load.
     pub gains: Vec<Gain>,
     /// Index in `gains` of the hop that gains the most, if any hop gains.
     pub bottleneck: Option<usize>,
 }
-
-compiled_once!(Sensitivity);
 
 /// A change of a system: a hop made faster, or more load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -5,12 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult, Warning,
 };
-use crate::saved_type::compiled_once;
 use crate::workload::Average;
 
 /// The result of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct StudyOutcome {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
@@ -39,8 +37,6 @@ pub struct StudyOutcome {
     /// Remarks for the reader: the document's contradictions, and misses with their likely cause.
     pub notes: Vec<String>,
 }
-
-compiled_once!(StudyOutcome);
 
 /// The written answer of a study, with the claims on which it rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{DirectionResult, DriveUse, LatencyHistogram, Sample, Statistic};
-use crate::saved_type::written_once;
 use crate::workload::Average;
 
 /// The points of a sweep.
@@ -19,7 +18,6 @@ pub struct Sweep {
 
 /// A point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct SweepPoint {
     /// Number of the point in the sweep, from 0.
     pub number: u64,
@@ -33,8 +31,6 @@ pub struct SweepPoint {
     #[serde(flatten, with = "outcome")]
     pub outcome: Result<SweepFigures, String>,
 }
-
-written_once!(SweepPoint);
 
 /// The figures of a point, over its repeats.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

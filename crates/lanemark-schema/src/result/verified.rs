@@ -4,12 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::saved_type::written_once;
 use crate::units::{Bytes, Duration};
 
 /// The writing part of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct VerificationWrites {
     /// Path of the target.
     pub path: String,
@@ -46,8 +44,6 @@ pub struct VerificationWrites {
     pub warnings: Vec<VerifyWarning>,
 }
 
-written_once!(VerificationWrites);
-
 /// The event between writing and checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,7 +56,6 @@ pub enum InterveningEvent {
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct Verified {
     /// Path of the target.
     pub path: String,
@@ -89,8 +84,6 @@ pub struct Verified {
     /// Reasons why the check proves less than it could.
     pub warnings: Vec<VerifyWarning>,
 }
-
-written_once!(Verified);
 
 impl Verified {
     /// Returns whether all data that had to be correct is correct.

@@ -8,12 +8,11 @@ use super::assumed::AssumedLimit;
 use super::errors::RequestErrors;
 use super::live::LiveVerdict;
 use super::steady::Reason;
-use crate::saved_type::compiled_once;
 use crate::units::{Bytes, Duration};
 
 /// A warning about a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self", tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Warning {
     /// The file system did not bypass the page cache.
     PageCache {
@@ -353,8 +352,6 @@ pub enum Warning {
         counted: Option<Duration>,
     },
 }
-
-compiled_once!(Warning);
 
 /// Space of a drive before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

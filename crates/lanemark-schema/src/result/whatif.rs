@@ -1,6 +1,5 @@
 //! The result of a what-if: the same tests on the current system and on another path.
 
-use crate::saved_type::written_once;
 use serde::{Deserialize, Serialize};
 
 use super::{AssumedLimit, CreditUse, HopId, PathLimit, PredictionInterval, TestResult};
@@ -10,7 +9,6 @@ const FULL: f64 = 0.9;
 
 /// Two systems under the same tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct WhatIf {
     /// The current system, `drive@platform:port`.
     pub present: String,
@@ -24,8 +22,6 @@ pub struct WhatIf {
     /// The tests.
     pub tests: Vec<WhatIfTest>,
 }
-
-written_once!(WhatIf);
 
 /// A test on both systems.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -56,7 +56,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::saved_type::compiled_once;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// The smallest unit that a drive addresses.
@@ -66,7 +65,6 @@ const PLAIN: &Mix = &Mix::PLAIN;
 
 /// A named list of tests that run one after the other on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(remote = "Self")]
 pub struct Workload {
     /// Name of the workload's file in the library, `crystaldiskmark-8`.
     pub id: String,
@@ -85,8 +83,6 @@ pub struct Workload {
     /// The tests, in the order in which they run.
     pub tests: Vec<Test>,
 }
-
-compiled_once!(Workload);
 
 impl Workload {
     /// Creates a workload that runs one test once, without faults.

@@ -10,12 +10,11 @@ use super::{
     ArrivalProcess, DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Requests,
     Rounds, Start, Test, TestError, TraceSummary, Transactions, Zone,
 };
-use crate::saved_type::written_once;
 use crate::units::{Bytes, Duration, Ratio};
 
 /// A test's table.
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "Self", rename = "Test")]
+#[serde(rename = "Test")]
 pub(super) struct SavedTest {
     name: String,
     block_bytes: Bytes,
@@ -44,8 +43,6 @@ pub(super) struct SavedTest {
     #[serde(default, skip_serializing_if = "Start::is_plain")]
     start: Start,
 }
-
-written_once!(SavedTest);
 
 /// The order of the requests' offsets, or the mark of a trace.
 #[derive(Serialize, Deserialize)]
