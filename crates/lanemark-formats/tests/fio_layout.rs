@@ -373,7 +373,7 @@ fn distributions_have_their_bounds_and_their_parts() {
         ("normal:0".to_owned(), "a deviation above 0 and at most 100"),
         ("normal:100.5".to_owned(), "a deviation above 0 and at most 100"),
     ] {
-        let error = first_error(&format!("size=64m\n{}", read(&text)));
+        let error = first_error(&format!("size=64m\n{}", read(text.as_str())));
         assert!(error.contains(message), "{text}: {error}");
     }
     let mixed = "size=64m\nrw=randrw\nrandom_distribution=zoned:50/5:50/95";
