@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end_where_their_digits_end() {
+    fn a_number_ends_with_its_last_digit() {
         assert_eq!(number("  7.5 x"), Some((7.5, " x")));
         assert_eq!(number("x7"), None);
         assert_eq!(whole(" 12x"), Some(12));

@@ -161,7 +161,7 @@ fn carriers_are_ordered_by_rate_and_keep_the_order_of_equal_rates() {
     // The number of streams that an interface carries does not depend on the number that is planned.
     assert_eq!(carried(200.0, 1), wanted);
     assert_eq!(carried(200.0, 4), wanted);
-    // A stream without data divides by no zero.
+    // A stream without data does not lead to a division by zero.
     assert!(carried(0.0, 1).iter().all(|(_, _, streams)| streams.is_finite()));
 }
 

@@ -3,6 +3,8 @@
 use super::*;
 
 const MEBI: f64 = 1_048_576.0;
+/// The size of 1,000 requests of 4 KiB.
+const BYTES: f64 = 4_096_000.0;
 
 #[test]
 fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
@@ -65,7 +67,7 @@ fn the_first_line_of_a_direction_has_bytes_time_and_rate() {
 }
 
 #[test]
-fn latencies_are_in_nanoseconds_whatever_their_unit() {
+fn latencies_of_every_unit_are_in_nanoseconds() {
     use LatencyKind::{Completion, Flush, Submission, Whole};
     for (text, kind, wanted) in [
         ("clat (usec): min=60, max=900, avg=95.5, stdev=20.00", Completion, (60e3, 900e3, 95.5e3)),
@@ -165,14 +167,12 @@ fn the_first_line_of_an_entry_has_its_group_jobs_error_and_date() {
 
 #[test]
 fn requests_are_counted_from_the_best_of_three_sources() {
-    // 1,000 requests of 4 KiB at 100 a second.
     let side = |bytes: f64, iops: f64| DirectionFigures {
         bytes,
         elapsed: Duration::from_seconds(10),
         iops,
         ..DirectionFigures::default()
     };
-    const BYTES: f64 = 4_096_000.0;
     for (bytes, iops, issued, block, wanted) in [
         (BYTES, 100.0, Some(1000.0), Some(4096.0), (BYTES, 1000.0)),
         // Rounding explains up to 2% of the size.
