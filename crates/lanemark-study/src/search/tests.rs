@@ -153,7 +153,7 @@ fn a_rare_word_has_a_large_weight_and_a_word_for_ports_a_small_one() {
         names.iter().map(|name| ((), NameWords::new(name))).collect();
     let words = ["alpha", "one", "zeta", "sata"].map(str::to_owned);
     let weights = weights(&words, &entries);
-    // Two of four entries, one of four, none, and one of four.
+    // The numbers of entries with each word are 2, 1, 0 and 1, of 4.
     let (two, one) = (3.0_f64.ln(), 5.0_f64.ln());
     let near = |found: &[f64], wanted: [f64; 4]| {
         assert_eq!(found.len(), 4);

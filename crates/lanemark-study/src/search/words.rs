@@ -165,7 +165,7 @@ mod tests {
             ("ultxxxar", None),
             ("samsungxx", Some("samsung")),
             ("samsungxxx", None),
-            // Below eight letters only one may be wrong, and below four none.
+            // Below eight letters only one may be wrong, and below four no letter.
             ("smasnug", None),
             ("gol", None),
             // A number with another digit is another model.
