@@ -392,7 +392,7 @@ fn each_input_of_a_fleet_has_its_bounds() {
         ("rate of a server", |fleet, value| fleet.present.rate = value, 0.0, ABOVE_ZERO, 0.5, 2e12),
         ("rate of a server", |fleet, value| fleet.other.rate = value, 0.0, ABOVE_ZERO, 1e12, -1.0),
     ];
-    for (name, change, below, bound, least, above) in inputs {
+    for (name, change, below, bound, accepted, above) in inputs {
         let with = |value: f64| {
             let mut fleet = fleet();
             change(&mut fleet, value);
@@ -400,7 +400,7 @@ fn each_input_of_a_fleet_has_its_bounds() {
         };
         assert_eq!(error(with(below)), format!("{name} = {below}: {bound}"));
         assert_eq!(error(with(above)), format!("{name} = {above}: {bound}"));
-        assert!(with(least).is_ok(), "{name} = {least}: {}", error(with(least)));
+        assert!(with(accepted).is_ok(), "{name} = {accepted}: {}", error(with(accepted)));
     }
     // A billion servers are the limit.
     let mut fleet = fleet();
