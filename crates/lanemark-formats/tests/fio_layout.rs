@@ -68,7 +68,7 @@ fn a_job_uses_the_part_of_its_file_from_its_offset() {
         ("filename=x\nfilesize=8m\nsize=6m\noffset=4m", mebi(4, 4, 6, 1)),
         ("filename=x\nfilesize=8m\nsize=50%\noffset=25%", mebi(2, 4, 4, 1)),
         ("filename=x\nfilesize=8m\noffset=8188k", (8188, 4, 4, 1)),
-        // Half of 20 KiB is 10 KiB, of which 8 KiB are whole blocks.
+        // Half of 20 KiB is 10 KiB, and its whole blocks have 8 KiB.
         ("filename=x\nfilesize=20k\noffset=50%", (8, 12, 12, 1)),
         ("filename=x\nfilesize=1m-4m", mebi(0, 4, 4, 1)),
         ("filename=x:y\nfilesize=2m", mebi(0, 4, 4, 1)),
