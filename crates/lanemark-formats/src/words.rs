@@ -108,4 +108,54 @@ mod tests {
             assert_eq!(utc(text), None, "{text}");
         }
     }
+
+    #[test]
+    fn every_part_of_a_date_has_its_bounds() {
+        for (text, wanted) in [
+            ("1970-01-01T00:00:60Z", Some(60)),
+            ("1970-12-31T23:59:59Z", Some(365 * 86_400 - 1)),
+            ("1972-03-01T00:00:00Z", Some((365 * 2 + 31 + 29) * 86_400)),
+            ("1999-12-31T23:59:59Z", Some(946_684_799)),
+            ("2000-02-29T00:00:00Z", Some(951_782_400)),
+            ("2038-01-19T03:14:07Z", Some(2_147_483_647)),
+            // The year 2100 lacks a 29th of February.
+            ("2100-03-01T00:00:00Z", Some(4_107_542_400)),
+            ("9999-12-31T23:59:59Z", Some(253_402_300_799)),
+            ("10000-01-01T00:00:00Z", None),
+            ("2001-00-01T00:00:00Z", None),
+            ("2001-13-01T00:00:00Z", None),
+            ("2001-01-00T00:00:00Z", None),
+            ("2001-01-32T00:00:00Z", None),
+            ("2001-01-01T24:00:00Z", None),
+            ("2001-01-01T00:60:00Z", None),
+            ("2001-01-01T00:00:61Z", None),
+        ] {
+            assert_eq!(utc(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_ends_with_its_last_digit() {
+        assert_eq!(number("  7.5 x"), Some((7.5, " x")));
+        assert_eq!(number("x7"), None);
+        assert_eq!(whole(" 12x"), Some(12));
+        assert_eq!(whole("4294967295"), Some(u32::MAX));
+        assert_eq!(whole("4294967296"), None);
+        assert_eq!(whole("x"), None);
+        assert_eq!(suffixed("3M)"), Some((3e6, ")")));
+        assert_eq!(suffixed("3G)"), Some((3e9, ")")));
+        for (text, binary, decimal) in [
+            ("3B", 3.0, 3.0),
+            ("3kB", 3072.0, 3000.0),
+            ("3 GB", 3_221_225_472.0, 3e9),
+            ("3TiB", 3_298_534_883_328.0, 3_298_534_883_328.0),
+            ("3P", 3_377_699_720_527_872.0, 3e15),
+        ] {
+            assert_eq!(size(text, false), Some((binary, "")), "{text}");
+            assert_eq!(size(text, true), Some((decimal, "")), "{text}");
+        }
+        assert_eq!(between("a (b) (c)", "(", ")"), Some("b"));
+        assert_eq!(between("a (b", "(", ")"), None);
+        assert_eq!(between("a b)", "(", ")"), None);
+    }
 }

@@ -103,4 +103,51 @@ mod tests {
         round[0x71] = 0x40;
         assert_eq!(PcieConfig::parse(&round), None);
     }
+
+    #[test]
+    fn each_field_is_read_from_its_own_bits() {
+        let wanted = |code: u8| (code <= 5).then(|| Bytes(128 << code));
+        for code in 0..8 {
+            let (capable, set, request) = (code, (code + 1) % 8, (code + 2) % 8);
+            for port_type in [code, code + 8] {
+                let mut config = config();
+                // All other bits of the three words are ones.
+                (config[0x72], config[0x73]) = (port_type << 4 | 0xf, 0xff);
+                (config[0x74], config[0x75]) = (capable | 0xf8, 0xff);
+                (config[0x78], config[0x79]) = (set << 5 | 0x1f, request << 4 | 0x8f);
+                let expected = PcieConfig {
+                    port_type,
+                    payload_max: wanted(set),
+                    payload_capable: wanted(capable),
+                    read_request_max: wanted(request),
+                };
+                assert_eq!(PcieConfig::parse(&config), Some(expected), "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_list_begins_above_the_header_and_its_pointers_are_multiples_of_four() {
+        let plain = PcieConfig::parse(&config());
+        assert!(plain.is_some());
+        let mut uneven = config();
+        (uneven[LIST], uneven[0x41]) = (0x43, 0x73);
+        assert_eq!(PcieConfig::parse(&uneven), plain);
+        let mut without_list = config();
+        without_list[STATUS] = !STATUS_HAS_LIST;
+        assert_eq!(PcieConfig::parse(&without_list), None);
+        let mut in_header = config();
+        in_header[0x41] = 0x3c;
+        in_header[0x3c] = PCI_EXPRESS;
+        assert_eq!(PcieConfig::parse(&in_header), None);
+        let mut first = config();
+        first[LIST] = 0x70;
+        assert_eq!(PcieConfig::parse(&first), plain);
+        let mut at_once = config();
+        at_once.copy_within(0x70..0x80, 0x40);
+        assert_eq!(PcieConfig::parse(&at_once), plain);
+        // The capability ends with its control word.
+        assert_eq!(PcieConfig::parse(&config()[..0x7a]), plain);
+        assert_eq!(PcieConfig::parse(&config()[..0x79]), None);
+    }
 }

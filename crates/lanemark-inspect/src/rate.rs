@@ -109,4 +109,55 @@ mod tests {
         assert_eq!(small(9, 4), (None, None));
         assert_eq!(sata(1), (None, None));
     }
+
+    #[test]
+    fn every_generation_and_speed_has_the_line_rate_of_its_code() {
+        // 8b/10b up to PCIe 2, 128b/130b from PCIe 3, one bit a transfer in PCIe 6; MB/s of four lanes.
+        for (generation, wanted) in
+            [(1, 1000.0), (2, 2000.0), (3, 3938.0), (4, 7877.0), (5, 15_754.0), (6, 32_000.0)]
+        {
+            let rates = |lanes| pcie(PcieRate { generation, lanes }, PAYLOADS.0);
+            assert_eq!(megabytes(rates(4).0), wanted, "PCIe {generation}");
+            let (one, many) = (rates(1).0.unwrap().0 as f64, rates(16).0.unwrap().0 as f64);
+            assert!((many / one - 16.0).abs() < 1e-6, "PCIe {generation}");
+            for lanes in [1, 2, 4, 8, 16] {
+                let usable = rates(lanes).1;
+                assert_eq!(usable.is_some(), generation < 6, "PCIe {generation} x{lanes}");
+                assert!(usable < rates(lanes).0, "PCIe {generation} x{lanes}");
+            }
+        }
+        for (bits, wanted) in
+            [(1_500_000_000, 150.0), (3_000_000_000, 300.0), (6_000_000_000, 600.0)]
+        {
+            assert_eq!(megabytes(sata(bits).0), wanted, "SATA {bits}");
+        }
+        for (bits, phys, wanted) in [
+            (1_500_000_000, 1, 150_000_000),
+            (3_000_000_000, 1, 300_000_000),
+            (6_000_000_000, 4, 2_400_000_000),
+            (12_000_000_000, 2, 2_400_000_000),
+            // 128b/150b.
+            (22_500_000_000, 1, 2_400_000_000),
+            (22_500_000_000, 4, 9_600_000_000),
+        ] {
+            let (line, usable) = sas(bits, phys);
+            assert_eq!(line, Some(BytesPerSecond(wanted)), "SAS {bits} x{phys}");
+            assert_eq!(usable.is_some(), bits > 1_500_000_000, "SAS {bits} x{phys}");
+        }
+        for (bits, wanted) in [
+            (12_000_000, 1_500_000),
+            (999_999_999, 124_999_999),
+            (1_000_000_000, 100_000_000),
+            (5_000_000_000, 500_000_000),
+            (5_000_000_001, 606_060_592),
+            (20_000_000_000, 2_424_242_416),
+        ] {
+            assert_eq!(usb(bits), BytesPerSecond(wanted), "USB {bits}");
+        }
+        let modes: Vec<Option<u64>> =
+            (0..8).map(|mode| pata(mode).map(|rate| rate.0 / 100_000)).collect();
+        let wanted = [167, 250, 333, 444, 667, 1000, 1330].map(Some);
+        assert_eq!(modes[..7], wanted);
+        assert_eq!(modes[7], None);
+    }
 }

@@ -9,6 +9,8 @@ mod battery;
 mod fleet;
 #[cfg(test)]
 mod formula_tests;
+#[cfg(test)]
+mod worked_tests;
 
 pub use bandwidth::{Carrier, Stream, Video};
 pub use battery::Battery;

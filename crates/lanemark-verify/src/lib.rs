@@ -50,6 +50,8 @@ mod record;
 mod trials;
 mod unit;
 mod verification;
+#[cfg(test)]
+mod worked_tests;
 
 pub use check::Check;
 pub use error::VerifyError;

@@ -157,4 +157,59 @@ mod tests {
             assert!(time(bad, Unit::Seconds).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn every_suffix_of_a_time_has_its_length_in_every_unit() {
+        const SECOND: u64 = 1_000_000;
+        for (text, of_microseconds, of_milliseconds, of_seconds) in [
+            ("0", 0, 0, 0),
+            ("7", 7, 7_000, 7 * SECOND),
+            ("7us", 7, 7, 7),
+            ("7usec", 7, 7, 7),
+            ("7ms", 7_000, 7_000, 7_000),
+            ("7msec", 7_000, 7_000, 7_000),
+            ("7S", 7 * SECOND, 7 * SECOND, 7 * SECOND),
+            ("7m", 420 * SECOND, 420 * SECOND, 420 * SECOND),
+            ("7h", 25_200 * SECOND, 25_200 * SECOND, 25_200 * SECOND),
+            (" 7 d ", 604_800 * SECOND, 604_800 * SECOND, 604_800 * SECOND),
+            ("30d", 2_592_000 * SECOND, 2_592_000 * SECOND, 2_592_000 * SECOND),
+        ] {
+            let wanted = [of_microseconds, of_milliseconds, of_seconds];
+            for (unit, wanted) in
+                [Unit::Microseconds, Unit::Milliseconds, Unit::Seconds].into_iter().zip(wanted)
+            {
+                assert_eq!(time(text, unit), Ok(Duration::from_microseconds(wanted)), "{text}");
+            }
+        }
+        assert_eq!(time("2592001s", Unit::Seconds), Err("a time of at most 30 days"));
+        assert_eq!(time("18446744073709551615", Unit::Seconds), Err("a time of at most 30 days"));
+    }
+
+    #[test]
+    fn sizes_reach_all_powers_up_to_64_bits_and_shares_the_whole() {
+        for (text, wanted) in [
+            ("3t", Ok(3 << 40)),
+            ("3p", Ok(3 << 50)),
+            ("16383p", Ok(16_383 << 50)),
+            ("16384p", Err("a size below 2^64 bytes")),
+            ("0xffk", Ok(255 << 10)),
+            ("1mib", Ok(1_000_000)),
+            ("1mi", Ok(1_000_000)),
+            ("18446744073709551615", Ok(u64::MAX)),
+            ("18446744073709551616", Err(BYTES)),
+        ] {
+            assert_eq!(bytes(text, 1024), wanted, "{text}");
+        }
+        for (text, wanted) in [
+            ("0%", Ok(Size::Share(0.0))),
+            ("100 %", Ok(Size::Share(1.0))),
+            ("12.5%", Ok(Size::Share(0.125))),
+            ("100.5%", Err("a percentage from 0% to 100%")),
+            ("-0.5%", Err("a percentage from 0% to 100%")),
+            ("%", Err(SIZE)),
+            ("100", Ok(Size::Bytes(100))),
+        ] {
+            assert_eq!(size(text, 1024), wanted, "{text}");
+        }
+    }
 }

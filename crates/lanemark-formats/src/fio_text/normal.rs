@@ -441,6 +441,8 @@ fn issued(text: &str) -> Option<[f64; 4]> {
 }
 
 #[cfg(test)]
+mod line_tests;
+#[cfg(test)]
 mod tests {
     use super::*;
 

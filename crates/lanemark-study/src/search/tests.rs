@@ -123,3 +123,96 @@ fn the_current_platform_stays_if_it_accepts_one_of_the_drives() {
         assert!(stays || found.iter().all(|(platform, _)| *platform != current), "{found:?}");
     }
 }
+
+#[test]
+fn each_text_has_its_own_first_answer() {
+    let library = Library::built_in();
+    let index = Index::new(&library);
+    for (text, system) in [
+        ("980 pro 2tb b550", "samsung-980-pro-2tb@amd-b550:m2"),
+        ("980 pro 1tb b550 uplink", "samsung-980-pro-1tb@amd-b550:m2-2"),
+        ("980 pro 1tb, b550, at the PCH", "samsung-980-pro-1tb@amd-b550:m2-2"),
+        ("980 pro 1tb b550 cpu", "samsung-980-pro-1tb@amd-b550:m2"),
+        ("980 pro 1tb in the pcie slot of a b550", "samsung-980-pro-1tb@amd-b550:pcie-slot"),
+        ("wd blue sn550 b550", "wd-blue-sn550-1tb@amd-b550:m2"),
+        ("samsung 990 pro 4tb x570", "samsung-990-pro-4tb@workstation-x570:m2"),
+        (
+            "990 pro 4tb in the third m.2 slot of the x570",
+            "samsung-990-pro-4tb@workstation-x570:m2-3",
+        ),
+        ("samsung 990 pro 4tb x570 last m2", "samsung-990-pro-4tb@workstation-x570:m2-3"),
+        ("samsung 850 pro 1tb z270 sata 2", "samsung-850-pro-1tb@intel-z270:sata-2"),
+        ("850 pro 1tb in the first sata port of a z270", "samsung-850-pro-1tb@intel-z270:sata"),
+        ("intel 520 240gb, last sata port, z270", "intel-520-240gb@intel-z270:sata-4"),
+        ("crucial mx500 500gb z170 sata 2", "crucial-mx500-500gb@workstation-z170:sata-2"),
+        ("crucail mx500 500gb z170", "crucial-mx500-500gb@workstation-z170:sata"),
+        ("kingston a400 z270", "kingston-a400-480gb@intel-z270:sata"),
+        ("seagate ironwolf pro 18tb z270", "seagate-ironwolf-pro-18tb@intel-z270:sata"),
+        ("B550 m2-2", "samsung-950-pro-512gb@amd-b550:m2-2"),
+        ("pcie-slot", PRESENT),
+        (" samsung-850-pro-1tb@intel-z270:sata-4 ", "samsung-850-pro-1tb@intel-z270:sata-4"),
+    ] {
+        let result = index.find(&library, text, Some(PRESENT), 8);
+        let first = result.found.first().map(|one| one.system.as_str());
+        assert_eq!(first, Some(system), "{text}: {:?}", result.found);
+        assert_eq!((result.unknown, result.misfit), (Vec::new(), None), "{text}");
+    }
+    let exact = index.find(&library, "samsung-850-pro-1tb@intel-z270:sata-4", None, 8).found;
+    let [found] = &exact[..] else { panic!("{exact:?}") };
+    assert_eq!(
+        (found.drive.as_str(), found.platform.as_str()),
+        ("Samsung SSD 850 PRO 1TB", "Intel Z270")
+    );
+    assert_eq!((found.port.as_str(), found.connector.as_str()), ("sata-4", "SATA 6 Gb/s"));
+    assert_eq!(found.behind.len(), 1, "the chipset's link: {:?}", found.behind);
+}
+
+#[test]
+fn a_rare_word_has_a_large_weight_and_a_word_for_ports_a_small_one() {
+    let names = ["alpha one", "alpha two", "beta", "sata"];
+    let entries: Vec<((), NameWords)> =
+        names.iter().map(|name| ((), NameWords::new(name))).collect();
+    let words = ["alpha", "one", "zeta", "sata"].map(str::to_owned);
+    let weights = weights(&words, &entries);
+    // The numbers of entries with each word are 2, 1, 0 and 1, of 4.
+    let (two, one) = (3.0_f64.ln(), 5.0_f64.ln());
+    let near = |found: &[f64], wanted: [f64; 4]| {
+        assert_eq!(found.len(), 4);
+        assert!(
+            found.iter().zip(wanted).all(|(one, other)| (one - other).abs() < 1e-12),
+            "{found:?}"
+        );
+    };
+    near(&weights.scores(&[]), [two + one, two, 0.0, 0.05 * one]);
+    near(&weights.scores(&[0]), [one, 0.0, 0.0, 0.05 * one]);
+    assert_eq!(weights.best_words(&weights.scores(&[])), [0, 1]);
+    assert_eq!(weights.best_words(&weights.scores(&[0, 1])), [3]);
+    assert_eq!(weights.best_words(&[0.0; 4]), [0; 0]);
+    assert_eq!([0, 1, 2, 3].map(|word| weights.is_known(word)), [true, true, false, true]);
+}
+
+#[test]
+fn entries_from_six_tenths_of_the_best_score_are_alternatives() {
+    let order = |at: usize| [(1, "e"), (3, "d"), (1, "c"), (1, "b"), (2, "a"), (3, "a")][at];
+    let ranked = |scores: &[f64], most: usize| {
+        ranked(scores, most, |at| {
+            let (words, name) = order(at);
+            (words, name.to_owned())
+        })
+    };
+    let scores = [0.0, 10.0, 6.0, 5.5, 10.0, 10.0];
+    // Equal scores are ordered by the number of words, then by name.
+    let all = [(4, 1.0), (5, 1.0), (1, 1.0), (2, 0.6)];
+    assert_eq!(ranked(&scores, 9), all);
+    assert_eq!(ranked(&scores, 2), all[..2]);
+    assert_eq!(ranked(&[0.0; 6], 9), []);
+    for (present, wanted) in [
+        (5, [(5, 1.0), (4, 1.0), (1, 1.0), (2, 0.6)]),
+        (1, [(1, 1.0), (4, 1.0), (5, 1.0), (2, 0.6)]),
+        // The present entry does not displace a better one.
+        (2, all),
+        (3, all),
+    ] {
+        assert_eq!(preferred(all.to_vec(), |at| at == present), wanted, "{present}");
+    }
+}

@@ -112,3 +112,67 @@ fn split(text: &str) -> Vec<String> {
     let parts = text.split(|letter: char| !letter.is_alphanumeric());
     parts.filter(|part| !part.is_empty()).map(str::to_lowercase).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_matches_a_name_as_a_whole_as_a_beginning_or_inside_it() {
+        let names = NameWords::new("samsung-980-pro-1tb Samsung 980 PRO 1TB");
+        assert_eq!(names.tokens().collect::<Vec<_>>(), ["samsung", "980", "pro", "1tb"]);
+        assert_eq!(names.count(), 4);
+        for (word, quality) in [
+            ("samsung", 1.0),
+            ("pro", 1.0),
+            ("sam", 0.7),
+            ("sa", 0.7),
+            ("1t", 0.7),
+            ("s", 0.0),
+            ("1", 0.0),
+            // Part of a name only from four letters.
+            ("980pro", 0.5),
+            ("80pr", 0.5),
+            ("80p", 0.0),
+            ("970", 0.0),
+            ("samsungs", 0.0),
+        ] {
+            assert_eq!(names.quality(word), quality, "{word}");
+        }
+    }
+
+    #[test]
+    fn words_that_name_no_part_and_words_beyond_the_bounds_are_dropped() {
+        let text = "Put my 980 PRO in the M.2 slot, of a U.2-board!";
+        assert_eq!(words(text), ["980", "pro", "m2", "slot", "u2"]);
+        assert_eq!(words(" ,;"), [""; 0]);
+        let (kept, dropped) = ("x".repeat(WORD_MAX), "x".repeat(WORD_MAX + 1));
+        assert_eq!(words(&format!("{dropped} {kept}")), [kept]);
+        assert_eq!(words(&"x ".repeat(WORDS_MAX)).len(), WORDS_MAX);
+        assert_eq!(words(&"x ".repeat(WORDS_MAX + 1)).len(), WORDS_MAX);
+    }
+
+    #[test]
+    fn a_misspelt_word_is_corrected_by_one_letter_or_two() {
+        let known = ["samsung", "kioxia", "gold", "970", "b550", "ultrastar"];
+        for (word, wanted) in [
+            ("samsnug", Some("samsung")),
+            ("samsun", Some("samsung")),
+            ("kioxla", Some("kioxia")),
+            ("glod", Some("gold")),
+            ("ultrastra", Some("ultrastar")),
+            ("ultraxxar", Some("ultrastar")),
+            ("ultxxxar", None),
+            ("samsungxx", Some("samsung")),
+            ("samsungxxx", None),
+            // Below eight letters only one may be wrong, and below four no letter.
+            ("smasnug", None),
+            ("gol", None),
+            // A number with another digit is another model.
+            ("b551", None),
+            ("970x", Some("970")),
+        ] {
+            assert_eq!(spelled(word, known.into_iter()), wanted, "{word}");
+        }
+    }
+}
