@@ -126,7 +126,6 @@ impl LatencyHistogram {
     }
 
     /// Counts one latency.
-    #[inline]
     pub fn record(&mut self, latency: Duration) {
         self.record_ns(latency.nanoseconds());
     }
