@@ -300,8 +300,8 @@ fn strided(
     };
     let count = count.min((room - 1) / stride + 1);
     if count > ZONES_MAX {
-        let expected = "wider strides: each zone is a test, and there can be at most 4,095 zones";
-        findings.fault(job.error("zoneskip", expected));
+        let expected = "larger zones: each zone is a test, and there can be at most 4,095 zones";
+        findings.fault(job.error("zonesize", expected));
         return None;
     }
     job.note("zonemode", findings, SupportLevel::Nearly, "each zone is a separate test");
