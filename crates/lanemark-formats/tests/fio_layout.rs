@@ -192,7 +192,7 @@ fn the_zones_of_a_stride_are_that_far_apart() {
     const STRIDED: &str = "filename=x\nzonemode=strided\nzonesize=1m";
     for (options, wanted) in [
         ("filesize=8m\nzoneskip=2m", vec![(0, 1024), (3072, 1024), (6144, 1024)]),
-        // A third zone begins if at least a byte is left for it.
+        // A third zone begins if a byte or more is left for it.
         ("filesize=6m\nzoneskip=2m", vec![(0, 1024), (3072, 1024)]),
         ("filesize=6208k\nzoneskip=2m", vec![(0, 1024), (3072, 1024), (6144, 64)]),
         ("filesize=6m\nzonerange=2m", vec![(0, 1024), (2048, 1024), (4096, 1024)]),
@@ -333,7 +333,7 @@ fn distributions_have_their_bounds_and_their_parts() {
     ] {
         assert_eq!(pattern(text), Some(wanted), "{text}");
     }
-    // Twelve uniform draws have the variance 1/144, and one in a width w has w²/12; fio's width is at most a half.
+    // Twelve uniform draws have the variance 1/144, and one in a width w has w²/12; fio's width is up to a half.
     for (text, wanted) in [
         ("normal:100", 1.0 / 6.0),
         ("normal:50", 1.0 / 6.0),

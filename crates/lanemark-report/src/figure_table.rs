@@ -31,19 +31,7 @@ pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let count = |metric: Metric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
     };
-    let mut metrics = vec![
-        Metric::Throughput,
-        Metric::Iops,
-        Metric::Latency,
-        Metric::ProcessorShare,
-        Metric::Gain,
-        Metric::Power,
-        Metric::BatteryLife,
-        Metric::Transactions,
-        Metric::ReadLatency,
-        Metric::WriteLatency,
-        Metric::ProcessorUse,
-    ];
+    let mut metrics = Metric::ALL.to_vec();
     metrics.retain(|metric| count(*metric) > 0);
     metrics.sort_by_key(|metric| std::cmp::Reverse(count(*metric)));
     if metrics.is_empty() {

@@ -59,7 +59,7 @@ struct Input<'s> {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The estimate of arrivals; `None` if they do not have an effect.
+    /// The estimate of arrivals, if they have an effect.
     arrivals: Option<Arrivals>,
     /// Arrival of the buffered bytes.
     came: units::Instant,

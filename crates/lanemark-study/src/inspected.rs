@@ -438,7 +438,7 @@ fn slug(name: &str) -> String {
     name.chars().take(80).map(letter).collect()
 }
 
-/// Returns the width of a SAS port with `phys` phys: the largest power of two that they contain, at most 8.
+/// Returns the width of a SAS port with `phys` phys: the largest power of two that they contain, up to 8.
 fn port_phys(phys: u32) -> u32 {
     1 << phys.clamp(1, 8).ilog2()
 }

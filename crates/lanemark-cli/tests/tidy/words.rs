@@ -17,7 +17,7 @@ const fn rule(phrases: &'static [&'static str], instead: &'static str) -> Rule {
 }
 
 /// The list of words. Some words are not listed, because they are correct in most sentences: `at most` states a bound,
-/// and in a topology a drive is `behind` a switch.
+/// and `behind` states the location of a drive below a switch.
 const RULES: &[Rule] = &[
     rule(&["told"], "reported, stated, printed, known"),
     rule(&["tell", "tells"], "report, state, show, print, return, distinguish"),

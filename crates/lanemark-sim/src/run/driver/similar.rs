@@ -379,7 +379,7 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
 }
 
 /// Returns the number of times that the size of the span is written until the most seldom written part has been written
-/// once; `None` if the frequencies do not have a minimum.
+/// once, if the frequencies have a minimum.
 fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),
