@@ -277,21 +277,6 @@ impl Metric {
 }
 
 impl Metric {
-    /// All metrics, in the order of the tables of equally many figures.
-    pub const ALL: [Self; 11] = [
-        Self::Throughput,
-        Self::Iops,
-        Self::Latency,
-        Self::ProcessorShare,
-        Self::Gain,
-        Self::Power,
-        Self::BatteryLife,
-        Self::Transactions,
-        Self::ReadLatency,
-        Self::WriteLatency,
-        Self::ProcessorUse,
-    ];
-
     /// Returns the ends of the 80% interval of the metric of `result`, in [`Metric::unit`]. Only rates and mean latency
     /// have an interval.
     pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {

@@ -94,8 +94,8 @@ fn a_database_reports_its_progress_after_each_1024_events() {
         true
     });
     assert!(outcome.is_ok() && ended.len() > 5, "{} reports", ended.len());
-    // Up to eight users have returned whose work has not ended. With them, half of the events is up to four more than the
-    // number of transactions.
+    // Up to eight users have returned whose work has not ended, so the transactions are up to four fewer than half of
+    // the events.
     for (ended, all) in ended.into_iter().zip((0u64..).step_by(512)) {
         assert!((all.saturating_sub(4)..=all).contains(&ended), "{ended} of {all}");
     }
