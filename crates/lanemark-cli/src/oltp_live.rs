@@ -3,27 +3,26 @@
 //! Values that the study sets from its first system are also set from that system here (`setting`); the command
 //! measures all others. The systems take turns, each on a disk with the same contents.
 
+mod derived;
+mod machine;
 mod setting;
 mod study_parts;
 mod table;
 mod turn;
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lanemark_files::private::PrivateFolder;
 use lanemark_lab::results::{self, OutputFile};
 use lanemark_lab::{Lab, LabError};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{OltpError, managed, outcome};
+use lanemark_oltp::{outcome, processor};
 use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Warning};
 use lanemark_schema::units;
 use lanemark_serve::clock::TimeScale;
 use lanemark_study::Study;
 
 use crate::failure::{Failure, Outcome};
-use crate::managed::fetched;
 use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
@@ -31,11 +30,16 @@ use crate::progress::Progress;
 use crate::saving::{Destination, ResultSaver};
 use crate::warden::Warden;
 use crate::{library, output, provenance, served_disk, stop};
+use machine::{folder, machine, programs};
 use setting::{Setting, TurnValues, cores};
 use study_parts::StudyParts;
 use table::{SystemTurns, TableInputs};
 use turn::{ProcessorCost, Turn, TurnEnvironment, TurnOutcome, TurnTimes, processor_us};
 
+/// Time before the first turn in which other programs are noticed.
+const QUIET: Duration = Duration::from_secs(1);
+/// The share of the processors above which other programs raise a warning.
+const BUSY: f64 = 0.05;
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
 /// Number of users for whom one warehouse has terminals.
@@ -85,6 +89,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let parts = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
     let sizes = LiveSizes::of(args, parts.users)?;
     machine()?;
+    let others = processor::busy_for(QUIET).unwrap_or(0.0);
     let saving = |side: usize| {
         let what = format!("oltp-live-{}", parts.sides[side].name);
         ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
@@ -148,7 +153,19 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     };
     let complete = found.turns() == sizes.turns as usize;
-    deliver(&found, &parts, &sizes, args, &simulated, provenance, &outlets)?;
+    provenance.finished_at = results::now();
+    let runs = [0, 1].map(|side| result(&found, side, &parts, &sizes, &provenance, others));
+    let predicted = runs[0].as_ref().and_then(|run| {
+        let (scale, cores) = (found.set.scale, found.cores as u32);
+        let predicted = derived::predict(&lab, &study, &parts, run, scale, cores, &provenance);
+        predicted
+            .map_err(|failure| {
+                tell!("the turns of {} give no workload: {failure}", parts.sides[0].name)
+            })
+            .ok()
+    });
+    let outcomes = StudyOutcomes { simulated: &simulated, predicted: predicted.as_ref() };
+    deliver(&found, &parts, &sizes, args, &outcomes, &runs, &outlets)?;
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
@@ -173,56 +190,6 @@ impl LiveOutcome {
         let [first, second] = &self.sides;
         first.len().min(second.len())
     }
-}
-
-/// Checks the machine's requirements before anything starts.
-fn machine() -> Result<(), Failure> {
-    if !rustix::process::geteuid().is_root() {
-        return Err(Failure::input("mounting a served disk requires root")
-            .hint("use sudo, or `lanemark exact`, which needs no privileges"));
-    }
-    for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
-        if !Path::new(path).exists() {
-            return Err(Failure::input(format!("{path}: does not exist"))
-                .hint(format!("modprobe {module}")));
-        }
-    }
-    let folders: Vec<PathBuf> =
-        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
-    for (program, package) in [
-        ("mkfs.ext4", "e2fsprogs"),
-        ("setpriv", "util-linux"),
-        ("nsenter", "util-linux"),
-        ("chrt", "util-linux"),
-    ] {
-        if !folders.iter().any(|folder| folder.join(program).is_file()) {
-            return Err(Failure::input(format!("the program {program} is not in PATH"))
-                .hint(format!("install the package {package}, and add /usr/sbin to PATH")));
-        }
-    }
-    Ok(())
-}
-
-/// Returns the folder of downloaded PostgreSQL programs; `None` for the installed ones.
-fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
-    if args.download {
-        return Ok(Some(fetched(&args.fetched)?));
-    }
-    match managed::programs() {
-        Some(_) => Ok(None),
-        None => Err(Failure::from(OltpError::NoPrograms).or_hint("download them with --download")),
-    }
-}
-
-/// Makes a temporary folder that only this user and the server's account may enter.
-fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
-    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
-    let folder = PrivateFolder::within(&within, "lanemark-live-").map_err(|error| {
-        Failure::input(format!("{}: can't create a folder there: {error}", within.display()))
-            .hint("give another --folder")
-    })?;
-    managed::let_server_enter(folder.path())?;
-    Ok(folder)
 }
 
 /// Loads the database, sets the values, and runs the turns of both systems. Returns `None` if the command was stopped
@@ -261,17 +228,25 @@ fn turns(
     Ok(Some(found))
 }
 
+/// The simulated outcomes of both systems.
+struct StudyOutcomes<'o> {
+    /// Under the study's workload.
+    simulated: &'o StudyOutcome,
+    /// Under the workload of the first system's turns; `None` if the turns give no workload.
+    predicted: Option<&'o StudyOutcome>,
+}
+
 /// Prints and saves the outcome.
 fn deliver(
     live_outcome: &LiveOutcome,
     parts: &StudyParts,
     sizes: &LiveSizes,
     args: &OltpLiveArgs,
-    simulated: &StudyOutcome,
-    mut provenance: Provenance,
+    outcomes: &StudyOutcomes<'_>,
+    results: &[Option<RunResult>; 2],
     outlets: &LiveOutputs,
 ) -> Result<(), Failure> {
-    provenance.finished_at = results::now();
+    let simulated = outcomes.simulated;
     let measured = [0, 1].map(|side| {
         let name = parts.sides[side].name.clone();
         let is_named = |system: &&lanemark_schema::result::StudySystem| system.name == name;
@@ -289,6 +264,7 @@ fn deliver(
     });
     let beside = TableInputs {
         outcome: simulated,
+        predicted: outcomes.predicted,
         sides: [&measured[0], &measured[1]],
         scale: live_outcome.set.scale,
         nodes: args.nodes,
@@ -297,11 +273,8 @@ fn deliver(
     let saved: Vec<_> = outlets
         .runs
         .iter()
-        .enumerate()
-        .filter_map(|(side, saving)| {
-            let result = result(live_outcome, side, parts, sizes, &provenance)?;
-            Some((saving, saving.save_run(&result)))
-        })
+        .zip(results)
+        .filter_map(|(saving, result)| Some((saving, saving.save_run(result.as_ref()?))))
         .collect();
     let drawn = csv.map_or(Ok(()), |csv| csv.write(&beside.csv()));
     if args.json {
@@ -320,6 +293,18 @@ fn deliver(
     ))?;
     output::print(&beside.text())?;
     output::print(lanemark_report::wrapped(&remarks(live_outcome), 0).trim_end())?;
+    if outcomes.predicted.is_some() {
+        let first = &parts.sides[0].name;
+        let remark = format!(
+            "Predicted figures are simulated under a workload made from the turns of {first}."
+        );
+        output::print(lanemark_report::wrapped(&remark, 0).trim_end())?;
+    }
+    let warnings = results.iter().flatten().flat_map(|result| &result.warnings);
+    let busy = |warning: &&Warning| matches!(warning, Warning::OthersBusy { .. });
+    if let Some(warning) = warnings.into_iter().find(busy) {
+        output::print(&format!("Warning: {warning}; {}.", warning.advice()))?;
+    }
     if args.short {
         output::print("This is a short run: its figures are meaningless.")?;
     }
@@ -396,6 +381,7 @@ fn result(
     parts: &StudyParts,
     sizes: &LiveSizes,
     provenance: &Provenance,
+    others: f64,
 ) -> Option<RunResult> {
     let first = live_outcome.sides[side].first()?;
     let options: &RunOptions = &first.options;
@@ -406,6 +392,14 @@ fn result(
     let samples = live_outcome.sides[side].iter().map(|turn| turn.sample.clone()).collect();
     let test = workload.tests.first().map(|test| test.name.clone());
     let mut result = outcome::result(provenance.clone(), target, workload, samples);
+    // During a turn the disk's server and the kernel are among the other programs. Only the time before the first turn
+    // shows whether there are more.
+    result.warnings.retain(|warning| !matches!(warning, Warning::OthersBusy { .. }));
+    if let Some(test) = test.clone().filter(|_| others > BUSY) {
+        let cores = live_outcome.cores as u32;
+        let used = others * live_outcome.cores;
+        result.warnings.push(Warning::OthersBusy { test, used, cores });
+    }
     for turn in &live_outcome.sides[side] {
         if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
             (late(turn), &test)

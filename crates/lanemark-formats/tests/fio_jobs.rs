@@ -266,7 +266,8 @@ fn a_stride_is_a_test_for_each_zone_one_after_the_other() {
     assert_eq!(offsets, [0, 8, 16, 24, 32, 40, 48, 56]);
     assert!(tests.iter().all(|test| test.volume == Some(Bytes(1 << 30)) && !test.start.beside));
     assert!(first_error("[a]\nfilename=x\nzonemode=zbd\n").contains("zoned block devices"));
-    assert!(first_error("[a]\nfilename=x\nzonemode=strided\n").contains("does not set zonesize"));
+    let missing = first_error("[a]\nfilename=x\nzonemode=strided\n");
+    assert!(missing.contains("does not set zonesize: expected a size above 0"), "{missing}");
 }
 
 #[test]
@@ -281,7 +282,7 @@ fn the_size_of_the_target_replaces_a_missing_size() {
     assert_eq!(only("[a]\nfilename=x\n").span, Bytes(64 << 30));
     assert_eq!(only("[a]\nfilename=x\nsize=50%\noffset=25%\n").offset, Bytes(16 << 30));
     let errors = read_with("[a]\nrw=read\n", None).unwrap_err();
-    assert!(errors.to_string().contains("job `a` does not set size"));
+    assert!(errors.to_string().contains("job `a` does not set size: expected a size"));
 }
 
 #[test]
@@ -315,7 +316,7 @@ fn bad_input_is_reported_with_its_position() {
         ("[a]\nsize=0\n", "jobs.fio:2: size=0: expected a size above 0"),
         ("[a]\nsize=1m\nrw=read:-4k\n", "jobs.fio:3: rw=read:-4k: expected a step back"),
         ("[a]\nsize=1m\nrate=1m\nthinktime=5\n", "jobs.fio:4: thinktime=5: expected no"),
-        ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` does not set direct"),
+        ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` does not set direct: expected "),
     ] {
         let error = first_error(text);
         assert!(error.starts_with(message), "{text:?}: {error}");

@@ -39,6 +39,14 @@ pub(crate) fn others(later: ProcessorTime, earlier: ProcessorTime, ours_s: f64) 
     Some(((busy - ours_s * TICKS) / all as f64).clamp(0.0, 1.0))
 }
 
+/// Waits for `time`, and returns the share of the machine's processors that was busy meanwhile, from 0 to 1; `None` if
+/// the kernel does not state it.
+pub fn busy_for(time: std::time::Duration) -> Option<f64> {
+    let earlier = ProcessorTime::now()?;
+    std::thread::sleep(time);
+    ProcessorTime::now()?.busy_since(earlier)
+}
+
 fn parse(text: &str) -> Option<ProcessorTime> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
     // Guest time, from the ninth field on, is already part of user time.

@@ -63,6 +63,8 @@ fn value(sample: &Sample, metric: Metric, scale: f64) -> Option<f64> {
 /// The inputs of the table.
 pub(super) struct TableInputs<'b> {
     pub(super) outcome: &'b StudyOutcome,
+    /// Both systems under the workload of the first system's turns.
+    pub(super) predicted: Option<&'b StudyOutcome>,
     pub(super) sides: [&'b SystemTurns; 2],
     pub(super) scale: f64,
     pub(super) nodes: u32,
@@ -70,15 +72,20 @@ pub(super) struct TableInputs<'b> {
 
 impl TableInputs<'_> {
     fn published(&self, system: &str, metric: Metric) -> Option<&FigureCheck> {
-        let is_of_metric =
-            |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
-        self.outcome.figures.iter().find(is_of_metric)
+        figure(self.outcome, system, metric)
+    }
+
+    /// Returns the metric of a system under the workload of the first system's turns.
+    fn predicted(&self, system: &str, metric: Metric) -> Option<f64> {
+        Some(figure(self.predicted?, system, metric)?.simulated.value)
     }
 
     /// Returns the table as text.
     pub(super) fn text(&self) -> String {
-        let mut text =
-            format!("{:<24}{:>11}{:>11}{:>11}\n", "", "published", "simulated", "measured");
+        let mut text = format!(
+            "{:<24}{:>11}{:>11}{:>11}{:>11}\n",
+            "", "published", "simulated", "predicted", "measured"
+        );
         for side in self.sides {
             let invalid =
                 if side.is_valid() { "" } else { "  INVALID: the disk answered too late" };
@@ -96,11 +103,12 @@ impl TableInputs<'_> {
                     0 | 1 => String::new(),
                     _ => format!("  {} to {}", shown(metric, found.min), shown(metric, found.max)),
                 };
-                let (published, simulated, measured) =
-                    (cell(published), cell(simulated), cell(measured));
+                let predicted = self.predicted(&side.name, metric);
+                let [published, simulated, predicted, measured] =
+                    [published, simulated, predicted, measured].map(cell);
                 let _ = writeln!(
                     text,
-                    "  {name:<22}{published:>11}{simulated:>11}{measured:>11}{spread}"
+                    "  {name:<22}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}"
                 );
             }
         }
@@ -109,36 +117,41 @@ impl TableInputs<'_> {
         let cell = |gain: Option<f64>| {
             gain.map_or("–".to_owned(), |gain| format!("{:+.1}%", 100.0 * gain))
         };
-        let [published, simulated, measured] = gains.map(cell);
+        let [published, simulated, predicted, measured] = gains.map(cell);
         let spread = self.each().map_or_else(String::new, |(least, most)| {
             format!("  {:+.1} to {:+.1}%", 100.0 * (least - 1.0), 100.0 * (most - 1.0))
         });
         let _ = writeln!(text, "{} over {}", self.sides[1].label, self.sides[0].label);
         let _ = writeln!(
             text,
-            "  {:<22}{published:>11}{simulated:>11}{measured:>11}{spread}",
+            "  {:<22}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}",
             "more transactions"
         );
         let saved = |ratio: f64| saved(self.nodes, ratio).to_string();
-        let [published, simulated, measured] =
+        let [published, simulated, predicted, measured] =
             rates.map(|pair| pair.map_or("–".to_owned(), |(a, b)| saved(b / a)));
         let spread = self.each().map_or_else(String::new, |(least, most)| {
             format!("  {} to {}", saved(least), saved(most))
         });
         let name = format!("servers saved of {}", self.nodes);
-        let _ = writeln!(text, "  {name:<22}{published:>11}{simulated:>11}{measured:>11}{spread}");
+        let _ = writeln!(
+            text,
+            "  {name:<22}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}"
+        );
         text
     }
 
-    /// Returns the transactions a minute of both systems, as published, simulated and measured.
-    fn rates(&self) -> [Option<(f64, f64)>; 3] {
+    /// Returns the transactions a minute of both systems, as published, simulated, predicted and measured.
+    fn rates(&self) -> [Option<(f64, f64)>; 4] {
         let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
         let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
         let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale));
         let measured = found.iter().all(|rate| rate.value > 0.0);
+        let predicted = self.sides.map(|side| self.predicted(&side.name, Metric::Transactions));
         [
             both(|check| check.figure.published),
             both(|check| check.simulated.value),
+            predicted[0].zip(predicted[1]),
             measured.then(|| (found[0].value, found[1].value)),
         ]
     }
@@ -180,7 +193,7 @@ impl TableInputs<'_> {
 
     /// Returns the table as CSV, each figure in its metric's unit.
     pub(super) fn csv(&self) -> String {
-        let mut text = format!("{},measured_min,measured_max,turns,valid\n", LIVE.mark);
+        let mut text = format!("{},measured_min,measured_max,turns,valid,predicted\n", LIVE.mark);
         for side in self.sides {
             for (metric, _) in METRICS {
                 let check = self.published(&side.name, metric);
@@ -200,12 +213,20 @@ impl TableInputs<'_> {
                     cell(of(found.max)),
                     found.count.to_string(),
                     side.is_valid().to_string(),
+                    cell(self.predicted(&side.name, metric)),
                 ];
                 let _ = writeln!(text, "{}", fields.join(","));
             }
         }
         text
     }
+}
+
+/// Returns the figure of a system's metric.
+fn figure<'o>(outcome: &'o StudyOutcome, system: &str, metric: Metric) -> Option<&'o FigureCheck> {
+    let is_of_metric =
+        |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
+    outcome.figures.iter().find(is_of_metric)
 }
 
 /// Formats a value for display: millions of transactions, milliseconds, per cent.
@@ -306,7 +327,7 @@ mod tests {
         FigureCheck::new(figure, Statistic::of(&[simulated], Average::Mean))
     }
 
-    fn outcome(figures: Vec<FigureCheck>) -> StudyOutcome {
+    fn outcome_of(figures: Vec<FigureCheck>) -> StudyOutcome {
         StudyOutcome {
             schema_version: 1,
             provenance: Default::default(),
@@ -345,14 +366,19 @@ mod tests {
 
     /// Calls `check` with a table at a time scale of 4, whose second system was late.
     fn with(first: &[f64], second: &[f64], check_of: impl Fn(&TableInputs<'_>)) {
-        let outcome = outcome(vec![
+        let outcome = outcome_of(vec![
             check("b", Metric::Transactions, 1.71e6, 1.75e6),
             check("a", Metric::ProcessorUse, 70.4, 71.6),
             check("a", Metric::Transactions, 1.37e6, 1.40e6),
         ]);
         let (a, b) = (turns("a", first, &[0.5, 0.6], false), turns("b", second, &[0.7], true));
         let sides = [&a, &b];
-        check_of(&TableInputs { outcome: &outcome, sides, scale: 4.0, nodes: 1_000 });
+        let predicted = outcome_of(vec![
+            check("b", Metric::Transactions, 1.71e6, 1.69e6),
+            check("a", Metric::Transactions, 1.37e6, 1.30e6),
+        ]);
+        let (outcome, predicted) = (&outcome, Some(&predicted));
+        check_of(&TableInputs { outcome, predicted, sides, scale: 4.0, nodes: 1_000 });
     }
 
     #[test]
@@ -360,36 +386,42 @@ mod tests {
         with(&[340.0, 350.0], &[425.0, 441.0], |table| {
             let text = table.text();
             let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-            let row = |name: &str, cells: [&str; 3], spread: &str| {
-                let [published, simulated, measured] = cells;
-                format!("{name:<24}{published:>11}{simulated:>11}{measured:>11}{spread}")
+            let row = |name: &str, cells: [&str; 4], spread: &str| {
+                let [published, simulated, predicted, measured] = cells;
+                format!(
+                    "{name:<24}{published:>11}{simulated:>11}{predicted:>11}{measured:>11}{spread}"
+                )
             };
-            let none = ["–"; 3];
+            let none = ["–"; 4];
             let wanted = [
-                row("", ["published", "simulated", "measured"], ""),
+                row("", ["published", "simulated", "predicted", "measured"], ""),
                 "A".to_owned(),
                 row(
                     "  transactions a minute",
-                    ["1.370 M", "1.400 M", "1.380 M"],
+                    ["1.370 M", "1.400 M", "1.300 M", "1.380 M"],
                     "  1.360 M to 1.400 M",
                 ),
                 row("  reads, ms", none, ""),
                 row("  writes, ms", none, ""),
                 row("  all disk I/O, ms", none, ""),
-                row("  processors busy, %", ["70", "72", "55"], "  50 to 60"),
+                row("  processors busy, %", ["70", "72", "–", "55"], "  50 to 60"),
                 "B  INVALID: the disk answered too late".to_owned(),
                 row(
                     "  transactions a minute",
-                    ["1.710 M", "1.750 M", "1.732 M"],
+                    ["1.710 M", "1.750 M", "1.690 M", "1.732 M"],
                     "  1.700 M to 1.764 M",
                 ),
                 row("  reads, ms", none, ""),
                 row("  writes, ms", none, ""),
                 row("  all disk I/O, ms", none, ""),
-                row("  processors busy, %", ["–", "–", "70"], ""),
+                row("  processors busy, %", ["–", "–", "–", "70"], ""),
                 "B over A".to_owned(),
-                row("  more transactions", ["+24.8%", "+25.0%", "+25.5%"], "  +25.0 to +26.0%"),
-                row("  servers saved of 1000", ["198", "200", "203"], "  200 to 206"),
+                row(
+                    "  more transactions",
+                    ["+24.8%", "+25.0%", "+30.0%", "+25.5%"],
+                    "  +25.0 to +26.0%",
+                ),
+                row("  servers saved of 1000", ["198", "200", "230", "203"], "  200 to 206"),
             ];
             assert_eq!(lines, wanted);
         });
@@ -407,10 +439,13 @@ mod tests {
         assert_eq!(each(&[100.0, 0.0], &[150.0, 240.0]), None);
         assert_eq!(each(&[], &[150.0]), None);
         with(&[], &[150.0], |table| {
-            assert_eq!(table.rates(), [Some((1.37e6, 1.71e6)), Some((1.40e6, 1.75e6)), None]);
+            assert_eq!(
+                table.rates(),
+                [Some((1.37e6, 1.71e6)), Some((1.40e6, 1.75e6)), Some((1.30e6, 1.69e6)), None]
+            );
             let text = table.text();
             let gains = text.lines().find(|line| line.contains("more transactions")).unwrap();
-            assert!(gains.ends_with("     +24.8%     +25.0%          –"), "{gains}");
+            assert!(gains.ends_with("     +24.8%     +25.0%     +30.0%          –"), "{gains}");
         });
     }
 
@@ -420,15 +455,19 @@ mod tests {
             let csv = table.csv();
             let lines: Vec<&str> = csv.lines().collect();
             assert_eq!(lines.len(), 11);
-            assert!(lines[0].ends_with(",measured_min,measured_max,turns,valid"), "{}", lines[0]);
+            assert!(
+                lines[0].ends_with(",measured_min,measured_max,turns,valid,predicted"),
+                "{}",
+                lines[0]
+            );
             let millions =
                 "1370000.000000,1400000.000000,1380000.000000,1360000.000000,1400000.000000";
-            assert_eq!(lines[1], format!("a,transactions,tpm,{millions},2,true"));
-            assert_eq!(lines[2], "a,read-latency,µs,,,,,,0,true");
+            assert_eq!(lines[1], format!("a,transactions,tpm,{millions},2,true,1300000.000000"));
+            assert_eq!(lines[2], "a,read-latency,µs,,,,,,0,true,");
             let busy = "70.400000,71.600000,55.000000,50.000000,60.000000";
-            assert_eq!(lines[5], format!("a,processor-use,%,{busy},2,true"));
+            assert_eq!(lines[5], format!("a,processor-use,%,{busy},2,true,"));
             let one = "1710000.000000,1750000.000000,1700000.000000,1700000.000000,1700000.000000";
-            assert_eq!(lines[6], format!("b,transactions,tpm,{one},1,false"));
+            assert_eq!(lines[6], format!("b,transactions,tpm,{one},1,false,1690000.000000"));
             let json = table.json();
             let rows = json.as_array().unwrap();
             assert_eq!(rows.len(), 10);

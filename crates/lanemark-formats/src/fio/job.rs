@@ -147,8 +147,9 @@ impl Job {
                 FormatError::at(&line.file, line.line, message)
             }
             None => {
-                let message = format!("job `{}` does not set {name}", shown(&self.name));
-                FormatError::at(&self.file, self.line, message).hint(format!("give {expected}"))
+                let job = shown(&self.name);
+                let message = format!("job `{job}` does not set {name}: expected {expected}");
+                FormatError::at(&self.file, self.line, message)
             }
         }
     }

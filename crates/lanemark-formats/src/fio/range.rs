@@ -148,7 +148,7 @@ pub(crate) fn job_ranges(
             let part = parts.iter().find(|part| part.key == wanted.key)?;
             let Some(length) = part.length else {
                 findings.fault(
-                    job.error("size", "size=, because the size of the target is not known").hint(
+                    job.error("size", "a size, because the size of the target is not known").hint(
                         "give size= in the job or --size to the command, or run on a file or device that exists",
                     ),
                 );
@@ -285,7 +285,7 @@ fn strided(
 ) -> Option<Vec<JobRange>> {
     let zone = job.integer("zonesize", findings).filter(|&zone| zone > 0);
     let Some(zone) = zone else {
-        findings.fault(job.error("zonesize", "the size of a zone"));
+        findings.fault(job.error("zonesize", "a size above 0"));
         return None;
     };
     let range = job.integer("zonerange", findings).unwrap_or(zone).max(zone);

@@ -134,18 +134,35 @@ impl Drop for MountPoint {
 /// Returns a path for the file of this process's disk, and a line if remains of killed servers were removed.
 pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(DISKS)?;
-    let mut cleared = 0;
-    for entry in fs::read_dir(DISKS)?.flatten() {
-        let path = entry.path();
-        if is_dead(&path) && is_served(&path) == Some(true) {
-            // Another server that starts now may remove the file first.
-            cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
-        }
-    }
+    let cleared = clear_dead(Path::new(DISKS))?;
     let note =
         format!("{cleared} disk servers did not shut down cleanly and left their mounts behind");
     let full_path = Path::new(DISKS).join(std::process::id().to_string());
     Ok((full_path, (cleared > 0).then_some(note)))
+}
+
+/// Unmounts the disks of dead servers in `folder` and removes their files. Returns the number of mounts. An empty file
+/// without a mount is removed too if its name is not the number of a running process.
+fn clear_dead(folder: &Path) -> io::Result<u32> {
+    let mut cleared = 0;
+    for entry in fs::read_dir(folder)?.flatten() {
+        let path = entry.path();
+        // Another server that starts now may remove the file first.
+        match is_served(&path) {
+            Some(true) if is_dead(&path) => {
+                cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
+            }
+            Some(_) => {}
+            None => {
+                let is_running = Path::new("/proc").join(entry.file_name()).exists();
+                let is_empty = entry.metadata().is_ok_and(|file| file.is_file() && file.len() == 0);
+                if is_empty && !is_running {
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        }
+    }
+    Ok(cleared)
 }
 
 /// Returns the absolute form of `path`, with the links of its folder resolved and its own name unchanged.
@@ -196,6 +213,26 @@ pub(super) fn unmount(path: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_empty_files_of_dead_servers_are_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        // No process has this number: it is above the maximum of Linux.
+        let (dead, running) = (u32::MAX.to_string(), std::process::id().to_string());
+        let path = |name: &str| folder.path().join(name);
+        for name in [&dead, &running] {
+            fs::write(path(name), "").unwrap();
+        }
+        fs::write(path("4294967294"), "x").unwrap();
+        fs::create_dir(path("4294967293")).unwrap();
+        assert_eq!(clear_dead(folder.path()).unwrap(), 0);
+        let mut left: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        let mut wanted = [running, "4294967293".to_owned(), "4294967294".to_owned()];
+        wanted.sort();
+        assert_eq!(left, wanted);
+    }
 
     #[test]
     fn only_an_empty_file_is_used_and_existing_data_stays() {

@@ -1,0 +1,60 @@
+//! The requirements of `lanemark oltp live`: root, programs, and a folder.
+
+use std::path::{Path, PathBuf};
+
+use lanemark_files::private::PrivateFolder;
+use lanemark_oltp::{OltpError, managed};
+
+use crate::failure::Failure;
+use crate::managed::fetched;
+use crate::oltp_args::OltpLiveArgs;
+
+/// Checks the machine's requirements before anything starts.
+pub(super) fn machine() -> Result<(), Failure> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::input("mounting a served disk requires root")
+            .hint("use sudo, or `lanemark exact`, which needs no privileges"));
+    }
+    for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
+        if !Path::new(path).exists() {
+            return Err(Failure::input(format!("{path}: does not exist"))
+                .hint(format!("modprobe {module}")));
+        }
+    }
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    for (program, package) in [
+        ("mkfs.ext4", "e2fsprogs"),
+        ("setpriv", "util-linux"),
+        ("nsenter", "util-linux"),
+        ("chrt", "util-linux"),
+    ] {
+        if !folders.iter().any(|folder| folder.join(program).is_file()) {
+            return Err(Failure::input(format!("the program {program} is not in PATH"))
+                .hint(format!("install the package {package}, and add /usr/sbin to PATH")));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folder of downloaded PostgreSQL programs; `None` for the installed ones.
+pub(super) fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
+    if args.download {
+        return Ok(Some(fetched(&args.fetched)?));
+    }
+    match managed::programs() {
+        Some(_) => Ok(None),
+        None => Err(Failure::from(OltpError::NoPrograms).or_hint("download them with --download")),
+    }
+}
+
+/// Makes a temporary folder that only this user and the server's account may enter.
+pub(super) fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
+    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+    let folder = PrivateFolder::within(&within, "lanemark-live-").map_err(|error| {
+        Failure::input(format!("{}: can't create a folder there: {error}", within.display()))
+            .hint("give another --folder")
+    })?;
+    managed::let_server_enter(folder.path())?;
+    Ok(folder)
+}
