@@ -27,7 +27,7 @@ pub const INSPECTED_MARK: &str = "# An inspected platform,";
 /// Library drives that fit any port of their kind.
 const GENERIC_NVME: &str = "samsung-950-pro-512gb";
 const GENERIC_SATA: &str = "samsung-850-pro-1tb";
-const LATENCY: &str = "{ value = \"150 ns\", assumed = \"as a PCIe switch, 100 to 150 ns\" }";
+const LATENCY: &str = "{ value = \"150 ns\", assumed = \"like a PCIe switch, 100 to 150 ns\" }";
 
 /// A platform file before it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ fn head(
         Some(cores) => format!("{{ value = {cores}, source = \"sysfs: processors online\" }}"),
         None => "{ value = 8, assumed = \"not shown by sysfs\" }".to_owned(),
     };
-    let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: a 64 B DMA read, there and back\" }";
+    let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: round trip of a 64 B DMA read\" }";
     let of = |pcie: bool, sas: bool| {
         let fits = move |port_path: &&WrittenPath<'_>| {
             port_path.pcie.is_some() == pcie && port_path.sas == sas
@@ -193,8 +193,8 @@ fn head(
     let name = FileValue::Text(name.to_owned());
     let half =
         |percent: u32, why: &str| format!("{{ value = \"{percent}%\", assumed = \"{why}\" }}");
-    let (before, most) =
-        (half(50, "half before, half after"), half(60, "register reads, and half of the rest"));
+    let before = half(50, "half before the command leaves the host, half after");
+    let most = half(60, "register reads, and about a third of the remaining time");
     let _ = write!(
         file,
         "{INSPECTED_MARK} written by `lanemark inspect --as-platform`: one port for each drive of the machine.\n\
@@ -288,8 +288,7 @@ impl<'i> WrittenPath<'i> {
         let in_chipset =
             |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { chipset: true, .. });
         if before.iter().chain([&self.hops[self.end]]).any(in_chipset) {
-            let plug =
-                assumed("the uplink of a chipset, which sysfs does not show: usual since 2015");
+            let plug = assumed("usual since 2015; sysfs does not show the uplink of a chipset");
             link(&mut behind, "chipset".to_owned(), "the chipset", &plug, &setup(None));
         }
         for hop in before {

@@ -68,7 +68,8 @@ fn what_no_usb_port_can_be_is_told() {
         "usb = 7 Gb/s: USB runs at 480 Mb/s, or at 5, 10 or 20 Gb/s",
     );
     says(UASP, usb, "usb = \"5\"", "usb");
-    let sata = "sata         = { value = \"6 Gb/s\", assumed = \"as such bridges since 2012\" }";
+    let sata =
+        "sata         = { value = \"6 Gb/s\", assumed = \"usual for such bridges since 2012\" }";
     let sas = "sas = { rate = \"12 Gb/s\", phys = 1 }";
     says(UASP, sata, sas, "there are no bridges from USB to SAS");
     says(UASP, "protocol     = \"uasp\"", "protocol = \"uas\"", "unknown protocol `uas`");

@@ -119,7 +119,7 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
     let link = |indent: &str, generation, lanes| {
         format!(
             "{indent}pcie = {{ generation = {generation}, lanes = {lanes} }}\n{indent}payload_max = \"{payload} B\"\n\
-             {indent}read_request_max = \"512 B\"\n{indent}completion_payload = \"{completion} B\"\n{indent}latency = {{ value = \"150 ns\", assumed = \"as a PCIe switch\" }}\n"
+             {indent}read_request_max = \"512 B\"\n{indent}completion_payload = \"{completion} B\"\n{indent}latency = {{ value = \"150 ns\", assumed = \"like a PCIe switch\" }}\n"
         )
     };
     let mut text = String::from(
@@ -181,7 +181,7 @@ fn bridge(drive: Plug, protocol: &str) -> String {
     format!(
         "[port.bridge]\nname = \"{protocol} bridge\"\n{beyond}protocol = \"{protocol}\"\nlatency = {{ value = \"15 us\", assumed = \"firmware\", range = [\"8 us\", \"20 us\"] }}\n\
          command_time = {{ value = \"25 us\", assumed = \"about 40,000 commands a second\" }}\n\
-         rate = {{ value = \"{rate}\", assumed = \"as such enclosures are measured\" }}\n"
+         rate = {{ value = \"{rate}\", assumed = \"usual for measured enclosures\" }}\n"
     )
 }
 
@@ -393,7 +393,7 @@ mod tests {
         format!(
             "pcie = {{ generation = {generation}, lanes = {lanes} }}\npayload_max = \"{payload} B\"\n\
              read_request_max = \"512 B\"\ncompletion_payload = \"{completion} B\"\n\
-             latency = {{ value = \"150 ns\", assumed = \"as a PCIe switch\" }}\n"
+             latency = {{ value = \"150 ns\", assumed = \"like a PCIe switch\" }}\n"
         )
     }
 

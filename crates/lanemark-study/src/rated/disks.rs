@@ -30,12 +30,12 @@ fn command_overhead(market: Market, revolution: f64, out: &mut Completion) {
     let place = "disk.command_overhead";
     match market {
         Market::DataCenter => {
-            let why = "data sheets that state seeks with and without it";
+            let why = "data sheets state seek times with and without this overhead";
             out.assumed(place, Unit::Time.text(OVERHEAD), why);
         }
         Market::Client => {
-            let why = "firmware, and a quarter of a revolution in which a desktop disk still reads ahead: four disks of the \
-                       training set take 1.36 times as long for a single read as without it, and the same with a queue";
+            let why = "firmware, and a quarter of a revolution in which a desktop disk still reads ahead: this time makes a \
+                       single read on four training disks 1.36 times as long, and queued reads hide it";
             let time = |share: f64| OVERHEAD + share * revolution;
             let range = Some(LINGERING_RANGE.map(time));
             let prior = Prior { value: time(LINGERING), range, why: why.to_owned() };
@@ -142,13 +142,13 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     }
     for (place, text, why) in [
         ("disk.segments", "32", "usual"),
-        ("disk.write_cache", "on", "as disks are shipped"),
+        ("disk.write_cache", "on", "the factory setting of disks"),
         (
             "disk.destage_window",
             "512",
-            "disks sort more buffered writes than the 32 commands of a link",
+            "disks sort more buffered writes than the 32 queued commands of a link",
         ),
-        ("disk.age_max", "1 s", "far below the 30 s that hosts wait"),
+        ("disk.age_max", "1 s", "far below the 30 s timeout of hosts"),
     ] {
         out.assumed(place, text.to_owned(), why);
     }
@@ -158,8 +158,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
             out.prior("disk.reorder_margin", Unit::Time, &usual.reorder_margin, 1.0);
         }
         Market::DataCenter => {
-            let why =
-                "nearline disks reach their rated reads at depth 16, 170 a second, without one";
+            let why = "without a margin, nearline disks reach their rated 170 reads a second at queue depth 16";
             out.assumed("disk.reorder_margin", "0 ms".to_owned(), why);
         }
     }

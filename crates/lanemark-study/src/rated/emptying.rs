@@ -24,8 +24,8 @@ const FLUSH_PROGRAMS: f64 = 2.5;
 
 /// Sets the additional time of a flush if a power failure would lose the data in the buffer.
 pub(super) fn flush(nand: &Nand, out: &mut Completion) {
-    let why = "the map's journal, two and a half programs of one bit a cell: with the data's own, four of nine drives of the \
-               training set took 0.5 to 0.9 ms for a flush, four 2.6 ms and more";
+    let why = "the map's journal takes two and a half programs of one bit per cell; with the program of the data, a flush \
+               took 0.5 to 0.9 ms on four of nine training drives, and 2.6 ms or more on four others";
     let time = FLUSH_PROGRAMS * nand.slc_program.value;
     let prior = Prior { value: time, range: Some([0.3 * time, 6.0 * time]), why: why.to_owned() };
     out.prior("front_end.flush_latency", Unit::Time, &prior, 1.0);

@@ -117,7 +117,7 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
         Unit::Time,
         time,
         0.3..=high,
-        "each further 4 KiB is looked up: an Intel S4500 is rated at 72,000 reads of 4 KiB and 48,000 of 8 KiB",
+        "each additional 4 KiB takes a lookup: an Intel S4500 is rated at 72,000 4 KiB reads and 48,000 8 KiB reads",
     );
 }
 
@@ -160,7 +160,7 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
     out.assumed("buffer.capacity", Unit::Size.text(controller.buffer), &controller.name);
     out.assumed("buffer.read_ahead", Unit::Size.text(controller.read_ahead), &controller.name);
     if rated.market == Market::DataCenter {
-        let why = "drives of data centers have power-loss protection";
+        let why = "data center drives have power-loss protection";
         out.assumed("buffer.power_loss", "stored".to_owned(), why);
     }
 }
@@ -207,7 +207,7 @@ fn array(
     let superblock = unit * nand.pages_per_block as f64;
     let used = (rated.capacity / superblock).ceil();
     let mut blocks = (raw / superblock).ceil().max(used + KEPT_SUPERBLOCKS);
-    let mut origin = "the flash of a die".to_owned();
+    let mut origin = "the flash capacity of a die".to_owned();
     if let Some((steady, write)) = steady(rated).zip(drain(rated)) {
         // Collection reduces the flash's sequential rate to the rated random writes, which determines the write
         // amplification and so the spare flash. The rest of the flash is parity, maps and bad blocks.
@@ -215,7 +215,7 @@ fn array(
         let spare = spare_for(each, nand.read.value / program_time(rated, write, unit));
         blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
         origin = format!(
-            "{steady:.0} steady random writes a second show that collection has {:.0}% of spare area",
+            "a rating of {steady:.0} steady random writes a second implies {:.0}% spare area",
             100.0 * spare
         );
     }
@@ -233,7 +233,7 @@ fn array(
         },
     );
     out.assumed("flash.channels", channels.to_string(), format!("usual: {}", controller.name));
-    let why = format!("{gibibytes:.0} GiB of dies of {:.0} GiB", die / (1u64 << 30) as f64);
+    let why = format!("{gibibytes:.0} GiB of flash in {:.0} GiB dies", die / (1u64 << 30) as f64);
     out.derived("flash.dies_per_channel", (dies / channels).to_string(), why);
     out.assumed("flash.planes", nand.planes.to_string(), &nand.name);
     out.assumed("flash.page", Unit::Size.text(nand.page), &nand.name);
@@ -331,7 +331,7 @@ fn reads(
     let sense = usual.value.min(longest).min((one - fixed).max(2e-6));
     match sense < usual.value {
         true => {
-            let why = format!("the rated reads; {} take {:.0} µs", nand.name, usual.value * 1e6);
+            let why = format!("rated reads; usual for {}: {:.0} µs", nand.name, usual.value * 1e6);
             out.derived(place, Unit::Time.text(sense), why);
         }
         false => out.prior(place, Unit::Time, usual, 1.0),
@@ -355,12 +355,12 @@ fn reads(
     let known = fixed + sense;
     let rest = (rate(rated.one_read, &controller.one_read) - known).max(0.0);
     let hit = rest.min(HIT_LATENCY);
-    let why = "with it, sequential 4 KiB reads, one at a time, reach the rate that two boards measured with six drives";
+    let why = "with it, sequential 4 KiB reads at queue depth 1 reach the rate that two boards measured with six drives";
     out.assumed("front_end.read_latency", Unit::Time.text(hit), why);
     let place = "front_end.miss_latency";
     further_time(place, rated.one_read, "read", &controller.one_read, known + hit, out);
     for key in ["die.cache_read", "die.cache_program"] {
-        out.assumed(key, "yes".to_owned(), "a command of all NAND since 2007");
+        out.assumed(key, "yes".to_owned(), "all NAND since 2007 supports this command");
     }
     if rated.year >= 2014 {
         out.assumed("die.suspend", "20 us".to_owned(), "usual for 3D NAND");
@@ -394,14 +394,14 @@ fn writes(
     let fresh = match rated.compresses_to {
         None => fresh,
         Some(share) => {
-            let why = "the data of its ratings compresses";
+            let why = "the ratings apply to compressible data";
             out.derived("translation.compresses_to", format!("{}%", 100.0 * share), why);
             fresh * share
         }
     };
     let cached = pseudo_slc(rated, controller, nand, array, fresh, out);
     let mut slowest = array.unit / (1.1 * fresh);
-    let mut why = format!("{:.0} MB/s of writes over {:.0} dies", fresh / 1e6, array.dies);
+    let mut why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
     if cached {
         slowest = f64::INFINITY;
     }
@@ -411,12 +411,12 @@ fn writes(
         let amplified = PAGE * steady * amplification(array.superblocks, array.spare);
         if array.unit / amplified < slowest {
             slowest = array.unit / (1.05 * amplified);
-            why = format!("{steady:.0} random writes a second, steady");
+            why = format!("{steady:.0} steady random writes a second");
         }
     }
     match drain(rated) {
         Some(rate) => {
-            let why = format!("{:.0} MB/s of writes over {:.0} dies", rate / 1e6, array.dies);
+            let why = format!("{:.0} MB/s of writes on {:.0} dies", rate / 1e6, array.dies);
             let program = program_time(rated, rate, array.unit);
             out.derived("flash.program", Unit::Time.text(program), why);
         }
@@ -454,7 +454,7 @@ fn further_time(
     let rest = (rate(rating, prior) - known).max(0.0);
     match rating {
         Some(one) => {
-            let why = format!("{:.0} µs for one {what} at a time", one * 1e6);
+            let why = format!("{:.0} µs per {what} at queue depth 1", one * 1e6);
             out.derived(place, Unit::Time.text(rest), why);
         }
         None => {
@@ -518,7 +518,7 @@ fn pseudo_slc(
     let unit = array.unit / (1.1 * fresh);
     match unit < nand.slc_program.value {
         true => {
-            let why = format!("{:.0} MB/s of writes over {:.0} dies", fresh / 1e6, array.dies);
+            let why = format!("{:.0} MB/s of writes on {:.0} dies", fresh / 1e6, array.dies);
             out.derived("pseudo_slc.program", Unit::Time.text(unit), why);
         }
         false => out.prior("pseudo_slc.program", Unit::Time, &nand.slc_program, 1.0),
@@ -543,14 +543,14 @@ fn program_time(rated: &Rated, rate: f64, unit: f64) -> f64 {
 
 /// Sets the location of the map.
 fn map(rated: &Rated, out: &mut Completion) {
-    let why = "a drive without DRAM keeps as much as its controller can store";
+    let why = "a drive without DRAM keeps as much of the map as its controller can store";
     match rated.memory {
         MapMemory::Dram => {}
         MapMemory::Host => {
             out.assumed("translation.map_cached", "1 MiB".to_owned(), why);
             let mebi = (1u64 << 20) as f64;
-            let why = "drives request 16 to 64 MiB of the host's memory, and five of the training set read a file of \
-                       16 GiB at half the rate of their dies, as if half of its map were missing";
+            let why = "drives request 16 to 64 MiB of host memory, and five training drives read a 16 GiB file at half the \
+                       rate of their dies, as if half of the file's map were missing";
             let why = why.to_owned();
             let prior = Prior { value: 6.0 * mebi, range: Some([2.0 * mebi, 64.0 * mebi]), why };
             out.prior("translation.map_in_host", Unit::Size, &prior, 1.0);

@@ -10,7 +10,7 @@ use super::priors::Controller;
 pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
     const DIES: f64 = 28.0;
     const BLOCK: f64 = 256.0 * PAGE;
-    let why = "as the first drives of 3D XPoint";
+    let why = "like the first 3D XPoint drives";
     for (place, text) in [
         ("flash.technology", "3d-xpoint"),
         ("flash.channels", "7"),
@@ -35,7 +35,7 @@ pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Com
         ("front_end.read_latency", rated.one_read.unwrap_or(usual)),
         ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
     ] {
-        let why = format!("{:.0} µs for one request at a time", one * 1e6);
+        let why = format!("{:.0} µs per request at queue depth 1", one * 1e6);
         out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
     }
 }
