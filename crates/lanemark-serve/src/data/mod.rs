@@ -203,7 +203,7 @@ impl Data {
         in_time
     }
 
-    /// Applies a power cut of the drive to the data, and returns what was lost.
+    /// Applies a power cut of the drive to the data, and returns the loss.
     ///
     /// # Errors
     /// Returns the file's I/O error.

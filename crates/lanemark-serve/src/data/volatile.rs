@@ -55,7 +55,7 @@ enum Change {
 pub struct PowerCutLoss {
     /// Writes that were acknowledged but not flushed.
     pub writes: u64,
-    /// Writes of which no sector was stored.
+    /// Writes without a stored sector.
     pub lost: u64,
     /// Writes that were stored only in part.
     pub torn: u64,

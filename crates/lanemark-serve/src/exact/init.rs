@@ -59,8 +59,8 @@ impl InitPlan {
     }
 }
 
-/// Runs the plan in the file `plan` in a guest, and shuts the guest down. In any process other than the first, it has
-/// no effect.
+/// Runs the plan in the file `plan` in a guest, and shuts the guest down. Any process other than the first ignores the
+/// call.
 pub fn run(plan: &Path) {
     if std::process::id() != 1 {
         return;

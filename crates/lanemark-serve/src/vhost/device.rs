@@ -236,7 +236,7 @@ impl Device {
     pub(crate) fn stop(&mut self) {
         self.is_enabled = false;
         let end = Instant::now() + STOPPING;
-        // In virtual time, waiting has no effect, and the guest does not require it.
+        // In virtual time, waiting is useless, and the guest does not require it.
         while !self.in_band
             && self.queue.under_way.load(Ordering::Acquire) > 0
             && Instant::now() < end
