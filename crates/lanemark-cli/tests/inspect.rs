@@ -144,7 +144,7 @@ fn texts_of_lspci_are_read() {
     let output = inspect(&["--lspci", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("hint: give the whole output of `sudo lspci -vvv`"),
+        text(&output.stderr).contains("hint: use the whole output of `sudo lspci -vvv`"),
         "{}",
         text(&output.stderr)
     );
@@ -182,7 +182,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_names_the_expected_input() {
         message.contains("-: there is no storage controller among its 1 PCI function"),
         "{message}"
     );
-    assert!(message.contains("hint: give the whole output of `sudo lspci -vvv`"), "{message}");
+    assert!(message.contains("hint: use the whole output of `sudo lspci -vvv`"), "{message}");
     // The other commands that read a named file.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),

@@ -130,7 +130,7 @@ fn nothing_of_anybody_is_written_over() {
     let folder = WorkFolder::written();
     // Neither the journal nor the target, which now exists, is overwritten.
     let (_, refused) = folder.ends(&[&WRITE[..], &["--overwrite", "target"]].concat(), 3);
-    assert!(refused.contains("hint: give another --journal"), "{refused}");
+    assert!(refused.contains("hint: use a different --journal"), "{refused}");
     let again = ["write", "target", "--workload", "w.toml", "--journal", "other"];
     let (_, refused) = folder.ends(&again, 3);
     assert!(refused.contains("--overwrite target"), "{refused}");

@@ -1,12 +1,12 @@
-//! Companion files: files that a command makes next to one that its user named, such as `disk.img.map`.
+//! Companion files: files that a command creates next to a file that the user named, such as `disk.img.map`.
 //!
-//! The user did not choose the name, so a file that already has it may belong to another program. In another user's
-//! folder it may be a link to a file that only root can write. A companion is therefore opened by one of two methods. A
-//! new file is created with `O_EXCL | O_NOFOLLOW` (open(2)). An existing file is opened with `O_NOFOLLOW`, and is taken
-//! only if it is a regular file with one name whose first bytes are the mark of our format. An empty file contains no
-//! data that could be lost, and is used as well.
+//! The user did not choose the name, so an existing file with this name may belong to another program. In another
+//! user's folder, the name may be a link to a file that only root can write. A companion is therefore opened by one of
+//! two methods. A new file is created with `O_EXCL | O_NOFOLLOW` (open(2)). An existing file is opened with
+//! `O_NOFOLLOW`, and is used only if it is a regular file with one name whose first bytes are the mark of our format.
+//! An empty file is also used, because it does not contain data that could be lost.
 //!
-//! Not covered: another program that writes our mark into its own file.
+//! A file of another program that contains our mark is not detected.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// Number of attempts to open a file that other programs create and remove at the same time.
+/// Number of attempts to open a file while other programs create and remove it.
 const ATTEMPTS: u32 = 100;
 
 /// A companion file, open for reading and writing.
@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 100;
 pub struct Companion {
     /// The file.
     pub file: File,
-    /// Whether the file is empty: it is new, or it was empty before.
+    /// Whether the file is empty, because it is new or was empty before.
     pub is_empty: bool,
 }
 
@@ -33,24 +33,24 @@ pub struct Companion {
 #[derive(Debug, Error)]
 pub enum CompanionError {
     /// Another program's file has this name.
-    #[error("{}: exists and {reason}", path.display())]
+    #[error("{} exists and {reason}", path.display())]
     Foreign {
         /// The companion's path.
         path: PathBuf,
         /// The difference from a Lanemark file.
         reason: String,
     },
-    /// The kernel refuses.
+    /// The kernel returned an error.
     #[error("{}: can't be opened: {source}", path.display())]
     System {
         /// The companion's path.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// Returns the path of a companion: `named` with `ending` after its file name.
+/// Returns the path of a companion: `named` with `ending` appended to the file name.
 pub fn path(named: &Path, ending: &str) -> PathBuf {
     let mut name = named.as_os_str().to_owned();
     name.push(ending);
@@ -60,7 +60,7 @@ pub fn path(named: &Path, ending: &str) -> PathBuf {
 /// Opens or creates the companion at `path`, whose content begins with `mark`.
 ///
 /// # Errors
-/// Returns [`CompanionError::Foreign`] if another program's file has the name; that file is not changed.
+/// Returns [`CompanionError::Foreign`] if another program's file has this name; the file is not changed.
 pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
     let system = |source| CompanionError::System { path: path.to_owned(), source };
     for _ in 0..ATTEMPTS {
@@ -75,7 +75,7 @@ pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
             opened => return opened,
         }
     }
-    Err(system(io::Error::other("other programs create and remove it at any time")))
+    Err(system(io::Error::other("other programs keep creating and removing it")))
 }
 
 /// Opens an existing companion.
@@ -130,7 +130,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create_new(true).mode(0o600).custom_flags(flags).open(path)
 }
 
-/// Creates a file with a free name next to `named`, for content that is renamed when it is complete.
+/// Creates a file with a free name next to `named`. The file is renamed when its content is complete.
 ///
 /// # Errors
 /// Returns the kernel's error.

@@ -1,13 +1,13 @@
-//! Files that a command makes without being given their names: next to a file that its user named, and in temporary
-//! folders. Also the mounts that contain files.
+//! Files that a command creates under names that it chooses: next to a file that the user named, and in temporary
+//! folders. The crate also lists the mounts that contain files.
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`companion`] | the opener of files next to a named one, which overwrites nothing that is not ours |
+//! | [`companion`] | opens files next to a file that the user named, and never overwrites a foreign file |
 //! | [`mounts`] | the mounts of this process |
-//! | [`private`] | temporary folders of this user only, removed when the process ends |
+//! | [`private`] | temporary folders that only this user can read, removed when the process ends |
 //!
-//! Nothing here prints, reads arguments or catches signals.
+//! The crate does not print, read arguments or catch signals.
 
 pub mod companion;
 pub mod mounts;

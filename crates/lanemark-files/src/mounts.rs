@@ -10,28 +10,30 @@ use rustix::fs::{major, minor};
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
-    /// `major:minor`, as stat reports it for the files. Some file systems (btrfs) report another number.
+    /// Device number, `major:minor`, which stat usually reports for the files; some file systems (btrfs) report a
+    /// different number for their files.
     pub device: String,
-    /// The folder or file over which it is mounted.
+    /// The folder or file at which the file system is mounted.
     pub point: PathBuf,
-    /// Type of the file system, `ext4`.
+    /// Type of the file system, such as `ext4`.
     pub file_system: String,
-    /// Source of the mount, `/dev/vda`.
+    /// Source of the mount, such as `/dev/vda`.
     pub source: PathBuf,
 }
 
-/// Returns all mounts, each before the mounts that cover it. The list is empty if the kernel does not provide it.
+/// Returns all mounts; each mount precedes the mounts that cover it. The list is empty if the kernel does not provide
+/// it.
 pub fn mounts() -> Vec<MountEntry> {
     parse(&fs::read("/proc/self/mountinfo").unwrap_or_default())
 }
 
-/// Returns a device number as mountinfo and `/sys/dev/block` write it, `major:minor`.
+/// Returns a device number in the form `major:minor`, which mountinfo and `/sys/dev/block` use.
 pub fn device_number(device: u64) -> String {
     format!("{}:{}", major(device), minor(device))
 }
 
-/// Returns the mount with the longest mount point above `path`; a mount of `device` takes precedence. If several are
-/// mounted on one point, the last is visible.
+/// Returns the mount with the longest mount point above `path`; a mount of `device` takes precedence. If several file
+/// systems are mounted at one point, the last is visible.
 pub fn above<'m>(mounts: &'m [MountEntry], device: &str, path: &Path) -> Option<&'m MountEntry> {
     mounts
         .iter()
@@ -49,7 +51,7 @@ pub fn parse(text: &[u8]) -> Vec<MountEntry> {
     text.split(|byte| *byte == b'\n').filter_map(line).collect()
 }
 
-/// Parses `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`.
+/// Parses a line such as `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`.
 fn line(line: &[u8]) -> Option<MountEntry> {
     let mut words = line.split(|byte| *byte == b' ');
     let text = |word: &[u8]| String::from_utf8_lossy(word).into_owned();
@@ -65,7 +67,7 @@ fn line(line: &[u8]) -> Option<MountEntry> {
     })
 }
 
-/// Decodes a path of mountinfo, which writes space, tab, newline and backslash as `\040` and so on.
+/// Decodes a path in mountinfo, which writes a space as `\040`, and a tab, newline or backslash in the same form.
 fn unescape(word: &[u8]) -> PathBuf {
     let mut plain = Vec::with_capacity(word.len());
     let mut rest = word;

@@ -1,8 +1,8 @@
-//! Temporary folders and files that only this user can read, and that are removed with the process.
+//! Temporary folders and files that only this user can read, and that are removed when the process ends.
 //!
-//! Contents such as a machine's capture contain serial numbers, so a folder has mode 0700 regardless of the umask. A
-//! folder is removed when its owner drops it. A process that a signal ends does not drop its values: it calls
-//! [`remove_all`], which removes every remaining folder and file. SIGKILL leaves them.
+//! Contents such as the capture of a machine include serial numbers, so a folder has mode 0700 regardless of the umask.
+//! A folder is removed when its owner drops it. A process that ends because of a signal does not drop its values; it
+//! calls [`remove_all`], which removes every remaining folder and file. After SIGKILL, they remain.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Number of attempts to remove a folder to which another thread still writes, and the time between two attempts.
+/// Number of attempts to remove a folder to which another thread still writes.
 const ATTEMPTS: u32 = 50;
+/// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The paths that are removed when the process ends; `None` after its end has begun.
+/// The paths that are removed when the process ends; `None` once the process has begun to end.
 static ALIVE: Mutex<Option<Vec<PathBuf>>> = Mutex::new(Some(Vec::new()));
 
 /// A temporary folder with mode 0700. It is removed with all its contents when this value is dropped.
@@ -46,13 +47,14 @@ impl PrivateFolder {
     /// # Errors
     /// Returns the kernel's error, or an error if the process is ending.
     pub fn within(folder: &Path, prefix: &str) -> io::Result<Self> {
-        // The lock is held while the folder is created, so the process cannot end between the creation and the entry.
+        // The lock is held while the folder is created, so the process cannot end between the creation of the folder
+        // and its entry in the list.
         let mut alive = alive();
         let alive = alive.as_mut().ok_or_else(ending)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(12).permissions(Permissions::from_mode(0o700));
         let folder = builder.tempdir_in(folder)?;
-        // The umask may have removed permissions.
+        // The umask may have removed permissions from the folder.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o700))?;
         let path = folder.path().to_owned();
         alive.push(path.clone());
@@ -64,7 +66,8 @@ impl PrivateFolder {
         &self.path
     }
 
-    /// Leaves the removal at the end of this process to another process, which still needs the contents of the folder.
+    /// Excludes the folder from the removal at the end of this process. Another process, which still needs the
+    /// contents, removes it.
     pub fn leave_to_another_process(&self) {
         forget(&self.path);
     }
@@ -78,7 +81,7 @@ impl Drop for PrivateFolder {
 }
 
 impl PrivateFile {
-    /// Registers the file `path` for removal with this value, or with the process.
+    /// Registers the file `path`, which is removed when this value is dropped or the process ends.
     pub fn of(path: PathBuf) -> Self {
         if let Some(alive) = alive().as_mut() {
             alive.push(path.clone());
@@ -109,7 +112,7 @@ pub fn write_step<T>(step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Removes all folders and files of the process, which then ends. No folder can be created afterwards.
+/// Removes all folders and files of the process, which must then end. No folder can be created afterwards.
 pub fn remove_all() {
     let Some(all) = alive().take() else { return };
     for path in all.iter().rev() {
@@ -148,7 +151,7 @@ mod tests {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 
-    /// The process has only one list, so these checks form one test.
+    /// The process has only one list, so all these checks are in one test.
     #[test]
     fn folders_are_private_and_go_with_their_owner_or_with_the_process() {
         let outer = tempfile::tempdir().unwrap();

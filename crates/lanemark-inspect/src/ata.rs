@@ -2,12 +2,12 @@
 //!
 //! A host's port `ata1` has `link1`, or with a port multiplier `link1.0` and so on. `sata_spd` is the trained speed,
 //! `hw_sata_spd_limit` the port's maximum, `sata_spd_limit` the kernel's limit after errors. A drive answers with 256
-//! words (ATA8-ACS, 7.16). Word 76 has bit 1 for 1.5, bit 2 for 3 and bit 3 for 6 Gb/s, and bit 8 for queued commands.
-//! Words 10–19 are the serial number, 23–26 the firmware, 27–46 the model, two characters a word. If bit 2 of word 53
+//! words (ATA8-ACS, 7.16). In word 76, bits 1, 2 and 3 mean 1.5, 3 and 6 Gb/s, and bit 8 means queued commands. Words
+//! 10–19 are the serial number, 23–26 the firmware, 27–46 the model, with two characters per word. If bit 2 of word 53
 //! is set, bits 8–14 of word 88 are the selected Ultra DMA mode.
 //!
 //! The link is SATA if the kernel reports its speed, or if the drive has word 76. Otherwise the host's PCI class
-//! decides: 0101 is parallel and 0106 serial. If the class does not decide, the kind is unknown, and no link is
+//! decides: 0101 means parallel, and 0106 means serial. For any other class, the kind is unknown, and no link is
 //! reported.
 
 use lanemark_schema::result::{Identity, InspectedLink, PataLink, PciRole, SataLink};
@@ -21,7 +21,7 @@ const WORDS: usize = 256;
 /// A drive's answer to IDENTIFY DEVICE.
 struct IdentifyData(Vec<u16>);
 
-/// Returns the link of the port at `port` to the target with `channel` and `target` of its SCSI address, and the
+/// Returns the link from the port at `port` to the drive with this `channel` and `target` in its SCSI address, and the
 /// drive's identity.
 pub(crate) fn link(
     sysfs: &Sysfs,
@@ -31,7 +31,7 @@ pub(crate) fn link(
     target: &str,
 ) -> (Option<InspectedLink>, Option<Identity>) {
     let number = port.name().trim_start_matches("ata").to_owned();
-    // With a port multiplier, the channel selects one of its links.
+    // With a port multiplier, the channel selects one of the multiplier's links.
     let candidates = [
         (format!("link{number}"), format!("dev{number}.{target}")),
         (format!("link{number}.{channel}"), format!("dev{number}.{channel}.0")),
@@ -80,7 +80,7 @@ impl IdentifyData {
         words.filter(|words| words.len() == WORDS).map(Self)
     }
 
-    /// Returns word 76, which is invalid if it is all zeros or ones.
+    /// Returns word 76, unless it is invalid because all its bits are equal.
     fn sata(&self) -> Option<u16> {
         Some(self.0[76]).filter(|word| !matches!(word, 0 | 0xffff))
     }

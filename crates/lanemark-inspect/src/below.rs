@@ -1,5 +1,5 @@
-//! The components of a device: the members of a RAID, volume or encrypted device, the file of a loop
-//! device, or the disk of a partition.
+//! Finds the components of a device: the members of a RAID array, volume or encrypted device, the device that stores
+//! the file of a loop device, or the disk of a partition.
 
 use lanemark_schema::result::{BlockKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use crate::block::{self, BlockDevice};
 use crate::locate;
 use crate::sysfs::Sysfs;
 
-/// The names of devices and of partitions, each with its device.
+/// The names of devices and partitions, each with the device.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceNames(BTreeMap<String, BlockDevice>);
 
@@ -28,7 +28,7 @@ impl DeviceNames {
         Self(names)
     }
 
-    /// Returns the device with the name `name`, or with a partition of that name.
+    /// Returns the device with the name `name`, or the device that has a partition of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&BlockDevice> {
         self.0.get(name)
     }
@@ -59,7 +59,8 @@ pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
     numbers.iter().find_map(name)
 }
 
-/// Returns the device `name` and all its lower devices, each once, from `all`; partitions are read when they are found.
+/// Returns the device `name` and all its underlying devices from `all`, each once; partitions are read when they are
+/// found.
 pub(crate) fn stack(
     sysfs: &Sysfs,
     names: &DeviceNames,

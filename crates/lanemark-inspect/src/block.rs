@@ -18,13 +18,13 @@ use crate::{nvme, path};
 /// A block device found in the tree.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockDevice {
-    /// Name of the device in the kernel.
+    /// The kernel's name of the device.
     pub(crate) name: String,
     pub(crate) position: DevicePosition,
 }
 
-/// Lists the block devices except partitions, in the order of their names. If two positions have one name, which occurs
-/// only in captures, the position in the device tree is used.
+/// Lists the block devices except partitions, in the order of their names. If two positions have the same name, which
+/// occurs only in captures, the position in the device tree is used.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<BlockDevice> {
     let mut positions: BTreeMap<String, DevicePosition> = BTreeMap::new();
     let mut add = |name: String, position: DevicePosition| {
@@ -52,7 +52,7 @@ pub(crate) fn list(sysfs: &Sysfs) -> Vec<BlockDevice> {
     blocks
 }
 
-/// Returns whether the device is one that the kernel creates in advance and that is empty.
+/// Returns whether the device is empty and one of the devices that the kernel creates in advance.
 pub(crate) fn is_empty_spare(sysfs: &Sysfs, block: &BlockDevice) -> bool {
     ["loop", "ram", "zram"].iter().any(|prefix| is_numbered(&block.name, prefix))
         && sysfs.value(&block.position, "size", sectors).is_none_or(|size| size == Bytes::ZERO)
@@ -70,7 +70,7 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &BlockDevice) -> Vec<String>
     names
 }
 
-/// Reads all attributes of a device except its lower devices.
+/// Reads all attributes of a device except its underlying devices.
 pub(crate) fn read(
     sysfs: &Sysfs,
     functions: &PciFunctions,
@@ -128,7 +128,7 @@ fn is_partition(sysfs: &Sysfs, position: &DevicePosition) -> bool {
     sysfs.position_in(position, "partition").is_some()
 }
 
-/// Returns whether a device is only a path to another one, as with NVMe over several controllers.
+/// Returns whether a device is only a path to another device, as with NVMe over several controllers.
 fn is_hidden(sysfs: &Sysfs, position: &DevicePosition) -> bool {
     sysfs.value(position, "hidden", flag) == Some(true)
 }
@@ -142,7 +142,7 @@ fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
     }
 }
 
-/// Returns the kind of a device from its own folder; [`BlockKind::Virtual`] if the folder does not show it.
+/// Returns the kind of a device according to its folder; [`BlockKind::Virtual`] if the folder does not show the kind.
 fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockKind {
     let at = &block.position;
     let text = |path| sysfs.text(at, path);
@@ -179,7 +179,7 @@ fn kind(sysfs: &Sysfs, block: &BlockDevice) -> BlockKind {
     BlockKind::Virtual
 }
 
-/// Parses `2`, or `2 (3)` while an array is reshaped.
+/// Parses `2`, or the first number of `2 (3)`, which the kernel prints while an array is reshaped.
 fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
@@ -191,7 +191,7 @@ fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> Vec<In
         return nvme::paths(sysfs, &block.position, &namespace)
             .into_iter()
             .filter_map(|path| {
-                // The walk ends before the last step, which is the controller itself in this case.
+                // The walk does not include the last step, which is the controller itself in this case.
                 let inner = sysfs.position_in(&path.controller, "state");
                 let end = inner.or_else(|| sysfs.position_in(&path.controller, "transport"));
                 let mut hops = path::walk(sysfs, functions, &end?).hops;
@@ -205,7 +205,8 @@ fn paths(sysfs: &Sysfs, functions: &PciFunctions, block: &BlockDevice) -> Vec<In
     if walked.hops.is_empty() { Vec::new() } else { vec![walked] }
 }
 
-/// Copies the NUMA node of a namespace or of its path to the last hop, if no hop has a NUMA node.
+/// Sets the NUMA node of the last hop to `numa_node`, the node of a namespace or of its path, if no hop has a NUMA
+/// node.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())
         && let Some(last) = hops.last_mut()
@@ -214,7 +215,8 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     }
 }
 
-/// Returns a device's identity: the identity of its last hop if that hop has one, else the device's own attributes.
+/// Returns a device's identity: the identity of its last hop if the hop has one, and otherwise the device's own
+/// attributes.
 fn identity(sysfs: &Sysfs, at: &DevicePosition, paths: &[InspectedPath]) -> Identity {
     let last = paths.first().and_then(|first| first.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =

@@ -1,12 +1,12 @@
 //! Captures: the parts of a sysfs tree that an inspection reads, as a tar file, and the tree unpacked from it.
 //!
-//! While an inspection runs, [`RecordedFiles`] notes each folder, link and file that the inspection reads. A capture
-//! contains only these, so that an inspection of the capture gives the same result. A file that existed and could not
-//! be read is stored as an empty file.
+//! While an inspection runs, [`RecordedFiles`] records each folder, link and file that the inspection reads. A capture
+//! contains only these, so that an inspection of the capture has the same result. A file that exists but could not be
+//! read is stored as an empty file.
 //!
-//! A capture may come from an untrusted source. It is unpacked in a separate folder. The reader refuses names that lead
-//! out of the folder, entries below links, and anything other than folders, links and files; it bounds counts and
-//! sizes. Links are created unchanged, since [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
+//! A capture may come from an untrusted source. It is unpacked in a separate folder. The reader rejects names that lead
+//! out of the folder, entries below links, and entries other than folders, links and files, and it limits counts and
+//! sizes. Links are created unchanged, because [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,16 +16,16 @@ use std::path::{Component, Path, PathBuf};
 use lanemark_files::private::{PrivateFolder, write_step};
 use tar::{Archive, Builder, EntryType, Header};
 
-/// Maximum number of entries of a capture.
+/// Maximum number of entries in a capture.
 const ENTRIES_MAX: usize = 65_536;
-/// Maximum size of one file of a capture, in bytes.
+/// Maximum size of one file in a capture, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
-/// Maximum size of all files of a capture, in bytes.
+/// Maximum total size of all files in a capture, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
 /// Maximum number of folders above an entry.
 const DEPTH_MAX: usize = 128;
 
-/// Files that an inspection has read, by their path in the tree.
+/// Files that an inspection has read, by path in the tree.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedFiles(BTreeMap<PathBuf, Entry>);
 
@@ -68,7 +68,7 @@ impl RecordedFiles {
         }
     }
 
-    /// Writes all entries as a tar file: the same bytes for the same tree.
+    /// Returns all entries as a tar file, which has the same bytes for the same tree.
     pub(crate) fn tar(&self) -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(Vec::new());
         for (relative, entry) in &self.0 {
@@ -99,10 +99,10 @@ impl RecordedFiles {
     }
 }
 
-/// Unpacks a capture in a folder that is removed with the returned value.
+/// Unpacks a capture into a folder that is removed when the returned value is dropped.
 ///
 /// # Errors
-/// Returns an error if the input is not a capture, or exceeds the bounds of one.
+/// Returns an error if the input is not a capture, or exceeds the limits of a capture.
 pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
     let folder = PrivateFolder::new("lanemark-capture-")?;
     let mut archive = Archive::new(input.take(4 * BYTES_MAX));
@@ -129,17 +129,17 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                     bytes += content.len() as u64;
                     if content.len() as u64 > FILE_MAX || bytes > BYTES_MAX {
                         let message = format!(
-                            "{}: has more than {FILE_MAX} bytes, or all files have more than {BYTES_MAX}",
+                            "{} has more than {FILE_MAX} bytes, or all files together have more than {BYTES_MAX}",
                             relative.display()
                         );
                         return Err(wrong(&message));
                     }
-                    // A second entry with the same name would write through the first.
+                    // A second entry with the same name must not write through the first.
                     fs::File::create_new(&full)
                         .and_then(|mut file| io::Write::write_all(&mut file, &content))?;
                 }
                 _ => {
-                    let message = format!("{}: is not a folder, link or file", relative.display());
+                    let message = format!("{} is not a folder, link or file", relative.display());
                     return Err(wrong(&message));
                 }
             }
@@ -159,7 +159,7 @@ fn relative_path(path: &Path) -> io::Result<Option<PathBuf>> {
         match component {
             Component::Normal(name) => relative.push(name),
             Component::CurDir => {}
-            _ => return Err(wrong(&format!("{}: leads out of the capture", path.display()))),
+            _ => return Err(wrong(&format!("{} leads out of the capture", path.display()))),
         }
     }
     if relative.components().count() > DEPTH_MAX {

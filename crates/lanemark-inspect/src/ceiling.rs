@@ -1,4 +1,4 @@
-//! The ceilings of a real path's links for a test, by the formulas of the simulator.
+//! Computes the ceilings of a real path's links for a test, with the formulas of the simulator.
 
 use lanemark_schema::result::{
     Gigabits, HopCeiling, InspectedDevice, InspectedHop, InspectedLink, Inspection,
@@ -12,15 +12,16 @@ use lanemark_sim::over_link;
 
 use crate::rate::PAYLOADS;
 
-/// The maximum length of a command if the kernel does not report it.
+/// Assumed maximum length of a command if the kernel does not report it.
 const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 
 /// Returns the ceilings of the links to the inspected device, starting at the processor.
 ///
-/// A device on top of a single other device has the same ceilings. A device that consists of several devices lacks
-/// ceilings here, since the distribution of requests over them is unknown. If there are several paths, the first is
-/// used. A shared link is assumed to be free of other devices. USB and PATA do not have a formula. If the packet sizes
-/// of a link are unknown, its ceiling is between the ceilings for the smallest and the largest possible size.
+/// A device on top of a single other device has the same ceilings. For a device that consists of several devices, no
+/// ceilings are returned, because the distribution of requests over them is unknown. If there are several paths, the
+/// first is used. Other devices are assumed not to use a shared link. There are no formulas for USB and PATA. If the
+/// packet sizes of a link are unknown, its ceiling is between the ceilings for the smallest and the largest possible
+/// size.
 pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let Some(device) = hardware(inspection) else { return Vec::new() };
     let transfer_max = device.queue.transfer_max.filter(|&most| most > Bytes::ZERO);
@@ -36,8 +37,8 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     path.iter().filter_map(ceiling).collect()
 }
 
-/// Follows the devices below the target, and returns the first that has a path, if there is only one device at each
-/// level.
+/// Follows the devices under the target, and returns the first device that has a path, if there is only one device at
+/// each level.
 pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     let named = |name: &str| inspection.devices.iter().find(|device| device.name == name);
     let mut device = named(inspection.target.as_deref()?)?;
@@ -52,7 +53,7 @@ pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     None
 }
 
-/// Returns the formula of a link, with packets and requests of the `unknown` size if the link does not report them.
+/// Returns the formula of a link. If the link does not report the size of packets or requests, the size is `unknown`.
 fn model(link: &InspectedLink, unknown: Bytes) -> Option<LinkModel> {
     match link {
         InspectedLink::Pcie(link) => {
@@ -81,7 +82,7 @@ fn model(link: &InspectedLink, unknown: Bytes) -> Option<LinkModel> {
     }
 }
 
-/// Returns the link as text, `PCIe 3.0 x4` or `SATA 6 Gb/s`.
+/// Returns the link as text, such as `PCIe 3.0 x4` or `SATA 6 Gb/s`.
 fn words(link: &InspectedLink) -> String {
     let rated = |name: &str, rate: Option<u64>| match rate {
         Some(rate) => format!("{name} {}", Gigabits(rate)),

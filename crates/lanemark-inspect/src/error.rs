@@ -1,4 +1,4 @@
-//! The errors of an inspection: the cause, the location, and one hint on how to continue.
+//! The errors of an inspection, each with its cause, its location, and a hint on how to continue.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use crate::lspci::LspciProblem;
 #[non_exhaustive]
 pub enum InspectError {
     /// The root cannot be opened.
-    #[error("{}: it cannot be read as a sysfs tree: {source}", root.display())]
+    #[error("{} cannot be read as a sysfs tree: {source}", root.display())]
     Root {
         /// The root as the user wrote it.
         root: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A text that is not from lspci, or shows no storage.
+    /// A text that is not output of lspci, or does not contain storage.
     #[error("{}: {}", file.display(), lspci(*problem))]
     Lspci {
         /// The file as the user wrote it.
@@ -26,7 +26,7 @@ pub enum InspectError {
         problem: LspciProblem,
     },
     /// The root contains no block devices.
-    #[error("{}: contains no block devices", root.display())]
+    #[error("{} does not contain block devices", root.display())]
     NoDevices {
         /// The root as the user wrote it.
         root: PathBuf,
@@ -39,8 +39,8 @@ pub enum InspectError {
         /// Similar names, or any names if no name is similar.
         nearest: Vec<String>,
     },
-    /// A path was given, and the tree is not this machine's.
-    #[error("{}: a path is not valid in the tree {}", path.display(), root.display())]
+    /// The target is a path, but the tree does not belong to this machine.
+    #[error("{} is a path, which is not valid in the tree {}", path.display(), root.display())]
     ForeignPath {
         /// The path as the user wrote it.
         path: PathBuf,
@@ -56,21 +56,21 @@ pub enum InspectError {
         source: io::Error,
     },
     /// The path is not on a block device.
-    #[error("{}: is not on a block device{}", path.display(), file_system_clause(file_system))]
+    #[error("{} is not on a block device{}", path.display(), file_system_clause(file_system))]
     NoDevice {
         /// The path as the user wrote it.
         path: PathBuf,
-        /// File system of the path instead, `tmpfs`.
+        /// Type of the path's file system, such as `tmpfs`.
         file_system: Option<String>,
     },
 }
 
 impl InspectError {
-    /// Returns one line on how to continue.
+    /// Returns one line of advice on how to continue.
     pub fn hint(&self) -> String {
         match self {
             Self::Root { .. } | Self::NoDevices { .. } => {
-                "name the folder that holds `block` and `devices`, as /sys does, or a capture of it, FILE.tar"
+                "name the folder that contains `block` and `devices`, like /sys, or a capture of it, FILE.tar"
                     .to_owned()
             }
             Self::Lspci { problem, .. } => lspci_hint(*problem).to_owned(),
@@ -94,13 +94,13 @@ impl InspectError {
 fn lspci(problem: LspciProblem) -> String {
     match problem {
         LspciProblem::Empty => "is empty".to_owned(),
-        LspciProblem::NotLspci => "names no PCI function".to_owned(),
+        LspciProblem::NotLspci => "the text does not contain a PCI function".to_owned(),
         LspciProblem::LinksOnly => {
-            "has lines of links (LnkCap, LnkSta) but not the lines that name their functions"
+            "the text contains lines about links (LnkCap, LnkSta) but not the lines that name their functions"
                 .to_owned()
         }
         LspciProblem::MachineReadable => {
-            "is output of `lspci -vmm`, which does not print links".to_owned()
+            "the text is output of `lspci -vmm`, which does not print links".to_owned()
         }
         LspciProblem::BrokenTree => {
             "the tree of `lspci -tv` has lost its line breaks or indentation".to_owned()
@@ -115,17 +115,17 @@ fn lspci(problem: LspciProblem) -> String {
 fn lspci_hint(problem: LspciProblem) -> &'static str {
     match problem {
         LspciProblem::Empty | LspciProblem::NotLspci | LspciProblem::MachineReadable => {
-            "give the whole output of `sudo lspci -vvv`, or the tree of `lspci -tv`"
+            "use the whole output of `sudo lspci -vvv`, or the tree of `lspci -tv`"
         }
         LspciProblem::LinksOnly => {
-            "also give the function's first line, such as `01:00.0 Non-Volatile memory controller: \
+            "also include the function's first line, such as `01:00.0 Non-Volatile memory controller: \
              …`, or better the whole output of `sudo lspci -vvv`"
         }
         LspciProblem::BrokenTree => {
-            "save it by `lspci -tv > lspci.txt`, or give `sudo lspci -vvv`, which needs no columns"
+            "save it with `lspci -tv > lspci.txt`, or use the output of `sudo lspci -vvv`, which does not depend on columns"
         }
         LspciProblem::NoStorage { .. } => {
-            "give the whole output of `sudo lspci -vvv`; drives without a PCI controller, such as \
+            "use the whole output of `sudo lspci -vvv`; drives without a PCI controller, such as \
              eMMC, UFS or SD cards, are shown by `lanemark inspect` on the machine itself"
         }
     }

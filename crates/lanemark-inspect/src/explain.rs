@@ -1,29 +1,29 @@
-//! Explains what limited a measured test, from its evidence only.
+//! Explains what limited a measured test, based only on its evidence.
 //!
 //! The rules apply in this order; the first rule whose evidence is complete gives the verdict:
 //!
-//! 1. *held back*: a limit of a control group was met ([`Limit::is_met`]).
+//! 1. *held back*: a limit of a control group was reached ([`Limit::is_met`]).
 //! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. Above [`LINK_MOST`] of the
 //!    ceiling, the data did not cross that link.
-//! 3. *CPU-bound*: the program's busiest thread had less than a tenth of its time left. Alternatively, the whole
-//!    machine had less than a twentieth left without significant use by others, and a deeper queue gave less than
-//!    [`DEEPER_SAME`] more or the threads waited for cores.
+//! 3. *CPU-bound*: the program's busiest thread was idle for less than a tenth of the time. Alternatively, the whole
+//!    machine was idle for less than a twentieth of the time without significant use by other programs, and a deeper
+//!    queue increased the rate by less than [`DEEPER_SAME`] or the threads waited for cores.
 //! 4. *undecided*: a thread had to wait for a core, or other programs left almost no processor time, which may explain
-//!    all other evidence. This rule does not preclude rule 6 if no thread waited for a core and requests spent
-//!    [`CROWD_MOST_NS`] or more elsewhere on average. The reason is that other programs delay the kernel's threads only
-//!    by time slices of a few milliseconds. If others were active only while deeper queues were tried, rules 5 and 7 do
-//!    not apply, and rule 3 ignores the deeper queues.
-//! 5. *queue-starved*: twice the number of outstanding requests raised the rate by [`DEEPER_GAINS`] or more.
-//! 6. *file-system-bound*: of a request's time without the program's processor time, less than [`AT_DEVICE`] passed at
-//!    the device, and the device was not busy all the time. This rule applies to files only.
-//! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue gave less than [`DEEPER_SAME`] more.
-//!    This rule does not apply if a link with an uncertain ceiling may have been full.
+//!    all other evidence. Rule 6 still applies if no thread waited for a core and requests spent [`CROWD_MOST_NS`] or
+//!    more elsewhere on average, because other programs delay the kernel's threads only by time slices of a few
+//!    milliseconds. If other programs were active only while deeper queues were tried, rules 5 and 7 do not apply, and
+//!    rule 3 ignores the deeper queues.
+//! 5. *queue-starved*: doubling the number of outstanding requests increased the rate by [`DEEPER_GAINS`] or more.
+//! 6. *file-system-bound*: a request spent less than [`AT_DEVICE`] of its time, without the program's processor time,
+//!    at the device, and the device was not always busy. This rule applies only to files.
+//! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue increased the rate by less than
+//!    [`DEEPER_SAME`]. This rule does not apply if a link with an uncertain ceiling may have been full.
 //!
 //! All other cases are undecided. If the requests did not reach a device (the null engine, the page cache, a device
 //! that moved less than was requested), rules 2, 6 and 7 do not apply. The device's time comes from the block layer,
-//! whose clock starts when a request is passed to the driver, and whose milliseconds are summed over requests. A device
-//! that takes many requests at once is *busy* as soon as it has one, so busy time by itself does not show that the
-//! device is full.
+//! which measures from the moment at which a request is passed to the driver and adds up the milliseconds of all
+//! requests. A device that processes many requests at once is *busy* as soon as it has one request, so busy time by
+//! itself does not show that the device is fully used.
 
 use lanemark_schema::result::{
     Evidence, EvidenceItem, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget,
@@ -32,7 +32,8 @@ use lanemark_schema::result::{
 
 use crate::ceiling::ceilings;
 
-/// Share of the bottleneck's ceiling above which a link counts as full: the formulas omit little else.
+/// Share of the bottleneck's ceiling above which a link counts as full. The rest allows for effects that the formulas
+/// omit.
 const LINK_FULL: f64 = 0.90;
 /// Share of the bottleneck's ceiling above which the data came from another source.
 const LINK_MOST: f64 = 1.05;
@@ -42,22 +43,23 @@ const THREAD_FULL: f64 = 0.90;
 const MACHINE_FULL: f64 = 0.95;
 /// Share of all cores above which a machine with other programs is too busy for a verdict.
 const CROWDED: f64 = 0.90;
-/// Share of its time above which waiting for a core slows a thread down.
+/// Share of a thread's time above which waiting for a core slows the thread down.
 const CORE_WAIT: f64 = 0.10;
 /// Maximum mean delay of a request, in ns, that other programs on the processors explain.
 const CROWD_MOST_NS: f64 = 100e6;
-/// Share of the requested bytes below which the device did not move them.
+/// Minimum share of the requested bytes that the device must have moved; below it, the requests did not reach the
+/// device.
 const MOVED: f64 = 0.9;
 /// Share of a request's time at the device below which most of the time passed elsewhere.
 const AT_DEVICE: f64 = 0.5;
 /// Share of the time above which a device counts as always busy.
 const DEVICE_FULL: f64 = 0.90;
-/// Gain of a deeper queue above which the queue was not deep enough.
+/// Gain of a deeper queue from which the queue was not deep enough.
 const DEEPER_GAINS: f64 = 0.30;
-/// Gain of a deeper queue up to which depth counts as irrelevant.
+/// Gain of a deeper queue up to which the depth counts as irrelevant.
 const DEEPER_SAME: f64 = 0.10;
 
-/// Explains every test of a measured run; `inspection` is the path to its target, if it was found.
+/// Explains every test of a measured run; `inspection` contains the path to the run's target, if it was found.
 pub fn explain(run: &mut RunResult, inspection: Option<&Inspection>) {
     let Target::Measured(target) = &run.target else { return };
     for test in &mut run.tests {
@@ -105,10 +107,10 @@ struct TestEvidence {
     thread_busy: Option<f64>,
     core_wait: Option<f64>,
     machine: Option<(f64, u32)>,
-    /// Processor time of other programs, and the threshold above which it matters, in cores.
+    /// Processor time of other programs, and the threshold above which this time matters, in cores.
     others: Option<(f64, f64)>,
     device: Option<(String, f64)>,
-    /// The mean time of a request in ns: at the device, as the program saw it, and on the processor.
+    /// Mean time of a request in ns: at the device, as the program measured it, and on the processor.
     times: Option<(f64, f64, f64)>,
     deeper: Option<(u32, f64)>,
     /// Whether other programs could explain the gain of a deeper queue.
@@ -212,7 +214,7 @@ impl TestEvidence {
         }
     }
 
-    /// Returns whether the program's own work used all of its core or of the machine.
+    /// Returns whether the program's own work used all of its core or the whole machine.
     fn is_out_of_processors(&self, gain: Option<f64>) -> bool {
         let machine_full =
             self.machine.is_some_and(|(used, cores)| used >= MACHINE_FULL * f64::from(cores));
@@ -275,13 +277,13 @@ impl TestEvidence {
     }
 }
 
-/// Returns whether the processors were nearly fully used, and not only by this program. The arguments are the used
-/// time with the number of cores, and the time of other programs with the threshold above which it matters.
+/// Returns whether the processors were nearly fully used, and not only by this program. `used` is the used time in
+/// cores, and `others` contains the time of other programs and the threshold above which this time matters.
 fn are_crowded(used: f64, cores: u32, others: Option<(f64, f64)>) -> bool {
     used >= CROWDED * f64::from(cores) && others.is_none_or(|(used, from)| used >= from)
 }
 
-/// Returns the destination of a test's requests, by the target and by the bytes that its device moved.
+/// Returns the destination of a test's requests, which depends on the target and on the bytes that its device moved.
 fn kind(target: &MeasuredTarget, samples: &[Sample]) -> RequestDestination {
     let answered_before = samples.iter().any(|sample| {
         let device = sample.evidence.as_ref().and_then(|evidence| evidence.device.as_ref());
@@ -298,7 +300,7 @@ fn kind(target: &MeasuredTarget, samples: &[Sample]) -> RequestDestination {
     }
 }
 
-/// Returns the limit that was met most, on average over all samples.
+/// Returns the limit that the rate was closest to, on average over all samples.
 fn nearest_limit(all: &[&Evidence]) -> Option<Limit> {
     let limits = all.iter().flat_map(|one| &one.limits);
     let averaged = limits.clone().map(|limit| {

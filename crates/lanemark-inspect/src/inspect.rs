@@ -1,4 +1,4 @@
-//! An inspection from beginning to end.
+//! Runs an inspection from beginning to end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use crate::pci::PciFunctions;
 use crate::sysfs::Sysfs;
 use crate::target;
 
-/// Inspects all devices of a tree, or the device of `target` and all devices that it consists of. A target is a
-/// device's name; in the running machine's tree, it may also be its node or any path on it.
+/// Inspects all devices of a tree, or the device of `target` and all devices that it consists of. A target is the name
+/// of a device; in the tree of the running machine, it may also be the device's node or any path on the device.
 pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, InspectError> {
     let blocks = block::list(sysfs);
     if blocks.is_empty() {
@@ -29,7 +29,7 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     });
     let devices: Vec<InspectedDevice> =
         kept.iter().map(|block| device(sysfs, &functions, block)).collect();
-    // The findings about shared links need all devices.
+    // Findings about shared links depend on all devices.
     let findings = finding::find(&devices);
     let Some(target) = target else {
         let mut devices = devices;
@@ -55,7 +55,7 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     })
 }
 
-/// Returns the position of a device's kind in a list: real drives and arrays of them first, then discs, mapped devices,
+/// Returns the rank of a device's kind in a list: drives and arrays of drives come first, then discs, mapped devices,
 /// and devices without a drive.
 fn rank(device: &InspectedDevice) -> u8 {
     match device.kind {

@@ -1,24 +1,24 @@
 //! The storage paths of a real machine: every block device with its path from the processor.
 //!
-//! All data comes from one folder, the machine's `/sys` or a captured copy of it. [`Sysfs`] is that folder: links are
+//! All data comes from one folder: the machine's `/sys`, or a captured copy. [`Sysfs`] is that folder: links are
 //! resolved inside it, every read is bounded, and unreadable files are recorded. An
 //! [`Inspection`](lanemark_schema::result::Inspection) is plain data of the schema, so it can be saved with a result,
 //! and `lanemark-report` draws it.
 //!
-//! The life of an inspection: `block` lists the devices and reads their limits; `below` finds the components of each
-//! device; `path` walks from the root of the device tree down to a device and makes a hop from each known part, with
-//! `pci`, `ata`, `sas`, `nvme` and `usb` reading the links; `rate` is the only module that converts a trained link to
-//! bytes a second, by the simulator's formulas; `finding` searches for the limits.
+//! In an inspection, `block` lists the devices and reads their limits; `below` finds the components of each device;
+//! `path` walks from the root of the device tree down to a device and adds a hop for each known component, while `pci`,
+//! `ata`, `sas`, `nvme` and `usb` read the links; `rate`, and no other module, converts a trained link to bytes a
+//! second, with the simulator's formulas; and `finding` searches for limits.
 //!
 //! [`ceilings`] applies the simulator's formulas to the links of a path, for a test; [`explain()`] compares a measured
-//! run with them and with the machine's counters during the run.
+//! run with these ceilings and with the machine's counters during the run.
 //!
-//! To extend it: a finding is an arm of [`Finding`](lanemark_schema::result::Finding) with its rule in `finding`; a bus
-//! is an arm of `Part` in `path` with its reader.
+//! To add a finding, add a variant to [`Finding`](lanemark_schema::result::Finding) and a rule to `finding`. To add a
+//! bus, add a variant to `ComponentKind` in `path` and a reader.
 //!
-//! Not covered: no device is queried (no ioctl, no identify command), no measurement is made, and values that sysfs
-//! does not show are not guessed: the uplink of an Intel chipset, the backplane behind a RAID controller, the host of a
-//! virtual device.
+//! An inspection does not query devices (with an ioctl or an identify command) or measure them. It does not guess
+//! values that sysfs does not show, such as the uplink of an Intel chipset, the backplane behind a RAID controller, or
+//! the host of a virtual device.
 
 mod ata;
 mod below;

@@ -1,8 +1,8 @@
-//! The location of a path on this machine: the number of its block device.
+//! Finds the location of a path on this machine: the number of its block device.
 //!
-//! A device node is its own location. A file system reports a device number with each file. Some file systems (btrfs,
-//! and file systems over several devices) report a number that belongs to no device; then `/proc/self/mountinfo`
-//! (proc_pid_mountinfo(5)) contains the source of the mount.
+//! A device node contains the number itself. For any other file, the file system reports a device number. Some file
+//! systems (btrfs, and file systems on several devices) report a number that does not belong to a device; in this case,
+//! `/proc/self/mountinfo` (proc_pid_mountinfo(5)) contains the source of the mount.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::error::InspectError;
 /// The location of a path: its block device and file system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Possible numbers of its block device, the likeliest first.
+    /// Possible numbers of the block device, the most likely first.
     pub(crate) numbers: Vec<String>,
     /// Type of the path's file system.
     pub(crate) file_system: Option<String>,

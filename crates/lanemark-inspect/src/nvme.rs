@@ -1,19 +1,19 @@
 //! NVMe controllers and namespaces, and the paths of a multipath namespace.
 //!
-//! A namespace is below its controller, or with native multipath below `devices/virtual/nvme-subsystem/nvme-subsysN`,
-//! whose folder has a link to each controller. Each controller has its own path to the namespace below it as
-//! `nvmeXcYnZ`: subsystem, controller, namespace.
+//! A namespace is below its controller; with native multipath, it is below
+//! `devices/virtual/nvme-subsystem/nvme-subsysN`, a folder with a link to each controller. Below each controller is its
+//! path to the namespace, `nvmeXcYnZ`, with the numbers of the subsystem, the controller and the namespace.
 
 use lanemark_schema::result::{HopPart, Identity};
 
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_decimal, is_numbered, node, number};
 
-/// A namespace by name.
+/// The numbers in the name of a namespace.
 pub(crate) struct Namespace<'a> {
-    /// Number of the controller or subsystem, `0` in nvme0n1.
+    /// Number of the controller or subsystem, such as `0` in nvme0n1.
     pub(crate) instance: &'a str,
-    /// Number of the namespace, `1` in nvme0n1.
+    /// Number of the namespace, such as `1` in nvme0n1.
     pub(crate) number: &'a str,
 }
 
@@ -27,14 +27,14 @@ pub(crate) struct Path {
 }
 
 impl<'a> Namespace<'a> {
-    /// Parses `nvme0n1`.
+    /// Parses a name such as `nvme0n1`.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
         let (instance, number) = name.strip_prefix("nvme")?.split_once('n')?;
         (is_decimal(instance) && is_decimal(number)).then_some(Self { instance, number })
     }
 }
 
-/// Returns whether `name` is a controller.
+/// Returns whether `name` is the name of a controller.
 pub(crate) fn is_controller(name: &str) -> bool {
     is_numbered(name, "nvme")
 }
@@ -88,7 +88,7 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_
     if !named.is_empty() {
         return named;
     }
-    // For kernels that hide the paths, and for captures without paths: every controller counts as one path.
+    // If the kernel hides the paths, or a capture does not contain them, every controller counts as one path.
     let plain = |controller| Path { controller, name: None, state: None, numa_node: None };
     controllers.into_iter().map(plain).collect()
 }

@@ -1,8 +1,8 @@
-//! The path from the processor down to a device: a hop for each part of its position in the tree.
+//! Finds the path from the processor down to a device, with a hop for each part of the device's position in the tree.
 //!
 //! `/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda` is read from left to right. A part that
-//! is not a separate hop (the SCSI host of an adapter, a target, a root hub) adds no hop. A bus with an unknown name is
-//! a hop if the kernel has a driver for it.
+//! belongs to another component (the SCSI host of an adapter, a target, a root hub) is not a hop. A component with an
+//! unknown name is a hop if it has a driver.
 
 use std::rc::Rc;
 
@@ -15,10 +15,10 @@ use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
 
-/// An upper bound for the number of hops on a path.
+/// Maximum number of hops on a path.
 const HOPS_MAX: usize = 64;
 
-/// The kind of a component of a path in the device tree, by its name.
+/// The kind of a component of a path in the device tree, which its name determines.
 enum ComponentKind {
     Pci,
     AtaPort,
@@ -40,7 +40,7 @@ struct PathWalk<'a> {
     sysfs: &'a Sysfs,
     functions: &'a PciFunctions,
     hops: Vec<InspectedHop>,
-    /// The last PCI function on the path so far, with its role.
+    /// The last PCI function on the path until now, with its role.
     pci: Option<(Rc<PciFunction>, PciRole)>,
     /// The ATA or SAS port of the next device.
     port: Option<(DevicePosition, ComponentKind)>,
@@ -123,7 +123,7 @@ impl PathWalk<'_> {
     }
 
     fn scsi(&mut self, at: &DevicePosition) {
-        // The identity of a device behind a USB bridge or virtio comes from the block device itself.
+        // For a device behind a USB bridge or virtio, the identity comes from the block device itself.
         if matches!(self.hops.last().map(|hop| &hop.part), Some(HopPart::Usb { .. })) {
             return;
         }

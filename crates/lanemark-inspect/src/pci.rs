@@ -1,8 +1,9 @@
 //! The PCI functions on a path, and the links between them.
 //!
-//! Speeds and widths are in `current_link_speed` and similar attributes at both ends of a link. A port's kind is in its
-//! configuration space; if that cannot be read, bridges alternate: a switch's upstream port below a root port, a
-//! downstream port below the upstream port. There is no link between the two ports of one switch.
+//! Speeds and widths are in `current_link_speed` and similar attributes at both ends of a link. The type of a port is
+//! in its configuration space. If that cannot be read, bridges are assumed to alternate: the bridge below a root port
+//! is a switch's upstream port, and the bridge below an upstream port is a downstream port. There is no link between
+//! the two ports of a switch.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,13 +19,15 @@ use crate::value::{
     hexadecimal, is_numbered, is_pci_address, pcie_generation, pcie_lanes, pcie_rate,
 };
 
-/// Intel, whose chipsets occupy bus 0 from this device on, with the bridge to their slow buses at 1f.0.
+/// Vendor id of Intel.
 const INTEL: u32 = 0x8086;
+/// First device on bus 0 that belongs to an Intel chipset.
 const CHIPSET_DEVICES: u32 = 0x10;
+/// Address of an Intel chipset's bridge to slow buses.
 const CHIPSET_BRIDGE: &str = "1f.0";
-/// The subsystem vendor of QEMU's model of such a chipset, which does not have an uplink.
+/// Subsystem vendor id of QEMU's model of an Intel chipset, which does not have an uplink.
 const QEMU_SUBSYSTEM: u32 = 0x1af4;
-/// The vendor of QEMU's root ports, which do not have lanes.
+/// Vendor id of QEMU's root ports, which do not have lanes.
 const QEMU: u16 = 0x1b36;
 
 /// The attributes of a function.
@@ -78,8 +81,8 @@ impl PciFunction {
         }
     }
 
-    /// Returns the device's role, below a device with the role `above`. If a capture does not contain its class,
-    /// `next`, the name below it, determines the role.
+    /// Returns the role of the function below a function with the role `above`. If a capture does not contain the
+    /// class, the role is derived from `next`, the name of the component below the function.
     pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
         let class = self.class.unwrap_or_else(|| class_before(next, self.driver.as_deref())) >> 8;
         if class == 0x0604 {
@@ -121,10 +124,10 @@ impl PciFunction {
         }
     }
 
-    /// Returns the link from the function `above` to this one. Without a function above, the link consists of this
-    /// function's own attributes.
+    /// Returns the link from the function `above` to this function. Without a function above, the link contains only
+    /// this function's attributes.
     pub(crate) fn link(&self, above: Option<&Self>) -> Option<PcieLink> {
-        // Functions of a chipset report a link inside the chipset.
+        // The functions of a chipset report a link inside the chipset.
         if above.is_none() && self.chipset {
             return None;
         }
@@ -156,7 +159,7 @@ impl PciFunction {
             upper_max: above.and_then(|above| above.max),
             lower_max: self.max,
             payload_max,
-            // One end does not show the common maximum of both ends.
+            // The maximum that both ends support is known only if both ends report it.
             payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
             read_request_max: self.config.and_then(|config| config.read_request_max),
             line,
@@ -170,7 +173,7 @@ impl PciFunction {
 }
 
 /// Returns the class of a function that has `next` below it. A function with an ATA port may be parallel or serial;
-/// only its driver shows which.
+/// only its driver distinguishes these.
 fn class_before(next: &str, driver: Option<&str>) -> u32 {
     match next {
         next if is_pci_address(next) => 0x06_0400,
@@ -187,7 +190,7 @@ fn class_before(next: &str, driver: Option<&str>) -> u32 {
     }
 }
 
-/// Returns whether a function's address is one that Intel assigns to functions of a chipset.
+/// Returns whether a function's address is an address that Intel assigns to functions of a chipset.
 fn is_in_chipset(sysfs: &Sysfs, at: &DevicePosition) -> bool {
     let name = at.name();
     let Some((domain, address)) = name.split_once(':') else { return false };
@@ -330,7 +333,7 @@ mod tests {
             usable_most: None,
         };
         assert_eq!(lower.link(Some(&upper)), Some(wanted.clone()));
-        // A single end shows its own values, and not the values that both ends support.
+        // A single end shows only its own values, and not the values that both ends support.
         let own = PcieRate { generation: 3, lanes: 4 };
         let (line, usable) = rate::pcie(own, Bytes(256));
         let alone = PcieLink {
@@ -342,7 +345,8 @@ mod tests {
             ..wanted.clone()
         };
         assert_eq!(lower.link(None), Some(alone));
-        // Without a payload of one end, the throughput is between the values for the extreme payloads.
+        // If the payload of one end is unknown, the throughput is between the values for the smallest and the largest
+        // payload.
         let silent = end(rate(4, 2), None, None);
         let bounded = PcieLink {
             upper_max: None,

@@ -1,9 +1,9 @@
-//! The PCI Express capability in configuration space: kind of port, payload and read requests.
+//! Reads the PCI Express capability in configuration space: the port type, the payload and the read request size.
 //!
 //! The layout follows PCI Express Base Specification, 7.5.3. The capability with id 10h contains the port type (offset
 //! 2, bits 7:4), the supported payload (offset 4, bits 2:0), and the settings of the payload (offset 8, bits 7:5) and
-//! the read request (bits 14:12), each stored as a left shift of 128 B. The list of capabilities begins at the pointer
-//! in byte 34h and is above byte 40h, which unprivileged users cannot read.
+//! the read request (bits 14:12), with sizes encoded as left shifts of 128 B. The pointer in byte 34h leads to the
+//! first capability. All capabilities are at 40h or above, which unprivileged users cannot read.
 
 use lanemark_schema::units::Bytes;
 
@@ -14,19 +14,19 @@ const STATUS: usize = 0x06;
 const STATUS_HAS_LIST: u8 = 0x10;
 const LIST: usize = 0x34;
 const PCI_EXPRESS: u8 = 0x10;
-/// An upper bound for the number of capabilities that fit into the space.
+/// Maximum number of capabilities that fit into the configuration space.
 const CAPABILITIES_MAX: usize = 48;
 
 /// The content of the capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PcieConfig {
-    /// The port type as the capability numbers it.
+    /// Port type, as the capability encodes it.
     pub(crate) port_type: u8,
-    /// Maximum payload of a packet, as set (MPS).
+    /// Configured maximum payload of a packet (MPS).
     pub(crate) payload_max: Option<Bytes>,
     /// Maximum payload that the device supports.
     pub(crate) payload_capable: Option<Bytes>,
-    /// Maximum size of a read request, as set (MRRS).
+    /// Configured maximum size of a read request (MRRS).
     pub(crate) read_request_max: Option<Bytes>,
 }
 
@@ -62,7 +62,7 @@ impl PcieConfig {
     }
 }
 
-/// Returns 128 B to 4 KiB; codes 6 and 7 are reserved.
+/// Returns the size for a code, from 128 B to 4 KiB; codes 6 and 7 are reserved.
 fn size(code: u16) -> Option<Bytes> {
     (code <= 5).then(|| Bytes(128 << code))
 }

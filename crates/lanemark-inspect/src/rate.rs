@@ -1,9 +1,10 @@
-//! The throughput of a trained link, by the simulator's formulas.
+//! Computes the throughput of a trained link with the simulator's formulas.
 //!
-//! *Line* is the rate after the line code only. *Usable* is the simulator's formula for long reads: PCIe packets as
-//! posted writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has only a line rate (64 GT/s, one
-//! bit a transfer, flits not subtracted), because the simulator lacks a formula for it; the same applies to USB and to
-//! SAS at 1.5 Gb/s. USB line codes: no code up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
+//! The *line* rate is the rate minus the overhead of the line code. The *usable* rate is the simulator's rate for long
+//! reads: PCIe packets as posted writes to memory, queued SATA reads of 128 KiB, or full SAS frames. For PCIe 6, USB,
+//! and SAS at 1.5 Gb/s, only the line rate is known, because the simulator does not have a formula for them. The line
+//! rate of PCIe 6 is 64 GT/s with one bit per transfer, without subtracting flits. USB uses no line code up to 480
+//! Mb/s, 8b/10b at 5 Gb/s, and 128b/132b above (USB 3.2, 6.3).
 
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
@@ -15,9 +16,10 @@ use lanemark_sim::link::{
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// Minimum and maximum packet payload to which a link may be set (PCI Express Base Specification, 7.5.3.4).
+/// Minimum and maximum packet payload for which a link can be configured (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
-/// Size of a long read: short enough for the simulator's arithmetic, and long compared with all protocol intervals.
+/// Size of a long read, which is short enough for the simulator's arithmetic and long compared with all protocol
+/// intervals.
 const LONG: Bytes = Bytes::kibi(128);
 /// Throughput of a PCIe 6 lane: 64 GT/s.
 const LANE_SIX: u64 = 8_000_000_000;
@@ -44,8 +46,8 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     (Some(line), Some(LONG / model.cost(Phase::ToHost(LONG, whole)).to_host))
 }
 
-/// Returns the rate of a PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes
-/// for each clock edge).
+/// Returns the rate of a PATA cable in an Ultra DMA mode: two bytes per clock edge (ATA/ATAPI-7, volume 2, table of
+/// Ultra DMA timing).
 pub(crate) fn pata(ultra_dma: u8) -> Option<BytesPerSecond> {
     let rates =
         [16_700_000, 25_000_000, 33_300_000, 44_400_000, 66_700_000, 100_000_000, 133_000_000];
@@ -86,7 +88,7 @@ mod tests {
     fn published_links_carry_their_published_rate() {
         let (line, usable) = pcie(PcieRate { generation: 4, lanes: 4 }, Bytes(256));
         assert_eq!(megabytes(line), 7877.0);
-        // One direction with 64-bit addresses: 1,534 of 1,538 symbols, 256 of 280 bytes.
+        // The rate of one direction with 64-bit addresses: 1,534 of 1,538 symbols, and 256 of 280 bytes.
         assert!((7175.0..7190.0).contains(&megabytes(usable)), "{usable:?}");
         let (line, usable) = sata(6_000_000_000);
         assert_eq!(megabytes(line), 600.0);
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_generation_and_speed_has_the_line_rate_of_its_code() {
-        // 8b/10b up to PCIe 2, 128b/130b from PCIe 3, one bit a transfer in PCIe 6; MB/s of four lanes.
+        // Rates of four lanes in MB/s: 8b/10b up to PCIe 2, 128b/130b from PCIe 3, and one bit per transfer in PCIe 6.
         for (generation, wanted) in
             [(1, 1000.0), (2, 2000.0), (3, 3938.0), (4, 7877.0), (5, 15_754.0), (6, 32_000.0)]
         {
@@ -136,7 +138,7 @@ mod tests {
             (3_000_000_000, 1, 300_000_000),
             (6_000_000_000, 4, 2_400_000_000),
             (12_000_000_000, 2, 2_400_000_000),
-            // 128b/150b.
+            // SAS at 22.5 Gb/s uses 128b/150b.
             (22_500_000_000, 1, 2_400_000_000),
             (22_500_000_000, 4, 9_600_000_000),
         ] {

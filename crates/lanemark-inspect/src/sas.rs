@@ -9,7 +9,7 @@ use crate::rate;
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{line_rate, number};
 
-/// An upper bound for the number of phys of a port.
+/// Maximum number of phys of a port.
 const PHYS_MAX: usize = 256;
 
 /// Returns the link of the port at `port`.

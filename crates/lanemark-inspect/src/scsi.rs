@@ -5,7 +5,7 @@ use lanemark_schema::result::Identity;
 use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::is_decimal;
 
-/// Parses the host, channel, target and unit of `0:0:3:0`.
+/// Parses the host, channel, target and unit in an address such as `0:0:3:0`.
 pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
     let parts: Vec<&str> = name.split(':').collect();
     let parts: [&str; 4] = parts.try_into().ok()?;
@@ -22,7 +22,7 @@ pub(crate) fn identity(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
     }
 }
 
-/// Returns the serial number of page 80h: a header of four bytes, then text.
+/// Returns the serial number in page 80h, which consists of a header of four bytes and text.
 fn serial(sysfs: &Sysfs, at: &DevicePosition) -> Option<String> {
     let page = sysfs.bytes(at, "vpd_pg80")?;
     let text = std::str::from_utf8(page.get(4..)?).ok()?;

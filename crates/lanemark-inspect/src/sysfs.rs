@@ -1,9 +1,9 @@
-//! A sysfs tree: the machine's own or a captured one, read without leaving it.
+//! A sysfs tree, of this machine or from a capture. Reading never leaves the tree.
 //!
 //! Every path is walked component by component below the root. A relative link is resolved from its own folder; an
 //! absolute link, which captures may contain, is resolved from the root, with or without `/sys`. Links are counted, so
-//! that cycles end; a link above the root is refused. Only regular files are opened, and up to [`READ_MAX`] is read
-//! from each. A missing file is legal and not recorded; an unreadable file is recorded.
+//! that cycles end; a link that leads above the root is rejected. Only regular files are opened, and up to [`READ_MAX`]
+//! bytes of each are read. A missing file is valid and not recorded; an unreadable file is recorded.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -22,13 +22,13 @@ use crate::error::InspectError;
 use crate::lspci;
 use crate::value::{cut, natural};
 
-/// Maximum size that is read from a file; nearly all sysfs files contain up to one page.
+/// Maximum number of bytes that are read from a file; nearly all sysfs files contain up to one page.
 const READ_MAX: u64 = 64 * 1024;
-/// Maximum number of links in one path, equal to the kernel's limit.
+/// Maximum number of links in one path, which is also the kernel's limit.
 const LINKS_MAX: u32 = 40;
 /// Maximum number of steps in one path.
 const STEPS_MAX: u32 = 4096;
-/// Maximum number of entries of one folder that are read.
+/// Maximum number of entries that are read from one folder.
 const ENTRIES_MAX: usize = 65_536;
 /// Maximum number of entries of [`Sysfs::unread`].
 const UNREAD_MAX: usize = 4096;
@@ -36,7 +36,7 @@ const UNREAD_MAX: usize = 4096;
 /// A sysfs tree.
 #[derive(Debug)]
 pub struct Sysfs {
-    /// Path of the tree as the user wrote it, for messages.
+    /// Path of the tree for messages, as the user wrote it.
     named: PathBuf,
     /// Path of the tree without links.
     root: PathBuf,
@@ -72,7 +72,7 @@ impl DevicePosition {
         self.0.starts_with(folder)
     }
 
-    /// Returns the positions from the root's child down to this one.
+    /// Returns the positions on the path from a child of the root down to this position.
     pub(crate) fn steps(&self) -> Vec<Self> {
         let mut at = PathBuf::new();
         let step = |component: Component<'_>| {
@@ -103,11 +103,12 @@ impl Sysfs {
         Self::of_folder(folder, named)
     }
 
-    /// Creates the tree of the machine in a text of `lspci -vvv` or `lspci -tv`, with `named` as its name in messages.
-    /// Functions whose capabilities lspci could not read are recorded as unread.
+    /// Creates the tree of the machine that the output `text` of `lspci -vvv` or `lspci -tv` describes, with `named` as
+    /// the tree's name in messages. Functions whose capabilities lspci could not read are recorded as unread.
     ///
     /// # Errors
-    /// Returns [`InspectError::Lspci`] if the text is neither of the two, or contains no storage controller.
+    /// Returns [`InspectError::Lspci`] if the text is neither of these outputs, or does not contain a storage
+    /// controller.
     pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
         let failed = |source| InspectError::Root { root: named.to_owned(), source };
         let tree = lspci::tree(text).map_err(failed)?;
@@ -123,14 +124,14 @@ impl Sysfs {
     }
 
     fn of_folder(folder: PrivateFolder, named: &Path) -> Result<Self, InspectError> {
-        // A manually created capture may begin with the tree's own name.
+        // A manually created capture may contain the tree in a folder `sys`.
         let below = folder.path().join("sys");
         let root = if below.is_dir() { below } else { folder.path().to_owned() };
         let tree = Self::open(&root)?;
         Ok(Self { named: named.to_owned(), _folder: Some(folder), ..tree })
     }
 
-    /// Returns the tree, which records all further accesses for a capture.
+    /// Returns the tree, which now records all accesses for a capture.
     #[must_use]
     pub fn recording(self) -> Self {
         Self { recording: Some(RefCell::default()), ..self }
@@ -139,7 +140,7 @@ impl Sysfs {
     /// Returns the recorded files as a tar file; `None` if the tree does not record.
     ///
     /// # Errors
-    /// Returns an error if a tar file cannot contain a name.
+    /// Returns an error if a tar file cannot represent a name.
     pub fn capture(&self) -> Option<io::Result<Vec<u8>>> {
         self.recording.as_ref().map(|recording| recording.borrow().tar())
     }
@@ -159,14 +160,14 @@ impl Sysfs {
         &self.named
     }
 
-    /// Returns the files that could not be read so far, in order of path.
+    /// Returns the files that could not be read until now, sorted by path.
     pub(crate) fn unread(&self) -> Vec<UnreadFile> {
         self.unread.borrow().iter().cloned().collect()
     }
 
     /// Returns the number of online processors, if the tree reports it.
     pub fn processors(&self) -> Option<u32> {
-        // The format is `0-3,8`: ranges and single numbers.
+        // The format is a list of ranges and single numbers, such as `0-3,8`.
         let count = |text: &str| {
             text.split(',').try_fold(0_u32, |sum, range| {
                 let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -232,7 +233,7 @@ impl Sysfs {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
-    /// Returns the last name of a link's target, such as `nvme` for a `driver`. The target need not exist.
+    /// Returns the last component of a link's target, such as `nvme` for a link `driver`. The target need not exist.
     pub(crate) fn link_name(&self, at: &DevicePosition, link: &str) -> Option<String> {
         self.see(&at.0.join(link));
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
@@ -306,7 +307,7 @@ impl Sysfs {
         let mut at = from.to_owned();
         let mut pending: VecDeque<OsString> = components(path);
         let (mut links, mut steps) = (0, 0);
-        // The number of next components that came from a link; each of them must exist.
+        // Number of the next components that come from a link; each of them must exist.
         let mut of_link = 0_usize;
         while let Some(component) = pending.pop_front() {
             steps += 1;

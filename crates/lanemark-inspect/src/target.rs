@@ -1,4 +1,4 @@
-//! The target of an inspection: a device by name, by its node, or by a path on it.
+//! The target of an inspection: a device, identified by its name, its node, or a path on it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::sysfs::Sysfs;
 
 /// Maximum number of names that an error suggests.
 const NEAREST_MAX: usize = 3;
-/// Minimum similarity of a suggested name, from 0 to 1.
+/// Minimum similarity of a suggested name, on a scale from 0 to 1.
 const LIKENESS: f64 = 0.6;
 
 /// Returns the name of the device to which `target` refers.

@@ -1,7 +1,7 @@
 //! USB hubs and devices: names, speeds and the driver of a storage interface.
 //!
-//! `2-1.3` is port 3 of the hub at port 1 of bus 2, `2-1.3:1.0` an interface of it. A root hub, `usb2`, is a part of
-//! its controller and not a separate hop.
+//! `2-1.3` is port 3 of the hub at port 1 of bus 2, and `2-1.3:1.0` is one of its interfaces. A root hub, such as
+//! `usb2`, is a part of its controller and not a separate hop.
 
 use lanemark_schema::result::{HopPart, Identity, UsbLink};
 
@@ -12,13 +12,13 @@ use crate::value::{is_decimal, usb_rate};
 /// The class of hubs.
 const HUB: &str = "09";
 
-/// Returns whether `name` is a hub or device.
+/// Returns whether `name` is the name of a hub or device.
 pub(crate) fn is_device(name: &str) -> bool {
     name.split_once('-')
         .is_some_and(|(bus, ports)| is_decimal(bus) && ports.split('.').all(is_decimal))
 }
 
-/// Returns whether `name` is an interface.
+/// Returns whether `name` is the name of an interface.
 pub(crate) fn is_interface(name: &str) -> bool {
     name.split_once(':').is_some_and(|(device, interface)| {
         is_device(device) && interface.split('.').all(is_decimal)

@@ -1,6 +1,6 @@
 //! Parsers of the kernel's text values: numbers, line rates, link speeds, PCI addresses, and the order of names.
 //!
-//! Every parser takes trimmed text and returns `None` if the text has another form.
+//! Every parser takes trimmed text, and returns `None` if the text has a different form.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::Bytes;
 
-/// Number of characters that remain of a truncated value.
+/// Number of characters in a truncated value.
 const CUT: usize = 40;
 
 pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
@@ -28,17 +28,17 @@ pub(crate) fn kibibytes(text: &str) -> Option<Bytes> {
     Some(Bytes(number::<u64>(text)?.checked_mul(1024)?))
 }
 
-/// Parses a number of sectors, which sysfs counts in 512 bytes regardless of the device's sectors.
+/// Parses a number of sectors, which sysfs counts in units of 512 bytes regardless of the device's sector size.
 pub(crate) fn sectors(text: &str) -> Option<Bytes> {
     Some(Bytes(number::<u64>(text)?.checked_mul(512)?))
 }
 
-/// Parses a hexadecimal number, `0x8086`.
+/// Parses a hexadecimal number such as `0x8086`.
 pub(crate) fn hexadecimal(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// Parses a NUMA node; -1 means no node.
+/// Parses a NUMA node; -1 means that there is no node.
 pub(crate) fn node(text: &str) -> Option<Option<u32>> {
     match text {
         "-1" => Some(None),
@@ -46,7 +46,7 @@ pub(crate) fn node(text: &str) -> Option<Option<u32>> {
     }
 }
 
-/// Parses `[none] mq-deadline kyber`, or the single name that older kernels print.
+/// Parses a selection such as `[none] mq-deadline kyber`, or the single name that older kernels print.
 pub(crate) fn chosen(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once('[') {
         return Some(rest.split_once(']')?.0.to_owned()).filter(|name| !name.is_empty());
@@ -54,7 +54,7 @@ pub(crate) fn chosen(text: &str) -> Option<String> {
     (text.split_whitespace().count() == 1).then(|| text.to_owned())
 }
 
-/// Parses the generation of `16.0 GT/s PCIe`; the inner value is `None` for `Unknown`.
+/// Parses the generation in a speed such as `16.0 GT/s PCIe`; the inner value is `None` for `Unknown`.
 pub(crate) fn pcie_generation(text: &str) -> Option<Option<u8>> {
     if text.starts_with("Unknown") {
         return Some(None);
@@ -84,8 +84,8 @@ pub(crate) fn pcie_rate(generation: Option<u8>, lanes: Option<u8>) -> Option<Pci
     Some(PcieRate { generation: generation?, lanes: lanes? })
 }
 
-/// Parses the bits a second of `6.0 Gbps` (ATA) or `12.0 Gbit` (SAS). The inner value is `None` for `<unknown>` and for
-/// the strings of a SAS phy without a rate, such as `Phy disabled`.
+/// Parses the bits a second of a rate such as `6.0 Gbps` (ATA) or `12.0 Gbit` (SAS). The inner value is `None` for
+/// `<unknown>` and for the strings of a SAS phy without a rate, such as `Phy disabled`.
 pub(crate) fn line_rate(text: &str) -> Option<Option<u64>> {
     let Some((figure, unit)) = text.split_once(' ') else {
         return (text.eq_ignore_ascii_case("<unknown>") || text == "Unknown").then_some(None);
@@ -96,7 +96,7 @@ pub(crate) fn line_rate(text: &str) -> Option<Option<u64>> {
     Some(Some(decimal(figure, 1_000_000_000)?))
 }
 
-/// Parses the bits a second of a USB device's `speed`, `480` or `1.5` Mb/s.
+/// Parses the bits a second of a USB device's `speed` in Mb/s, such as `480` or `1.5`.
 pub(crate) fn usb_rate(text: &str) -> Option<u64> {
     decimal(text, 1_000_000)
 }
@@ -109,7 +109,7 @@ fn decimal(figure: &str, unit: u64) -> Option<u64> {
     (value > 0).then_some(value)
 }
 
-/// Returns whether `name` is a PCI function, `0000:01:00.0`; domains have four to eight digits.
+/// Returns whether `name` is the address of a PCI function, such as `0000:01:00.0`; domains have four to eight digits.
 pub(crate) fn is_pci_address(name: &str) -> bool {
     let Some((address, function)) = name.split_once('.') else { return false };
     let parts: Vec<&str> = address.split(':').collect();
@@ -120,7 +120,7 @@ pub(crate) fn is_pci_address(name: &str) -> bool {
         && [*domain, *bus, *device, function].into_iter().all(is_hexadecimal)
 }
 
-/// Returns whether `name` is `prefix` and a decimal number.
+/// Returns whether `name` consists of `prefix` and a decimal number.
 pub(crate) fn is_numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(is_decimal)
 }

@@ -1,7 +1,7 @@
-//! Reads an existing file or block device in one pattern and prints the figures for a comparison with another tool.
+//! Reads an existing file or block device in one pattern, and prints the figures for comparison with another tool.
 //!
-//! `cargo run --release -p lanemark-measure --example read_file -- PATH random|sequential BLOCK DEPTH TIME`
-//! for example `... -- /mnt/file random "4 KiB" 32 "3 s"`. The target is never written. The equivalent fio command is
+//! `cargo run --release -p lanemark-measure --example read_file -- PATH random|sequential BLOCK DEPTH TIME` for example
+//! `... -- /mnt/file random "4 KiB" 32 "3 s"`. The program never writes to the target. The equivalent fio command is
 //! `fio --name=x --filename=PATH --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1 --registerfiles
 //! --fixedbufs --time_based --runtime=3`.
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: read_file PATH random|sequential BLOCK DEPTH TIME".into());
     };
     let block: Bytes = block.parse()?;
-    // This is the only way to read the size of a block device.
+    // Seeking to the end is the only way to get the size of a block device here.
     let end = File::open(path)?.seek(SeekFrom::End(0))?;
     let sequential = pattern == "sequential";
     let depth: u32 = depth.parse()?;

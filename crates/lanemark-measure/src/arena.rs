@@ -1,10 +1,10 @@
 //! The buffers of one thread: one page-aligned mapping with a slot for each outstanding request.
 //!
 //! A mapping of 2 MiB or more is aligned to huge pages, and the kernel is advised to use them (madvise(2),
-//! `MADV_HUGEPAGE`). A measurement therefore does not depend on how scattered the free memory was. A megabyte in small
-//! pages is up to 256 segments for the drive's driver, which splits requests at its limit. On a virtio disk, the same
-//! sequential read (1 MiB, queue depth 8) gave 1.0 to 3.2 GB/s from run to run on small pages, and 3.8 to 4.0 on huge
-//! pages. A kernel without huge pages uses small ones.
+//! `MADV_HUGEPAGE`), so that a measurement does not depend on the fragmentation of free memory. For the drive's driver,
+//! a megabyte in small pages can consist of 256 segments, and the driver splits requests that exceed its limit. On a
+//! virtio disk, sequential reads (1 MiB, queue depth 8) reached between 1.0 and 3.2 GB/s in different runs with small
+//! pages, and 3.8 to 4.0 GB/s with huge pages. A kernel without huge pages uses small pages.
 //!
 //! Creating the arena touches every page, so that no page fault occurs during a measurement.
 
@@ -18,7 +18,7 @@ const PAGE: usize = 4096;
 /// The huge page size of x86 and of ARM with 4 KiB pages.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Equal buffers in one mapping.
+/// Buffers of equal size in one mapping.
 #[derive(Debug)]
 pub struct Arena {
     mapping: NonNull<u8>,
@@ -30,7 +30,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Returns the bytes that the buffers of one thread occupy.
+    /// Returns the number of bytes that the buffers of one thread occupy.
     pub(crate) fn size(slots: u32, block: u64) -> u64 {
         u64::from(slots).saturating_mul(block.next_multiple_of(PAGE as u64))
     }
@@ -48,20 +48,20 @@ impl Arena {
             .and_then(|whole| whole.checked_add(slack))
             .ok_or_else(too_large)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: an anonymous mapping at an address of the kernel's choice replaces no other.
+        // SAFETY: an anonymous mapping at an address that the kernel chooses does not replace another mapping.
         let mapped = unsafe {
             mmap_anonymous(ptr::null_mut(), mapping_length, protection, MapFlags::PRIVATE)
         }?;
         let mapping = NonNull::new(mapped.cast::<u8>())
             .ok_or_else(|| io::Error::other("the kernel mapped memory at address zero"))?;
         let ahead = if huge { mapped.cast::<u8>().align_offset(HUGE_PAGE) } else { 0 };
-        // SAFETY: `ahead` is below the slack of one huge page that the mapping has beyond `length`.
+        // SAFETY: `ahead` is smaller than a huge page, and the mapping is longer than `length` by one huge page.
         let base = unsafe { mapping.add(ahead) };
         let arena = Self { mapping, mapping_length, base, block, stride, slots };
         if huge {
             let whole = mapping_length - slack;
-            // SAFETY: the range is in our own mapping, and the advice does not change its content. If it fails, small
-            // pages remain, which also work.
+            // SAFETY: the range is in our own mapping, and the advice does not change its content. If the call fails,
+            // the mapping keeps small pages, which also work.
             let _ = unsafe { madvise(base.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
         for offset in (0..length).step_by(PAGE) {
@@ -80,7 +80,7 @@ impl Arena {
         self.stride
     }
 
-    /// Returns the start of the buffer of `slot`; a block's bytes are valid from there while the arena lives.
+    /// Returns the start of the buffer of `slot`; a block of bytes at this address is valid while the arena exists.
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.slots);
         // SAFETY: the slot exists, so its offset is inside the mapping.
@@ -101,8 +101,8 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: this arena is the mapping's only owner, with this address and length, and all references into it
-        // borrowed the arena. Unmapping a complete mapping of this process cannot fail.
+        // SAFETY: this arena is the mapping's only owner, with this address and length, and all references into the
+        // mapping borrow the arena. Unmapping a complete mapping of this process cannot fail.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapping_length) };
     }
 }

@@ -1,9 +1,9 @@
 //! Keeps processors out of their idle states during a run.
 //!
-//! A processor that waits becomes idle, and the next interrupt has to wake it. On a virtual machine, an idle processor
-//! is returned to the host, so that waking it takes tens of microseconds, as long as a read from a fast drive. The
-//! kernel's latency limit for all processors (`/dev/cpu_dma_latency`, kernel documentation, `pm_qos_interface.rst`)
-//! applies until the file is closed.
+//! A waiting processor becomes idle, and the next interrupt must wake it. On a virtual machine, an idle processor is
+//! returned to the host, and waking it takes tens of microseconds, as long as a read from a fast drive. The kernel's
+//! latency limit for all processors (`/dev/cpu_dma_latency`, kernel documentation, `pm_qos_interface.rst`) applies
+//! until the file is closed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub struct AwakeProcessors {
 }
 
 impl AwakeProcessors {
-    /// Requests a latency limit of zero from the kernel.
+    /// Sets the kernel's latency limit to zero.
     ///
     /// # Errors
     /// Returns [`MeasureError::NoIdle`] if the kernel does not have this limit or denies it to this user.

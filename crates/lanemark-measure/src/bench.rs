@@ -34,15 +34,17 @@ use crate::target::{OverwritePermission, Target};
 use crate::warnings::{self, SampleConditions, TargetTraits};
 use crate::worker::Shared;
 
-/// A shorter sample consists mostly of its start and end.
+/// A sample shorter than this consists mostly of its start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
-/// Time for which a deeper queue is tried, and the ramp before it.
+/// Time for which a deeper queue is tried.
 const PROBE: Duration = Duration::from_microseconds(600_000);
+/// Ramp before a deeper queue is measured.
 const PROBE_RAMP: Duration = Duration::from_microseconds(100_000);
-/// Block size and number of passes of SNIA's workload-independent preconditioning.
+/// Block size of SNIA's workload-independent preconditioning.
 const PRECONDITION_BLOCK: u32 = 128 << 10;
+/// Number of passes of SNIA's workload-independent preconditioning.
 const PRECONDITION_PASSES: u64 = 2;
-/// Fewer repeats show no spread.
+/// Minimum number of repeats that show a spread.
 const FEW_REPEATS: u32 = 3;
 
 /// A measurement of one workload on one real target.
@@ -54,20 +56,20 @@ pub struct Bench<'a> {
     pub workload: &'a Workload,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// The existing file whose content may be lost; it must be the target.
+    /// An existing file whose content may be lost; it must be the target.
     pub overwrite: Option<&'a Path>,
-    /// The block device whose data may all be lost; it must be the target.
+    /// A block device whose data may all be lost; it must be the target.
     pub offered: Option<&'a Path>,
-    /// Method that restores an offered device to the state of a new one before the run.
+    /// Method that restores an offered device to its state as new before the run.
     pub purge: Option<Purge<'a>>,
     /// Settings of the run.
     pub settings: Settings,
-    /// Set to stop the run early.
+    /// Stops the run early when set to true.
     pub stop: &'a AtomicBool,
 }
 
 impl<'a> Bench<'a> {
-    /// Creates a run with the default settings that may not destroy existing data.
+    /// Creates a run with default settings, which is not allowed to destroy existing data.
     pub fn new(path: &'a Path, workload: &'a Workload, seed: u64, stop: &'a AtomicBool) -> Self {
         let settings = Settings::default();
         Self { path, workload, seed, overwrite: None, offered: None, purge: None, settings, stop }
@@ -75,7 +77,7 @@ impl<'a> Bench<'a> {
 
     /// Replays a trace as the only test of the workload. The test's block is the longest request, its span ends at the
     /// last accessed byte, and its queue depth limits the outstanding requests. `arrivals` are the requests in order,
-    /// within that block and span; they arrive `speed` times as fast as recorded, or else as fast as possible.
+    /// within that block and span. They arrive `speed` times as fast as recorded; without `speed`, as fast as possible.
     ///
     /// # Errors
     /// Returns the errors of [`Bench::run`].
@@ -119,11 +121,11 @@ impl<'a> Bench<'a> {
 
     /// Runs all tests. Calls `on` with events a few times a second, on this thread.
     ///
-    /// A stop is not an error: the outcome is then marked as incomplete. A failed request is not an error either: the
-    /// outcome contains the samples until then.
+    /// A stop is not an error: the outcome is marked as incomplete. A failed request is not an error either: the
+    /// outcome contains the samples until the failure.
     ///
     /// # Errors
-    /// Returns the errors that [`MeasureError`] lists. In that case a file that was created for the run is removed too.
+    /// Returns the errors that [`MeasureError`] lists. A file that was created for the run is then removed.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check(false)?;
         let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
@@ -166,7 +168,7 @@ impl<'a> Bench<'a> {
         outcome
     }
 
-    /// Refuses an invalid run before any access to the target. A run that `replays` takes its requests from a trace.
+    /// Rejects an invalid run before any access to the target. If `replays` is set, the requests come from a trace.
     fn check(&self, replays: bool) -> Result<(), MeasureError> {
         if self.workload.tests.is_empty() || self.workload.repeats == 0 {
             return Err(MeasureError::NothingToRun { workload: self.workload.id.clone() });
@@ -252,7 +254,7 @@ impl<'a> Bench<'a> {
         page_cache.into_iter().chain(few_repeats).chain(fresh).chain(traits).collect()
     }
 
-    /// Writes the target in full if that is necessary. Returns false if stopped.
+    /// Writes the target in full if this is necessary. Returns false if the run was stopped.
     fn lay_out(
         &self,
         target: &Target,
@@ -306,7 +308,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Returns the usable samples of a turn with the positions of their tests, and adds their warnings to the outcome.
+    /// Returns the usable samples of a turn with the indices of the tests, and adds their warnings to the outcome.
     fn judged_samples(
         &self,
         target: &Target,
@@ -369,7 +371,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Tries a deeper queue for each test that waits for completions and runs without other tests.
+    /// Tries a deeper queue for each closed-loop test that runs without concurrent tests.
     fn probe(
         &self,
         target: &Target,
@@ -402,7 +404,7 @@ impl<'a> Bench<'a> {
             let mut evidence: Vec<Evidence> = Vec::new();
             for (rate, depth) in rates.iter_mut().zip([queue_depth, doubled]) {
                 let tests = [moment.clone().with(|requests| requests.queue_depth = depth)];
-                // The number after all repeats, so that its offsets differ from theirs.
+                // This number is not the number of a repeat, so the offsets differ from the offsets of every repeat.
                 let turn = ConcurrentRun { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
                 for one in taken {
@@ -433,7 +435,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Takes one sample of each of `tests`, which run concurrently in this turn.
+    /// Takes one sample of each test in `tests`, which run concurrently in this turn.
     fn samples(
         &self,
         target: &Target,
@@ -510,7 +512,7 @@ impl<'a> Bench<'a> {
         Ok((taken, history))
     }
 
-    /// Drops the target's pages from the page cache, after writing dirty ones (posix_fadvise(2)).
+    /// Drops the target's pages from the page cache, after writing dirty pages to the target (posix_fadvise(2)).
     fn forget_pages(&self, target: &Target) -> Result<(), MeasureError> {
         rustix::fs::fdatasync(target)
             .and_then(|()| rustix::fs::fadvise(target, 0, None, Advice::DontNeed))
@@ -521,7 +523,7 @@ impl<'a> Bench<'a> {
             })
     }
 
-    /// Returns whether a stop prevented a part of the outcome.
+    /// Returns whether a part of the outcome is missing because the run was stopped.
     fn stopped(&self, outcome: &Outcome) -> bool {
         let whole = |result: &TestResult| {
             result.samples.len() == self.workload.repeats as usize
@@ -531,10 +533,10 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The time and the number of requests counted until then, recorded a few times a second.
+/// Times and the number of requests counted until each time, recorded a few times a second.
 type History = Vec<(Duration, u64)>;
 
-/// Adds the machine's readings to samples that were taken concurrently: the readings do not distinguish their requests.
+/// Adds the machine's readings, which cannot be separated by sample, to samples that were taken concurrently.
 fn add_evidence(taken_samples: &mut [TakenSample], between: &Evidence) {
     for TakenSample { sample, .. } in taken_samples {
         let Evidence { threads, outstanding, punted, .. } =
@@ -543,8 +545,8 @@ fn add_evidence(taken_samples: &mut [TakenSample], between: &Evidence) {
     }
 }
 
-/// Adds a warning unless the same test already has one of its kind: the first repeat's warning represents all repeats,
-/// but failed requests are added up.
+/// Adds a warning unless the same test already has a warning of this kind. The warning of the first repeat represents
+/// all repeats, except that failed requests are added up.
 fn note(warnings: &mut Vec<Warning>, warning: Warning) {
     if let Warning::Failed { errors: more, .. } = &warning
         && let Some(Warning::Failed { errors, .. }) =

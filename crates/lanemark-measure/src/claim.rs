@@ -1,12 +1,12 @@
-//! Claims a block device for writing: only a device that is not in use and that the user offered by name.
+//! Claims a block device for writing, but only a device that is not in use and that the user offered by name.
 //!
-//! **In use** is a device for which the kernel refuses `O_EXCL`, on the device itself or on its whole disk: mounts,
-//! swap, device-mapper, RAID and bcache claim their devices. The name of the device does not matter, because the kernel
-//! keeps the claim on the device and not on the name. Two further cases lack a claim but are in use: the medium of a
-//! loop device, and a file that is the medium of two loop devices. The check searches for both. A device in use is
-//! refused even if the user offered it.
+//! **In use** is a device that the kernel does not open with `O_EXCL`, or whose whole disk it does not: mounts, swap,
+//! device-mapper, RAID and bcache claim their devices. The name of the device does not matter, because the claim
+//! belongs to the device and not to the name. The kernel does not claim a device that is the medium of a loop device,
+//! or a loop device whose file is also the medium of another loop device; the check searches for both cases. A device
+//! in use is rejected even if the user offered it.
 //!
-//! **Offered** is a device that `--i-will-lose-all-data-on` names. If a device is not offered, the refusal lists the
+//! **Offered** is a device that `--i-will-lose-all-data-on` names. If a device is not offered, the error lists the
 //! contents that `blkid` finds on the device and on its partitions.
 //!
 //! The claim lasts as long as the device is written, so no other process can mount the device during that time.
@@ -24,14 +24,14 @@ use crate::error::MeasureError;
 /// A claimed device.
 #[derive(Debug)]
 pub(crate) struct Claim {
-    /// Open for reading and writing, and claimed.
+    /// The device, open for reading and writing, and claimed.
     pub(crate) file: OwnedFd,
 }
 
 /// A block device as the kernel shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Device {
-    /// Name of the device in the kernel, `sda1`.
+    /// The kernel's name of the device, such as `sda1`.
     name: String,
     /// Folder of the device in sysfs.
     folder: PathBuf,
@@ -70,8 +70,8 @@ impl Claim {
             Some(_) => {}
         }
         if disk != device {
-            // A claim on the disk fails while one of its partitions is claimed. The claim is released immediately,
-            // because it would block our own claim on a partition.
+            // A claim on the disk fails while one of its partitions is claimed. The claim on the disk is released
+            // immediately, because it would block our own claim on a partition.
             drop(claim(path, &PathBuf::from("/dev").join(&disk.name), OFlags::RDONLY, &disk)?);
         }
         Ok(Self { file: claim(path, path, OFlags::RDWR, &device)? })
@@ -88,7 +88,7 @@ fn claim(
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOCTTY;
     rustix::fs::open(node, flags, Mode::empty()).map_err(|error| match error {
         Errno::BUSY => {
-            // For a disk, these also include its other partitions.
+            // The uses of a disk include the uses of its partitions.
             let mut uses = uses(device, device);
             uses.push(format!(
                 "the kernel reports that {} or a part of it is claimed",
@@ -143,7 +143,7 @@ impl Device {
     }
 }
 
-/// Returns descriptions of the users of a device, its partitions or its disk.
+/// Returns descriptions of the uses of a device, its partitions or its disk.
 fn uses(device: &Device, disk: &Device) -> Vec<String> {
     let mut parts = device.with_partitions();
     if disk != device {
@@ -166,7 +166,7 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
             node.and_then(number_of).map(device_number_text) == Some(number.clone())
         };
         if swaps.lines().skip(1).any(swap) {
-            found.push(format!("{} is swapped on", part.name));
+            found.push(format!("{} is in use as swap space", part.name));
         }
         let holders = fs::read_dir(part.folder.join("holders")).into_iter().flatten().flatten();
         for holder in holders {
@@ -213,7 +213,7 @@ fn signatures(device: &Device) -> Vec<String> {
             let content = described(&String::from_utf8_lossy(&output.stdout));
             content.map(|what| format!("{name} holds {what}")).into_iter().collect()
         }
-        // blkid(8): status 2 means no signature, 8 means several.
+        // According to blkid(8), status 2 means that there is no signature, and 8 that there are several.
         Ok(output) if output.status.code() == Some(2) => Vec::new(),
         Ok(output) if output.status.code() == Some(8) => {
             vec![format!("{name} holds several signatures at once")]
@@ -222,7 +222,8 @@ fn signatures(device: &Device) -> Vec<String> {
     }
 }
 
-/// Returns `ext4 "data" (5f1c…)` from blkid's export; `None` if the export only contains a partition's position.
+/// Returns text such as `ext4 "data" (5f1c…)` from blkid's export; `None` if the export only contains the position of a
+/// partition.
 fn described(export: &str) -> Option<String> {
     let keys = export.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key);
     if keys.clone().all(|key| key == "DEVNAME" || key.starts_with("PART_ENTRY_")) {
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_mounted_is_in_use() {
-        // A container's root may lack a block device, but a file that is mounted into it has one.
+        // A container's root may not be on a block device, but a file that is mounted into the container is.
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let device = mounts.lines().find_map(|line| {
             let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;

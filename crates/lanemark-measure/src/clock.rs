@@ -1,13 +1,14 @@
 //! The clocks of a measurement: monotonic time, and the processor time of one thread.
 //!
-//! Monotonic time comes from the processor's time stamp counter if the counter runs evenly through all power states
-//! (`constant_tsc`, `nonstop_tsc`) and is the kernel's own clock source. The kernel uses it only if the counters of all
-//! processors agree. Each sample calibrates the counter's rate against `clock_gettime(CLOCK_MONOTONIC)`, over
-//! [`BASELINE_NS`] or longer, and compares both clocks at its end: [`Clock::drift`]. On other machines each stamp is a
-//! `clock_gettime`, which the vDSO answers without entering the kernel.
+//! Monotonic time comes from the processor's time stamp counter if the counter runs at a constant rate in all power
+//! states (`constant_tsc`, `nonstop_tsc`) and is the kernel's own clock source. The kernel uses it as clock source only
+//! if the counters of all processors agree. Each sample calibrates the counter's rate against
+//! `clock_gettime(CLOCK_MONOTONIC)`, over [`BASELINE_NS`] or longer, and compares both clocks at the end of the sample
+//! ([`Clock::drift`]). On other machines, each stamp is a call of `clock_gettime`, which the vDSO executes without
+//! entering the kernel.
 //!
-//! Processor time comes from `getrusage(RUSAGE_THREAD)`. The total is exact on Linux. Most kernels apportion its split
-//! into user and system time by timer ticks, so the split is right only over many ticks (getrusage(2); `cputime_adjust`
+//! Processor time comes from `getrusage(RUSAGE_THREAD)`. The total is exact on Linux. Most kernels split the total into
+//! user and system time by timer ticks, so the split is accurate only over many ticks (getrusage(2); `cputime_adjust`
 //! in the kernel's `kernel/sched/cputime.c`). The time for which a thread was ready and waited for a core is the second
 //! number of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 //!
@@ -21,11 +22,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::kernel_threads::KernelThreads;
 
-/// The minimum time over which the counter's rate is calibrated; an error of 100 ns in a stamp is then an error of
-/// 2e-5.
+/// Minimum time over which the counter's rate is calibrated. An error of 100 ns in a stamp then causes an error of 2e-5
+/// in the rate.
 const BASELINE_NS: u64 = 5_000_000;
 
-/// The clock of a thread's loop.
+/// The clocks of a thread's loop.
 pub(crate) trait Timekeeper {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
@@ -33,7 +34,7 @@ pub(crate) trait Timekeeper {
     /// Sleeps for `ns` nanoseconds.
     fn sleep(&self, ns: u64);
 
-    /// Returns the processor time of the calling thread and of its kernel threads, since they began.
+    /// Returns the processor time of the calling thread and of its kernel threads since their start.
     fn used(&self) -> (CpuTime, KernelThreads);
 }
 
@@ -52,10 +53,10 @@ impl Timekeeper for Clock {
     }
 }
 
-/// Monotonic time in nanoseconds. All copies agree with each other.
+/// A clock of monotonic time in nanoseconds. All copies of a clock agree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// The counter, if it is used: its value at `start_ns`, and the nanoseconds per count multiplied by 2^32.
+    /// The counter's value at `start_ns`, and the nanoseconds per count multiplied by 2^32, if the counter is used.
     counter: Option<(u64, u64)>,
     start_ns: u64,
 }
@@ -94,8 +95,8 @@ impl Clock {
         }
     }
 
-    /// Returns the drift of this clock against the kernel's since it began, as a share of the time; absent if they are
-    /// the same clock.
+    /// Returns the drift of this clock relative to the kernel's clock since the start, as a share of the elapsed time;
+    /// absent if both are the same clock.
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let (count, now_ns) = both();
@@ -105,14 +106,14 @@ impl Clock {
     }
 }
 
-/// Returns the counter and the kernel's time of the program's first call, if the counter can be trusted.
+/// Returns the counter and the kernel's time at the first call of this function, if the counter is reliable.
 fn origin() -> Option<(u64, u64)> {
     static ORIGIN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
     *ORIGIN.get_or_init(|| trusted().then(both))
 }
 
-/// Returns the counter and the kernel's time of one moment: the closest of several pairs, since the thread may be
-/// preempted between the two.
+/// Returns the counter and the kernel's time at one moment: the closest of several pairs, because the thread may be
+/// preempted between the two readings.
 fn both() -> (u64, u64) {
     let pair = || {
         let before = counter();
@@ -141,7 +142,7 @@ fn trusted() -> bool {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn counter() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction, and Linux allows it in programs.
+    // SAFETY: every x86-64 processor has this instruction, and Linux lets programs execute it.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
@@ -160,13 +161,13 @@ fn system_ns() -> u64 {
 pub(crate) struct CpuTime {
     /// Time in the program.
     pub(crate) user_ns: u64,
-    /// Time in the kernel, on the program's behalf.
+    /// Time in the kernel on behalf of the program.
     pub(crate) system_ns: u64,
     /// Number of times that the thread yielded the processor.
     pub(crate) switches_voluntary: u64,
     /// Number of times that the thread was preempted.
     pub(crate) switches_involuntary: u64,
-    /// Time for which the thread was ready without a core, if the kernel reports it.
+    /// Time during which the thread was ready but did not have a core, if the kernel reports it.
     pub(crate) ready_ns: Option<u64>,
 }
 
@@ -174,7 +175,7 @@ impl CpuTime {
     /// Reads the processor time of the calling thread since it began.
     pub(crate) fn of_this_thread() -> Self {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is to a writable `rusage`; the call writes nothing else.
+        // SAFETY: the pointer refers to a writable `rusage`, and the call writes only to it.
         let answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
         debug_assert_eq!(answer, 0, "RUSAGE_THREAD with a valid pointer cannot fail");
         // SAFETY: the structure was zeroed, and all-zero is a valid `rusage`, so the value is valid even if the call
@@ -204,7 +205,7 @@ impl CpuTime {
         }
     }
 
-    /// Returns the sum of both.
+    /// Returns the sum of `self` and `other`.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             user_ns: self.user_ns + other.user_ns,
@@ -216,7 +217,7 @@ impl CpuTime {
     }
 }
 
-/// Reads the time for which the calling thread was ready without a core since it began.
+/// Reads the time during which the calling thread was ready without a core since it began.
 fn ready_ns() -> Option<u64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
@@ -240,8 +241,8 @@ mod tests {
     fn work_uses_processor_time_and_monotonic_time() {
         let clock = Clock::new();
         // The clock is read around the processor time, so that a preemption between the readings cannot count only as
-        // processor time. The kernel divides processor time into user and system time by its tick, and neither part
-        // ever decreases: at 250 Hz, a reading exceeded the elapsed time by 2 ms. A tick is up to 10 ms.
+        // processor time. The kernel splits processor time into user and system time by ticks, and neither part ever
+        // decreases. At 250 Hz, a reading therefore exceeded the elapsed time by 2 ms. A tick is up to 10 ms long.
         let tick = 10_000_000;
         let (begun, before) = (clock.now_ns(), CpuTime::of_this_thread());
         while clock.now_ns() - begun < 10 * tick {}

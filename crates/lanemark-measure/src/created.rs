@@ -1,16 +1,17 @@
 //! A file that is created for a run and removed after it.
 //!
 //! The file is created with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it is never an existing file or the target of a
-//! symbolic link. It is removed when dropped: at the end, on an error, on a panic. Its folder stays open and the name
-//! is looked up in that folder again, so renaming a parent folder does not redirect the removal. The file is removed
-//! only if the name still refers to the created file by device and inode; the open descriptor keeps the inode from
-//! being reused.
+//! symbolic link. The file is removed when its owner is dropped: at the end, after an error, or after a panic. The
+//! folder stays open, and the name is looked up in that folder, so renaming a parent folder does not redirect the
+//! removal. The file is removed only if the name still refers to the device and inode of the created file; the open
+//! descriptor prevents the inode from being reused.
 //!
-//! A kill that cannot be caught leaves the file. The file has a mark, an extended attribute, if the file system
-//! supports one, and it was locked while its run lived. A later run recognises it by these ([`left_over`]).
+//! A kill that cannot be caught leaves the file behind. An extended attribute marks the file if the file system
+//! supports extended attributes, and the file is locked while its run exists. A later run recognises the file by its
+//! mark and the missing lock ([`left_over`]).
 //!
-//! Not prevented: a file that takes its name between the check and the removal, for which Linux does not offer an
-//! atomic call.
+//! Another file that takes the name between the check and the removal is removed instead; Linux does not provide an
+//! atomic call that would prevent this.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -27,12 +28,12 @@ use rustix::io::Errno;
 
 use crate::error::MeasureError;
 
-/// A counter that makes names in a folder unique within this process.
+/// Counter that makes the names of files unique within this process.
 static NAMES: AtomicU32 = AtomicU32::new(0);
 
 /// The extended attribute of files that were created for a run.
 const MARK: &str = "user.lanemark.made-for-a-run";
-/// Maximum number of files of a folder that are searched for leftovers.
+/// Maximum number of files in a folder that are searched for leftovers.
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The files that are removed when their run ends.
@@ -45,7 +46,7 @@ pub(crate) struct FileIdentity {
     inode: u64,
 }
 
-/// A file that is removed when dropped.
+/// A file that is removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct CreatedFile {
     file: OwnedFd,
@@ -62,7 +63,7 @@ struct NamedFile {
     identity: FileIdentity,
 }
 
-/// A file that a killed run left.
+/// A file that a killed run left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftoverFile {
     /// Path of the file.
@@ -113,7 +114,8 @@ impl CreatedFile {
     }
 
     fn make(path: &Path, folder: &OwnedFd, name: &OsStr) -> Result<Self, Errno> {
-        // The folder is duplicated first: once the file exists, no call before the guard's creation may fail.
+        // The folder's descriptor is duplicated first, because no call between the creation of the file and the
+        // creation of the guard may fail.
         let folder = rustix::io::fcntl_dupfd_cloexec(folder, 0)?;
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
@@ -121,7 +123,8 @@ impl CreatedFile {
         let identity = FileIdentity::new(&rustix::fs::fstat(&file)?);
         let named = Arc::new(NamedFile { folder, name: name.to_owned(), identity });
         made().push(Arc::clone(&named));
-        // A later run recognises the file by these if this run is killed. A file system may support neither.
+        // If this run is killed, a later run recognises the file by the lock and the mark. The file system may support
+        // neither.
         let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         let _ = rustix::fs::fsetxattr(&file, MARK, b"1", XattrFlags::empty());
         Ok(Self { file, path: path.to_owned(), named, removed: false })
@@ -132,14 +135,14 @@ impl CreatedFile {
         Ok(self)
     }
 
-    /// Keeps the file when this is dropped.
+    /// Makes the file remain when this value is dropped.
     pub(crate) fn keep(&mut self) {
         self.removed = true;
         self.forget();
         let _ = rustix::fs::fremovexattr(&self.file, MARK);
     }
 
-    /// Removes the file now and returns whether that succeeded.
+    /// Removes the file now, and returns an error if that fails.
     pub(crate) fn remove(mut self) -> Result<(), MeasureError> {
         let path = self.path.clone();
         self.unlink().map_err(|source| MeasureError::NotRemoved { path, source })
@@ -165,7 +168,7 @@ impl NamedFile {
             Ok(stat) if FileIdentity::new(&stat) == self.identity => {
                 Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
             }
-            // Another process moved or replaced it: the file that has the name now is not ours.
+            // Another process moved or replaced the file; the file that now has this name is not ours.
             Ok(_) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -180,7 +183,7 @@ impl AsFd for CreatedFile {
 
 impl Drop for CreatedFile {
     fn drop(&mut self) {
-        // A dropped file that was not removed is already part of an error.
+        // A failure is ignored: if `remove` was not called, another error has already occurred.
         let _ = self.unlink();
     }
 }
@@ -233,7 +236,7 @@ fn dead(path: PathBuf) -> Option<LeftoverFile> {
     alone.then(|| LeftoverFile { path, size: Bytes(stat.st_size.cast_unsigned()) })
 }
 
-/// Allocates blocks for a file up to `size`, which becomes its minimum length; its content is unchanged.
+/// Allocates blocks for a file up to `size`, which becomes its minimum length. The content of the file does not change.
 pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<(), MeasureError> {
     let failed = |error: Errno| match error {
         Errno::NOSPC | Errno::DQUOT => MeasureError::NoSpace {
@@ -257,11 +260,12 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses a size for which the file system of `folder` does not have room.
+/// Returns an error if the file system of `folder` does not have room for `size` bytes.
 pub(crate) fn check_space(path: &Path, folder: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(folder)
         .map_err(|error| system(path, "query the free space of", error))?;
-    // A file system without a size (some tmpfs and network ones) reports no free space; the write itself shows it.
+    // A file system without a size (some tmpfs and network file systems) does not report free space; if space is
+    // missing, the write itself fails.
     if space.f_blocks > 0 && free(&space) < size {
         let path = path.to_owned();
         return Err(MeasureError::NoSpace { path, free: Bytes(free(&space)), needed: Bytes(size) });
@@ -283,7 +287,7 @@ fn open_folder(path: &Path, folder: &Path) -> Result<OwnedFd, MeasureError> {
     })
 }
 
-/// Returns the error for a name that appeared since it was looked up.
+/// Returns the error for a name that was not there when it was looked up, but exists now.
 fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
     let path = path.to_owned();
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -331,13 +335,13 @@ mod tests {
         fs::write(folder.path().join("lanemark-notes-1.dat"), "data").unwrap();
         let created = CreatedFile::at(&path, 4096).unwrap();
         assert_eq!(left_over(folder.path()), []);
-        // A killed run drops no guard, and its locks end with it.
+        // A killed run does not drop its guard, and its locks end with the process.
         let CreatedFile { file, .. } = &created;
         rustix::fs::flock(file, FlockOperation::Unlock).unwrap();
         let marked = rustix::fs::fgetxattr(file, MARK, &mut [0u8; 8][..]).is_ok();
         let left = LeftoverFile { path: path.clone(), size: Bytes(4096) };
         assert_eq!(left_over(&path), if marked { vec![left.clone()] } else { Vec::new() });
-        // The file is recognised by its name if the file system does not store marks.
+        // If the file system does not store marks, the file is recognised by its name.
         let named = folder.path().join("lanemark-17-0.dat");
         fs::write(&named, "data").unwrap();
         let found = left_over(folder.path());

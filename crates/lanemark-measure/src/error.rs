@@ -1,4 +1,4 @@
-//! The errors of a measurement: the cause, the location, and one hint on how to continue.
+//! The errors of a measurement, each with its cause, its location, and a hint on how to continue.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Operation, Test};
 
-/// Maximum number of entries of one ring, `IORING_MAX_ENTRIES` of the kernel.
+/// Maximum number of entries of one ring: the kernel's `IORING_MAX_ENTRIES`.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 
 /// The error of a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The workload lacks tests or repeats.
-    #[error("workload `{workload}` contains no tests or no repeats")]
+    /// The workload does not contain tests or repeats.
+    #[error("workload `{workload}` does not contain any tests or repeats")]
     NothingToRun {
         /// Id of the workload.
         workload: String,
@@ -43,7 +43,7 @@ pub enum MeasureError {
         /// Name of the test.
         test: String,
     },
-    /// A test summarises a trace, and the trace is missing.
+    /// A test summarises a trace, but the trace is missing.
     #[error("test `{test}` summarises a recorded trace, and only the trace contains the requests")]
     TraceAlone {
         /// Name of the test.
@@ -55,9 +55,9 @@ pub enum MeasureError {
          file"
     )]
     NoIdle {
-        /// File of the kernel that sets the limit.
+        /// The kernel's file that sets the limit.
         path: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         reason: String,
     },
     /// The folder for a new file does not exist.
@@ -86,8 +86,8 @@ pub enum MeasureError {
         /// The first test that writes.
         test: String,
     },
-    /// A symbolic link whose target does not exist: no file is created through it.
-    #[error("{}: a symbolic link to a target that does not exist", path.display())]
+    /// A symbolic link whose target does not exist; no file is created through the link.
+    #[error("{}: the path is a symbolic link to a target that does not exist", path.display())]
     DanglingLink {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -104,15 +104,15 @@ pub enum MeasureError {
         overwrite: PathBuf,
     },
     /// The file is the medium of a loop device, on which a file system may be mounted.
-    #[error("{}: is in use as the medium of {device}", path.display())]
+    #[error("{} is in use as the medium of {device}", path.display())]
     InUse {
         /// The target as the user wrote it.
         path: PathBuf,
         /// Name of the loop device.
         device: String,
     },
-    /// Another program has locked the file: it serves, measures or otherwise uses it.
-    #[error("{}: is locked by another program", path.display())]
+    /// Another program has locked the file, because it serves, measures or otherwise uses the file.
+    #[error("{} is locked by another program", path.display())]
     Locked {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -152,13 +152,13 @@ pub enum MeasureError {
         /// Answer of the kernel or of the command.
         reason: String,
     },
-    /// Only block devices can be purged.
+    /// The target of a purge is not a block device that the run may overwrite.
     #[error("{}: only a block device that the run may overwrite can be purged", path.display())]
     NothingToPurge {
         /// The target as the user wrote it.
         path: PathBuf,
     },
-    /// A path below `/dev` without a device: a file that is created there is in memory.
+    /// A path under `/dev` without a device. A file that is created there would be in memory.
     #[error("{}: there is no such device", path.display())]
     NoDevice {
         /// The target as the user wrote it.
@@ -169,17 +169,17 @@ pub enum MeasureError {
     WrongKind {
         /// The target as the user wrote it.
         path: PathBuf,
-        /// Kind of the file.
+        /// Kind of file.
         kind: &'static str,
     },
-    /// The path named another file after it was opened.
-    #[error("{}: was replaced by another file while it was being opened", path.display())]
+    /// The path names a different file after it was opened.
+    #[error("{} was replaced by another file while it was being opened", path.display())]
     Replaced {
         /// The target as the user wrote it.
         path: PathBuf,
     },
-    /// The workload reaches beyond the target's end.
-    #[error("{}: has {size}, but test `{test}` needs {needed}", path.display())]
+    /// The workload extends past the end of the target.
+    #[error("{} has {size}, but test `{test}` needs {needed}", path.display())]
     TargetTooSmall {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -187,7 +187,7 @@ pub enum MeasureError {
         size: Bytes,
         /// Size that the workload needs.
         needed: Bytes,
-        /// The test with the furthest end.
+        /// The test whose range ends last.
         test: String,
     },
     /// The file system does not have room for the file.
@@ -200,7 +200,7 @@ pub enum MeasureError {
         /// Space that the file would occupy.
         needed: Bytes,
     },
-    /// Direct I/O requires coarser steps than the test uses.
+    /// Direct I/O requires a larger alignment than the test uses.
     #[error(
         "{}: direct I/O needs multiples of {step}, but test `{test}` has {field} = {value}",
         path.display()
@@ -219,7 +219,7 @@ pub enum MeasureError {
     },
     /// A test has more outstanding requests than one ring supports.
     #[error(
-        "test `{test}` has queue_depth = {queue_depth}: {engine} accepts at most {most} for each thread"
+        "test `{test}` has queue_depth = {queue_depth}: {engine} accepts up to {most} per thread"
     )]
     QueueDepth {
         /// Name of the test.
@@ -236,25 +236,25 @@ pub enum MeasureError {
     Memory {
         /// Name of the test.
         test: String,
-        /// Block times queue depth times threads.
+        /// Block size times queue depth times number of threads.
         needed: Bytes,
         /// Memory that the kernel reports as available.
         available: Bytes,
     },
-    /// The kernel creates no ring.
+    /// The kernel does not create a ring.
     #[error("io_uring cannot be used: {source}")]
     Ring {
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The kernel creates no more threads or mappings.
+    /// The kernel does not create another thread or mapping.
     #[error("test `{test}` could not start: {action}: {source}")]
     Start {
         /// Name of the test.
         test: String,
         /// Action that was tried.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A request failed.
@@ -271,10 +271,10 @@ pub enum MeasureError {
         offset: Bytes,
         /// Length of the request.
         length: Bytes,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Too many requests failed without any success in between, although the settings allow failures.
+    /// Too many consecutive requests failed, although the settings allow failures.
     #[error("{last}; it was the last of {requests} consecutive failed requests")]
     NothingElse {
         /// Number of failures in a row.
@@ -282,7 +282,8 @@ pub enum MeasureError {
         /// Last failure.
         last: Box<MeasureError>,
     },
-    /// A request moved no data: the target ended, for example because another process truncated it.
+    /// A request did not transfer data because the target is too short, for example because another process truncated
+    /// it.
     #[error(
         "{}: {} at offset {} transferred no data: the target became smaller",
         path.display(), name(*operation), offset.get()
@@ -295,14 +296,14 @@ pub enum MeasureError {
         /// Offset of the request.
         offset: Bytes,
     },
-    /// A call on the target, other than a request, failed.
+    /// A call on the target failed that was not a request.
     #[error("{}: could not {action} it: {source}", path.display())]
     System {
         /// The target as the user wrote it.
         path: PathBuf,
         /// Action that was tried.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The target of a host measurement cannot be used.
@@ -312,27 +313,27 @@ pub enum MeasureError {
         path: PathBuf,
         /// Action that failed.
         action: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The target of a host measurement is neither a folder nor a block device.
-    #[error("{}: expected a folder or a block device, found another kind of file", path.display())]
+    #[error("{}: expected a folder or a block device, but found a different kind of file", path.display())]
     HostKind {
         /// The target as the user wrote it.
         path: PathBuf,
     },
     /// The run succeeded, but the file that was created for it was not removed.
-    #[error("{}: the file made for the run could not be removed: {source}", path.display())]
+    #[error("{}: the file that was created for the run could not be removed: {source}", path.display())]
     NotRemoved {
         /// Path of the file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl MeasureError {
-    /// Returns the error for a test that does not define single requests.
+    /// Returns the error for a test that does not define individual requests.
     pub fn unasked(test: &Test) -> Self {
         let name = test.name.clone();
         match test.is_trace() {
@@ -341,7 +342,7 @@ impl MeasureError {
         }
     }
 
-    /// Returns one line on how to continue, if there is a remedy.
+    /// Returns one line of advice on how to continue, if there is a remedy.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoFolder { folder, .. } => {
@@ -354,7 +355,7 @@ impl MeasureError {
                 }
             }
             Self::Permission { .. } => {
-                "choose a path that you may write, or run as root".to_owned()
+                "choose a path that you are permitted to write, or run as root".to_owned()
             }
             Self::Exists { path, .. } => format!(
                 "name a path that does not exist, or give `--overwrite {}` if its content may be lost",
@@ -370,7 +371,7 @@ impl MeasureError {
                 format!("detach the device first: losetup -d /dev/{device}")
             }
             Self::Locked { .. } => {
-                "end that program first (`lanemark serve` locks its data), or name another file"
+                "end that program first (`lanemark serve` locks its data), or choose a different file"
                     .into()
             }
             Self::DeviceInUse { .. } => {
@@ -387,7 +388,7 @@ impl MeasureError {
                 "name the device twice, or omit `--i-will-lose-all-data-on`".to_owned()
             }
             Self::Purge { .. } => {
-                "give a command that works, such as --purge \"nvme format $LANEMARK_DEVICE\"".into()
+                "use a command that works, such as --purge \"nvme format $LANEMARK_DEVICE\"".into()
             }
             Self::NoIdle { .. } => "omit `--no-idle`, or run as root".to_owned(),
             Self::NothingToPurge { .. } => "omit `--purge`".to_owned(),
@@ -399,20 +400,20 @@ impl MeasureError {
             Self::TargetTooSmall { .. } => {
                 "use a smaller size, or a path that does not exist yet".to_owned()
             }
-            Self::NoSpace { .. } => "use a smaller size, or another file system".to_owned(),
+            Self::NoSpace { .. } => "use a smaller size, or a different file system".to_owned(),
             Self::Misaligned { step, .. } => format!("use a multiple of {step}"),
             Self::QueueDepth { most: 1, .. } => "use --engine io_uring, or more threads".to_owned(),
-            Self::QueueDepth { most, .. } => format!("use at most {most}, and more threads"),
+            Self::QueueDepth { most, .. } => format!("use {most} or less, and more threads"),
             Self::Transactions { .. } => {
                 "measure a database with `lanemark oltp run`, or simulate this with `lanemark sim`"
                     .to_owned()
             }
             Self::TraceAlone { .. } => "replay the trace with --trace FILE".to_owned(),
             Self::Copies { .. } => {
-                "give a test of reads and a concurrent test of writes: `start = \"beside\"`"
+                "use a test of reads and a concurrent test of writes: `start = \"beside\"`"
                     .to_owned()
             }
-            Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
+            Self::RoundsBeside { .. } => "use a duration instead of rounds".to_owned(),
             Self::Memory { .. } => "use a smaller block, queue depth or thread count".to_owned(),
             Self::Ring { source } => return ring_hint(source),
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),
@@ -455,20 +456,20 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
-            "the device reported an error, see `dmesg`; with --on-error continue the run continues"
+            "the device reported an error, see `dmesg`; with --on-error continue the run would continue"
                 .to_owned(),
         ),
         Some(libc::ENOSPC | libc::EDQUOT) => {
-            Some("use a smaller size, or another file system".to_owned())
+            Some("use a smaller size, or a different file system".to_owned())
         }
         _ => None,
     }
 }
 
-/// Returns the content of a device as a sentence.
+/// Describes the content of a device for the middle of a sentence.
 fn on_it(holds: &[String]) -> String {
     match holds {
-        [] => "there is no signature that blkid knows".to_owned(),
+        [] => "blkid finds no known signature".to_owned(),
         holds => holds.join("; "),
     }
 }

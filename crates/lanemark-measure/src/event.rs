@@ -11,7 +11,7 @@ use crate::error::MeasureError;
 pub enum Event<'a> {
     /// The file is being written in full.
     LayingOut {
-        /// Bytes written so far.
+        /// Bytes written until now.
         done: Bytes,
         /// Bytes to write.
         total: Bytes,
@@ -20,7 +20,7 @@ pub enum Event<'a> {
     Running(&'a SampleInProgress<'a>),
     /// A sample was completed or interrupted.
     SampleEnded {
-        /// The outcome so far.
+        /// The outcome until now.
         outcome: &'a Outcome,
     },
 }
@@ -32,20 +32,20 @@ pub struct SampleInProgress<'a> {
     pub test: &'a Test,
     /// Index of the test, from 0.
     pub index: usize,
-    /// The repeat, from 0; the number of repeats while a deeper queue is tried.
+    /// Index of the repeat, from 0; equal to the number of repeats while a deeper queue is tried.
     pub repeat: u32,
     /// Number of finished samples, and the total.
     pub samples: (usize, usize),
     /// Time for which requests have been counted; zero during the ramp.
     pub elapsed: Duration,
-    /// Data moved by the requests counted.
+    /// Number of bytes that the counted requests moved.
     pub bytes: Bytes,
-    /// Requests counted.
+    /// Number of counted requests.
     pub requests: u64,
     /// Latencies of the requests, if [`Settings::watched`](crate::Settings::watched) is set.
     pub latency: Option<LatencyHistogram>,
-    /// The device since the sample began, if [`Settings::watched`](crate::Settings::watched) is set and the device is
-    /// known.
+    /// Work of the device since the sample began, if [`Settings::watched`](crate::Settings::watched) is set and the
+    /// device is known.
     pub device: Option<DeviceUse>,
 }
 
@@ -56,7 +56,7 @@ pub struct Outcome {
     pub target: MeasuredTarget,
     /// The tests with their samples, including an interrupted sample that counted requests.
     pub tests: Vec<TestResult>,
-    /// False during the run, and after an interrupted run.
+    /// Whether the run is complete; false during the run and after an interruption.
     pub complete: bool,
     /// Warnings about the data.
     pub warnings: Vec<Warning>,

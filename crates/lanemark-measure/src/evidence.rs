@@ -1,11 +1,12 @@
 //! Readings of the machine before and after a sample, and their difference.
 //!
-//! The readings come from `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. No
-//! reading fails: an unreadable value is absent.
+//! The readings come from `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. A value
+//! that cannot be read is absent; it is not an error.
 //!
-//! **Others** are the busy time of the processors minus this program and the kernel's own threads (`PF_KTHREAD` in
-//! `/proc/*/stat`), which may work for the target, as the thread of a loop device does. Kernel threads are not visible
-//! inside a container and count as others there. Interrupts are attributed to no program.
+//! The time of **others** is the busy time of the processors minus the time of this program and of the kernel's own
+//! threads (`PF_KTHREAD` in `/proc/*/stat`). Kernel threads may work for the target, like the thread of a loop device.
+//! They are not visible inside a container, and count as others there. The time of interrupts is not attributed to any
+//! program.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use crate::clock::Clock;
 use crate::health::health;
 
-/// The size of a sector in block statistics, regardless of the device's own sectors.
+/// Size of a sector in block statistics, regardless of the device's own sector size.
 const SECTOR: u64 = 512;
 
 /// The machine's counters at one moment.
@@ -27,18 +28,19 @@ pub(crate) struct CounterReading {
     at_ns: u64,
     device: Option<(String, Stat)>,
     processors: Option<Processors>,
-    /// Number of times that the processors have left their idle states.
+    /// Number of times that processors have left an idle state.
     wakes: Option<u64>,
-    /// Processor time of this program and of the kernel's threads, in ns.
+    /// Processor time of this program, in ns.
     own_ns: u64,
+    /// Processor time of the kernel's threads, in ns.
     kernel_ns: Option<u64>,
 }
 
-/// `/sys/class/block/*/stat`, in the order of its columns.
+/// The columns of `/sys/class/block/*/stat`, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stat([u64; 17]);
 
-/// `cpu` of `/proc/stat`, in the order of its columns, and the number of processors.
+/// The columns of the line `cpu` in `/proc/stat`, in their order, and the number of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Processors {
     ticks: [u64; 8],
@@ -68,7 +70,7 @@ impl CounterReading {
     pub(crate) fn until_now(&self) -> Evidence {
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
         let mut now = Self::without_kernel_threads(self.clock, name);
-        // Reading many threads takes a while, so it is outside the measured time at both ends.
+        // Reading many threads takes a while, so both readings are outside the measured time.
         now.kernel_ns = kernel_threads_ns();
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
         let device = self.device_since(now.device.as_ref(), elapsed);
@@ -183,9 +185,9 @@ fn own_ns() -> u64 {
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
 }
 
-/// Reads the number of times that processors entered an idle state (`cpuidle/state*/usage` of each, kernel
-/// documentation, `cpuidle.rst`), which equals the number of wakes. A first state that only polls, by its name, is not
-/// counted.
+/// Reads the number of times that processors entered an idle state, which equals the number of wakes
+/// (`cpuidle/state*/usage` of each processor; kernel documentation, `cpuidle.rst`). If the name of the first state
+/// shows that it only polls, it is not counted.
 fn wakes(processors: &Path) -> Option<u64> {
     let mut wakes = None;
     for processor in fs::read_dir(processors).ok()?.flatten() {
@@ -200,7 +202,7 @@ fn wakes(processors: &Path) -> Option<u64> {
     wakes
 }
 
-/// Returns whether the processors report a hypervisor; only x86 processors do.
+/// Returns whether the processors report a hypervisor; only x86 processors report it.
 fn is_virtual() -> bool {
     static FOUND: LazyLock<bool> = LazyLock::new(|| {
         let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -212,7 +214,7 @@ fn is_virtual() -> bool {
 
 /// Returns the processor time of all of the kernel's own threads, if they are visible.
 fn kernel_threads_ns() -> Option<u64> {
-    /// `PF_KTHREAD` of `linux/sched.h`.
+    /// The flag `PF_KTHREAD` of `linux/sched.h`.
     const KERNEL_THREAD: u64 = 0x0020_0000;
     let hertz = rustix::param::clock_ticks_per_second();
     let mut ticks = None;
@@ -231,7 +233,8 @@ fn kernel_threads_ns() -> Option<u64> {
                 .and_then(|word| word.parse::<u64>().ok())
                 .unwrap_or(0)
         };
-        // proc_pid_stat(5): flags are field 9, utime 14 and stime 15; the third field is the first after the name.
+        // According to proc_pid_stat(5), flags are field 9, utime is field 14 and stime is field 15. The first field
+        // after the name is field 3.
         if field(6) & KERNEL_THREAD != 0 {
             *ticks.get_or_insert(0) += field(11) + field(12);
         }
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_temperature_is_read_from_the_sensor_of_each_kind_of_drive() {
-        // NVMe; SCSI with `drivetemp`; and an NVMe controller above a namespace.
+        // The sensors of NVMe, of SCSI with `drivetemp`, and of an NVMe controller above a namespace.
         for sensor in ["device/hwmon3", "device/hwmon/hwmon0", "device/device/hwmon12"] {
             let block = tempfile::tempdir().unwrap();
             assert_eq!(temperature_below(block.path()), None, "there is no device");
@@ -333,7 +336,7 @@ mod tests {
             own_ns,
             kernel_ns,
         };
-        // Half a second on four processors: this program takes 0.75 s and kernel threads 0.1 s, with 500 wakes.
+        // In half a second on four processors, this program takes 0.75 s and kernel threads take 0.1 s, with 500 wakes.
         let before = at(1_000_000_000, [0; 8], Some(40), 250_000_000, Some(7));
         let after = at(
             1_500_000_000,
@@ -345,7 +348,7 @@ mod tests {
         let used = before.processors_since(&after).unwrap();
         assert_eq!((used.user, used.idle), (2.0, 2.0));
         assert_eq!((used.own, used.kernel, used.wakes), (Some(1.5), Some(0.2), Some(1000.0)));
-        // A counter that is unknown at one end, or runs backwards, is absent or zero.
+        // A counter that is unknown at one end is absent, and a counter that decreases is zero.
         let less = CounterReading { wakes: None, kernel_ns: None, own_ns: 0, ..after };
         let used = before.processors_since(&less).unwrap();
         assert_eq!((used.own, used.kernel, used.wakes), (Some(0.0), None, None));

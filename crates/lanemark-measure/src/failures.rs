@@ -1,8 +1,8 @@
 //! The failed requests of one thread, and the decision whether the run continues.
 //!
-//! By default, the first failed request ends the run. With [`OnError::Continue`], a target that fails immediately must
-//! not keep the program spinning: after [`A_SECOND`] failures within a second, slots whose requests fail rest until
-//! that second is over. After [`IN_A_ROW`] failures without a success in between, the run ends.
+//! By default, the first failed request ends the run. With [`OnError::Continue`], the program must not spin if every
+//! request to the target fails immediately: after [`A_SECOND`] failures within a second, slots whose requests fail rest
+//! until that second is over. After [`IN_A_ROW`] consecutive failures, the run ends.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::settings::OnError;
 
 /// Maximum number of failures of a thread in a second.
 pub(crate) const A_SECOND: u32 = 1_000;
-/// Number of consecutive failures, without a success, that end a run: ten seconds of failures.
+/// Number of consecutive failures that end a run, which takes ten seconds or more.
 pub(crate) const IN_A_ROW: u32 = 10_000;
 /// A second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -26,13 +26,15 @@ pub(crate) struct Failures {
     pub(crate) errors: RequestErrors,
     /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
-    /// Resting slots, each with the end of its rest.
+    /// Resting slots, each with the time at which its rest ends.
     resting: VecDeque<(u64, u32)>,
-    /// Failures since the second began.
+    /// Number of failures since `since_ns`.
     recent: u32,
+    /// Start of the current second.
     since_ns: u64,
-    /// Consecutive failures, and the thread's progress at the last of them.
+    /// Number of consecutive failures.
     row: u32,
+    /// Progress of the thread at the last failure.
     achieved: u64,
 }
 
@@ -105,7 +107,7 @@ impl Failures {
         self.resting.push_back((until_ns, slot));
     }
 
-    /// Returns the time at which the next slot ends its rest.
+    /// Returns the time at which the rest of the next slot ends.
     #[inline]
     pub(crate) fn rest_until(&self) -> Option<u64> {
         self.resting.front().map(|(until_ns, _)| *until_ns)

@@ -1,8 +1,8 @@
 //! The health of an NVMe drive: its SMART / health information log (NVMe base specification, log page 02h).
 //!
-//! The log is read with the admin command Get Log Page through the kernel's ioctl, which requires root. The health is
-//! absent if the device is not an NVMe drive or the user does not have permission to read it. SATA drives report their
-//! temperature through the kernel's own sensor (`drivetemp`), which `evidence` reads.
+//! The admin command Get Log Page reads the log, through an ioctl of the kernel that requires root. The health is
+//! absent if the device is not an NVMe drive, or if the user is not permitted to read its health. SATA drives report
+//! their temperature through the kernel's own sensor (`drivetemp`), which `evidence` reads.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,12 +16,13 @@ use rustix::fs::{Mode, OFlags};
 const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
 /// Opcode of Get Log Page.
 const GET_LOG_PAGE: u8 = 0x02;
-/// SMART / health information.
+/// Identifier of the SMART / health information log page.
 const HEALTH: u32 = 0x02;
 /// The namespace id that addresses all namespaces.
 const BROADCAST: u32 = 0xffff_ffff;
+/// Length of the log page.
 const LENGTH: usize = 512;
-/// A unit of data in the log: a thousand sectors.
+/// Unit of data in the log: a thousand sectors.
 const UNIT: u64 = 512_000;
 
 /// `struct nvme_passthru_cmd`.
@@ -68,12 +69,12 @@ fn read(file: &OwnedFd) -> Option<[u8; LENGTH]> {
         namespace: BROADCAST,
         address: log.as_mut_ptr() as u64,
         data_length: LENGTH as u32,
-        // The page, and the length as a number of four-byte words minus one.
+        // The log page, and its length in four-byte words minus one.
         words_10_15: [HEALTH | ((LENGTH as u32 / 4 - 1) << 16), 0, 0, 0, 0, 0],
         timeout_ms: 1000,
         ..Command::default()
     };
-    // SAFETY: the command is the kernel's own struct, and names `log` with its true length for the answer.
+    // SAFETY: the command is the kernel's own struct, and refers to `log`, with its correct length, for the answer.
     let answer = unsafe {
         libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, std::ptr::from_mut(&mut command))
     };

@@ -1,8 +1,9 @@
 //! The kernel threads that work for a thread of this program.
 //!
-//! The kernel threads of a ring are threads of this process, named after their owner: `iou-wrk-…` carry out requests
-//! that could not be submitted without waiting, `iou-sqp-…` take submissions. They end with the ring, so their owner
-//! reads them while the ring exists. Their processor time is not part of the owner's processor time.
+//! The kernel threads of a ring are threads of this process, named after their owner: `iou-wrk-…` threads carry out
+//! requests that could not be submitted without waiting, and `iou-sqp-…` threads take submissions. These threads end
+//! with the ring, so their owner reads them while the ring exists. Their processor time is not part of the owner's
+//! processor time.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,7 @@ pub(crate) struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Reads the kernel threads of the calling thread, with their time since they began.
+    /// Reads the kernel threads of the calling thread, with their processor time since they began.
     pub(crate) fn of_this_thread() -> Self {
         let owner = rustix::thread::gettid().as_raw_nonzero();
         let worker = format!("iou-wrk-{owner}");
@@ -34,12 +35,12 @@ impl KernelThreads {
         sum
     }
 
-    /// Returns the threads that exist now, with their time since `earlier`.
+    /// Returns the threads in `self`, with their processor time since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { punting: self.punting, cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns) }
     }
 
-    /// Returns the sum of two owners' threads.
+    /// Returns the sum over the threads of two owners.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { punting: self.punting + other.punting, cpu_ns: self.cpu_ns + other.cpu_ns }
     }

@@ -1,7 +1,7 @@
 //! Writes a file in full before it is measured, because reading a hole or an unwritten extent does not reach the media.
 //!
-//! The layout makes direct writes of random data, several in flight, from the file's start to the size that the
-//! workload needs, and then an fsync. It is not timed.
+//! The layout writes random data with direct I/O, several requests in flight, from the start of the file to the size
+//! that the workload needs, and then calls `fsync`. The layout is not timed.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -20,8 +20,9 @@ use crate::payload::Payload;
 use crate::sample::PROGRESS_INTERVAL;
 use crate::worker::POLL_NS;
 
-/// The default size of the writes.
+/// Default block size of the writes.
 pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
+/// Number of writes in flight.
 const IN_FLIGHT: u32 = 8;
 
 /// A file to be written in full.
@@ -29,7 +30,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) path: &'a Path,
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) size: u64,
-    /// The size of the writes.
+    /// Block size of the writes.
     pub(crate) block: u32,
     pub(crate) seed: u64,
     pub(crate) stop: &'a AtomicBool,
@@ -44,7 +45,7 @@ struct BlockWrite {
 }
 
 impl Layout<'_> {
-    /// Writes the file. Returns true if all of it was written, false if stopped.
+    /// Writes the file. Returns true if the whole file was written, and false if the layout was stopped.
     pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
         let arena = Arena::new(IN_FLIGHT, self.block as usize)
             .map_err(|source| self.error("map buffers to write", source))?;
@@ -95,7 +96,7 @@ impl Layout<'_> {
         Ok(true)
     }
 
-    /// Returns the bytes that a completion reports as written.
+    /// Returns the number of bytes that a completion reports as written.
     fn moved(&self, piece: BlockWrite, result: i32) -> Result<u32, MeasureError> {
         let path = || self.path.to_owned();
         let operation = Operation::Write;
@@ -154,7 +155,7 @@ mod tests {
         for bytes in [1, 4095, 4096] {
             assert_eq!(moved(bytes).unwrap(), bytes.cast_unsigned());
         }
-        // The kernel was interrupted or short of memory, and the write is repeated.
+        // If the kernel was interrupted or short of memory, the write is repeated.
         for errno in [libc::EINTR, libc::EAGAIN] {
             assert_eq!(moved(-errno).unwrap(), 0);
         }

@@ -2,15 +2,15 @@
 //!
 //! A [`Bench`] runs one workload on one target and returns an [`Outcome`] with the types of `lanemark_schema::result`,
 //! so that the same views show measured and simulated runs. The offsets come from
-//! `lanemark_schema::workload::Accesses`: a real drive receives the same offsets in the same order as a modelled one.
+//! `lanemark_schema::workload::Accesses`: a real drive receives the same offsets in the same order as a modelled drive.
 //!
-//! The life of a run: `target` opens or creates the file and refuses any target on which data could be lost; `layout`
-//! writes it in full; `sample` starts the threads of one repeat and adds up their counts; `worker` is the loop of one
-//! thread, over an `engine` with its `arena` of buffers; `tally` contains the counts, from which `rounds` forms the
-//! rounds of a test; `evidence` reads the machine's counters meanwhile.
+//! In a run, `target` opens or creates the file, and rejects any target on which data could be lost; `layout` writes
+//! the file in full; `sample` starts the threads of one repeat and adds up their counts; `worker` is the loop of one
+//! thread, which uses an `engine` with its `arena` of buffers; `tally` contains the counts, from which `rounds` forms
+//! the rounds of a test; and `evidence` reads the machine's counters.
 //!
 //! Not covered: sockets and network targets. `CpuUse` includes the processor time of the kernel threads that work for a
-//! ring; it does not include other kernel threads, such as a loop device's.
+//! ring; it does not include other kernel threads, such as the thread of a loop device.
 
 mod arena;
 mod awake;

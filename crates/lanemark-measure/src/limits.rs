@@ -1,12 +1,13 @@
-//! The limits that control groups set to a run: rates of devices, and processor time.
+//! The limits that control groups impose on a run: rates of devices, and processor time.
 //!
 //! Both versions of control groups are read (kernel documentation, `cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`:
-//! `io.max`, `cpu.max`, `cpu.stat`): the groups of this thread and all visible groups above them. Limits of lower
-//! devices apply too: of the disk of a partition, the members of a mapped device, the device of a loop device's file.
+//! `io.max`, `cpu.max`, `cpu.stat`): the groups of this thread and all visible groups above them. Limits on underlying
+//! devices also apply: on the disk of a partition, on the members of a mapped device, and on the device that stores the
+//! file of a loop device.
 //!
-//! How far a device's limit is *met* follows from the rate of a sample; for a quota, it follows from the time for which
-//! the kernel kept the group off the processors. Weights and latency targets are not read, because they enforce no
-//! fixed figure.
+//! How close a sample is to the limit on a device is computed from the rate of the sample; for a quota, it is computed
+//! from the time during which the kernel kept the group off the processors. Weights and latency targets are not read,
+//! because they do not enforce fixed values.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,10 +18,10 @@ use lanemark_schema::units::{Bytes, Duration};
 
 use crate::sample::TakenSample;
 
-/// An upper bound for the depth of a stack of devices.
+/// Maximum depth of a stack of devices.
 const DEPTH_MAX: u32 = 8;
 
-/// The files of the first version; each with a flag for reads and a flag for bytes.
+/// The files of the first version, each with a flag for reads and a flag for bytes.
 const FIRST: [(&str, bool, bool); 4] = [
     ("blkio.throttle.read_bps_device", true, true),
     ("blkio.throttle.write_bps_device", false, true),
@@ -47,12 +48,12 @@ struct DeviceLimit {
     per_second: u64,
 }
 
-/// The quota of processor time of a group.
+/// A group's quota of processor time.
 #[derive(Debug)]
 struct Quota {
     text: String,
     folder: PathBuf,
-    /// Time for which the group had been kept off the processors when the limits were read.
+    /// Total time, when the limits were read, during which the group had been kept off the processors.
     throttled_ns: u64,
 }
 
@@ -152,7 +153,7 @@ impl Limits {
         texts
     }
 
-    /// Returns how far each limit was met in a sample that began when the limits were read and took `elapsed`.
+    /// Returns how close each limit was in a sample that began when the limits were read and took `elapsed`.
     pub(crate) fn met(&self, rates: Rates, elapsed: Duration) -> Vec<Limit> {
         let of_device = |limit: &DeviceLimit| {
             let (bytes, requests) = if limit.reads { rates.read } else { rates.written };
@@ -164,7 +165,7 @@ impl Limits {
             let now_ns = throttled_ns(&quota.folder)?;
             let lost_ns = now_ns.saturating_sub(quota.throttled_ns) as f64;
             let share = lost_ns / (elapsed.as_seconds() * 1e9).max(1.0);
-            // The throttled time is summed over the processors.
+            // The throttled time is a sum over the processors.
             Some(Limit {
                 text: quota.text.clone(),
                 kind: LimitKind::Processor,
@@ -176,7 +177,7 @@ impl Limits {
     }
 }
 
-/// Returns the numbers of a block device and of all its lower devices.
+/// Returns the numbers of a block device and of all its underlying devices.
 fn numbers(device: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     below(&PathBuf::from("/sys/class/block").join(device), DEPTH_MAX, &mut found);
@@ -211,13 +212,13 @@ fn quota(path: &Path, group: &str) -> Option<Quota> {
         (Some(content), _) => ("cpu.max", content),
         (None, content) => ("cpu.cfs_quota_us", content?),
     };
-    // `max 100000` and -1 mean no limit.
+    // `max 100000` and -1 mean that there is no limit.
     content.split(' ').next()?.parse::<u64>().ok()?;
     let text = format!("{file} of group /{group}: {content}");
     Some(Quota { text, throttled_ns: throttled_ns(path)?, folder: path.to_owned() })
 }
 
-/// Reads from a group's `cpu.stat` the time for which the group was kept off the processors.
+/// Reads the time during which the group was kept off the processors from the group's `cpu.stat`.
 fn throttled_ns(path: &Path) -> Option<u64> {
     let text = fs::read_to_string(path.join("cpu.stat")).ok()?;
     let value = |key: &str| {
@@ -227,8 +228,8 @@ fn throttled_ns(path: &Path) -> Option<u64> {
     value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1000))
 }
 
-/// Finds the mount point of a controller's hierarchy, and the group in it; an empty controller means the unified
-/// hierarchy.
+/// Finds the mount point of a controller's hierarchy, and the group in the hierarchy. An empty controller means the
+/// unified hierarchy.
 fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
     let has = |list: &str| list.split(',').any(|one| one == controller);
     let group = groups.lines().find_map(|line| {
@@ -247,7 +248,8 @@ fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, P
         };
         let mut fields = fields.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
-        // In a container, a part of the hierarchy is mounted, and group names start at that part's root or above it.
+        // In a container, only a part of the hierarchy is mounted, and group names start at the root of that part or
+        // above it.
         let inside = group.strip_prefix(root).or_else(|_| group.strip_prefix("/"));
         wanted.then(|| (PathBuf::from(point), inside.map(Path::to_owned).unwrap_or_default()))
     })
@@ -363,12 +365,12 @@ mod tests {
         assert_eq!(of(&disk, 8), ["8:0"]);
         assert_eq!(of(&partition, 8), ["8:0", "8:1"]);
         assert_eq!(of(&mapped, 8), ["254:0", "8:0", "8:1", "8:16"]);
-        // Each level of a stack takes one of the depth.
+        // Each level of a stack uses one step of the depth.
         assert_eq!(of(&mapped, 2), ["254:0", "8:1", "8:16"]);
         assert_eq!(of(&mapped, 1), ["254:0"]);
         assert!(of(&mapped, 0).is_empty());
         assert!(of(&tree.path().join("nothing"), 8).is_empty());
-        // A device that is below itself ends the search.
+        // The search ends even if a device is below itself.
         std::os::unix::fs::symlink(&mapped, other.join("slaves/dm-0")).unwrap();
         assert_eq!(of(&mapped, 8), ["254:0", "8:0", "8:1", "8:16"]);
     }

@@ -1,8 +1,8 @@
 //! The location of a file: its file system and the block device under it.
 //!
 //! The location comes from `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and `/sys/dev/block`. Values that these files
-//! do not contain are absent: an overlay or network file system is not on a block device. A device that consists of
-//! others (RAID, LVM) is reported itself; `lanemark-inspect` finds its members.
+//! do not contain are absent: for example, an overlay or network file system is not on a block device. A device that
+//! consists of other devices (RAID, LVM) is reported as one device; `lanemark-inspect` finds its members.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
@@ -14,9 +14,9 @@ use rustix::fs::FileType;
 /// The location of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Location {
-    /// The kind of file system, `ext4`; `None` for a block device.
+    /// Type of the file system, such as `ext4`; `None` for a block device.
     pub file_system: Option<String>,
-    /// The block device, `vda`.
+    /// Name of the block device, such as `vda`.
     pub block_device: Option<String>,
 }
 

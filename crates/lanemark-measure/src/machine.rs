@@ -1,7 +1,7 @@
-//! The machine on which a measurement ran, as `/proc` and `uname` report it.
+//! The machine on which a measurement ran, according to `/proc` and `uname`.
 //!
-//! No reading fails: unknown values are `"unknown"` or zero, because a measurement is useful even if the machine's
-//! model name cannot be read.
+//! Values that cannot be read are `"unknown"` or zero and not errors, because a measurement is useful even if the model
+//! name of the machine is not known.
 
 use std::fs;
 use std::thread;
@@ -34,13 +34,13 @@ fn memory(field: &str) -> Option<u64> {
     memory_field(&fs::read_to_string("/proc/meminfo").ok()?, field)
 }
 
-/// Returns the value of `MemTotal:  32871348 kB` in bytes; in this file, a kB is 1,024 bytes.
+/// Returns the value of a line such as `MemTotal: 32871348 kB` in bytes; in this file, a kB is 1,024 bytes.
 fn memory_field(meminfo: &str, field: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Returns the model name: on x86 under `model name`, on other processors under `Hardware` or `cpu`.
+/// Returns the model name, which is the field `model name` on x86, and `Hardware` or `cpu` on other processors.
 fn cpu(cpuinfo: &str) -> String {
     let named = |wanted: &str| {
         cpuinfo.lines().find_map(|line| {

@@ -1,14 +1,15 @@
-//! The bytes that are written: random with a share of zeros, and no two units of 4 KiB alike.
+//! The bytes that are written: random, with a share of zeros, and different in every 4 KiB unit.
 //!
-//! Filling a buffer again for every write would cost the thread more than the write. With one repeated buffer, a drive
-//! or file system with deduplication could skip the media. So `fill_random` fills a buffer once, and before every write
-//! a fresh random number replaces the first 8 bytes of each 4 KiB. A unit that consists of zeros keeps them.
+//! Filling a buffer again for every write would cost the thread more than the write. If the same buffer were written
+//! repeatedly, a drive or file system with deduplication would not need to write to the media. Therefore `fill_random`
+//! fills a buffer once, and before every write a new random number replaces the first 8 bytes of each 4 KiB unit. A
+//! unit of zeros is not changed.
 
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::fill_random;
 
-/// The unit in which blocks differ from each other, equal to the unit of compressibility.
+/// Size of the units that differ from each other, which is also the unit of compressibility.
 const UNIT: usize = 4096;
 /// Length of the random number that makes a unit unique.
 const STAMP: usize = 8;
@@ -23,7 +24,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Creates the source for the thread that `key` names.
+    /// Creates the source for the thread with the stream key `key`.
     pub(crate) fn new(key: StreamKey, compressibility: Ratio) -> Self {
         let rng = Rng::new(StreamKey { seed: key.seed ^ DATA_STREAM, ..key });
         Self { rng, compressibility }

@@ -33,10 +33,10 @@ fn near(device: &str) -> Option<Vec<usize>> {
 }
 
 /// Returns the NUMA node of the device in `folder`: the nearest `numa_node` in that folder or above it in the device
-/// tree. A multipath device, or a device that consists of others, lacks a node above it; the first lower device that
-/// has a node decides.
+/// tree. For a multipath device, or a device that consists of other devices, this is the node of the first underlying
+/// device that has one.
 fn node(folder: &Path) -> Option<u32> {
-    // A machine with only one node reports -1.
+    // A machine with one node reports -1.
     let node_of =
         |at: &Path| fs::read_to_string(at.join("numa_node")).ok()?.trim().parse::<u32>().ok();
     if let Some(node) = folder.ancestors().find_map(node_of) {
@@ -56,7 +56,7 @@ fn node(folder: &Path) -> Option<u32> {
         .find_map(|part| part.ancestors().find_map(node_of))
 }
 
-/// Parses a list of numbers, `0-3,8`.
+/// Parses a list of numbers such as `0-3,8`.
 fn list(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {

@@ -65,8 +65,8 @@ impl Plan {
     }
 }
 
-/// Returns whether the test at `index` runs without other tests: it does not start next to the test before it, nor the
-/// next test next to it.
+/// Returns whether the test at `index` runs without other tests: it does not start together with the test before it,
+/// and the next test does not start together with it.
 pub(crate) fn runs_alone(tests: &[Test], index: usize) -> bool {
     let is_beside = |index: usize| tests.get(index).is_some_and(|test| test.start.beside);
     !is_beside(index) && !is_beside(index + 1)

@@ -1,9 +1,9 @@
-//! Restores a block device to the state of a new one before it is measured.
+//! Restores a block device to its state as new before it is measured.
 //!
 //! SNIA's test specification begins with a purge: ATA SECURITY ERASE, SCSI FORMAT UNIT, NVMe Format or a vendor's
 //! method. `discard` and `secure-discard` are implemented here (ioctl BLKDISCARD and BLKSECDISCARD of `linux/fs.h`),
-//! which have the same effect on many drives. Any other text is a command for the shell. The command finds the device
-//! in `LANEMARK_DEVICE`, and this program keeps the device closed while the command runs.
+//! which have the same effect on many drives. Any other text is a shell command. The variable `LANEMARK_DEVICE`
+//! contains the device, and this program keeps the device closed while the command runs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -29,7 +29,7 @@ pub enum Purge<'a> {
 }
 
 impl<'a> Purge<'a> {
-    /// Parses `discard`, `secure-discard`, or else a command.
+    /// Parses `discard` or `secure-discard`; any other text is a command.
     pub fn named(text: &'a str) -> Self {
         match text {
             "discard" => Self::Discard,
@@ -38,7 +38,7 @@ impl<'a> Purge<'a> {
         }
     }
 
-    /// Purges by ioctl; a command is ignored.
+    /// Purges with an ioctl; a command is ignored.
     pub(crate) fn discard(
         self,
         path: &Path,

@@ -1,8 +1,8 @@
-//! The rounds of a measured test, added up over its threads as they arrive.
+//! The rounds of a measured test, added up over its threads.
 //!
 //! Each thread delivers its rounds in order, and a round is complete when every thread has delivered it. Workers
-//! continue meanwhile, so the decision that the test is over follows shortly after the end of its last round; requests
-//! that are counted after that round are discarded.
+//! continue in the meantime, so the decision that the test is over is made shortly after the end of its last round;
+//! requests that are counted after that round are discarded.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(crate) struct RoundsRun {
     state: SteadyState,
     /// Rounds that some threads have not yet delivered, each with the number of threads that have delivered it.
     pending: VecDeque<(WindowCounts, u32)>,
-    /// Tallies of the last rounds, up to the length of a window.
+    /// Counts of the last rounds, up to the length of a window.
     window: VecDeque<WindowCounts>,
     over: bool,
 }
@@ -37,7 +37,7 @@ impl RoundsRun {
         }
     }
 
-    /// Adds a thread's part of round `number`, from 0, and returns whether the test is over.
+    /// Adds a thread's counts of round `number`, which starts at 0, and returns whether the test is over.
     pub(crate) fn is_over_with(&mut self, number: usize, part: WindowCounts) -> bool {
         let index = number - self.state.rounds.len();
         while self.pending.len() <= index {
@@ -68,8 +68,8 @@ impl RoundsRun {
         self.over = self.state.push(round);
     }
 
-    /// Returns the last rounds merged, with their length and outcome. If no round has ended, it returns `rest`, with
-    /// the length `whole`.
+    /// Returns the merged counts of the last rounds, with their length and outcome. If no round has ended, the function
+    /// returns `rest` and the length `whole`.
     pub(crate) fn finish(
         self,
         rest: WindowCounts,
@@ -113,7 +113,7 @@ mod tests {
         }
         assert!(!rounds.is_over_with(4, part(60)));
         assert!(rounds.is_over_with(4, part(41)));
-        // A part that arrives late is discarded.
+        // Counts that arrive late are discarded.
         assert!(rounds.is_over_with(5, part(1000)));
         let (sum, elapsed, steady) = rounds.finish(part(9), Duration::from_seconds(9));
         assert_eq!((sum.requests(), elapsed), (501, Duration::from_seconds(5)));

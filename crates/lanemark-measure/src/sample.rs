@@ -1,10 +1,10 @@
-//! The sample of one repeat of concurrent tests: their threads start together, and their counts are added up.
+//! Takes the sample of one repeat of concurrent tests: starts their threads together, and adds up their counts.
 //!
-//! Each thread creates its engine and buffers first and then waits at a gate, so that the measurement includes no
-//! set-up. The time of a test runs from the gate, its delay and its ramp to the moment at which the last of its
-//! threads' windows closed. When a thread fails, all other threads stop after their outstanding requests, and the
-//! sample returns the first error. A failed request that ends the run also stops all threads, and the sample contains
-//! the counts until then.
+//! Each thread first creates its engine and buffers and then waits at a gate, so that the measurement does not include
+//! the set-up. The time of a test begins after the gate, the delay and the ramp, and ends when the last window of its
+//! threads closes. When a thread fails, all other threads stop after their outstanding requests, and the sample returns
+//! the first error. A failed request that ends the run also stops all threads; the sample contains the counts until
+//! that request.
 
 use std::any::Any;
 use std::io;
@@ -40,7 +40,7 @@ pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
     /// Key of the job's first thread.
     pub(crate) key: StreamKey,
-    /// The requests of a replay, taken by the job's only thread.
+    /// The requests of a replay, which the job's only thread takes.
     pub(crate) trace: Mutex<Option<TraceSource>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct SampleRun<'a> {
     pub(crate) jobs: &'a [Job<'a>],
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) settings: &'a Settings,
-    /// The processors for pinned threads, in turn; empty if threads are not pinned.
+    /// The processors to which threads are pinned in turn; empty if threads are not pinned.
     pub(crate) processors: &'a [usize],
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct SampleProgress {
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
-    /// Latencies so far, if they are watched.
+    /// Latencies until now, if they are watched.
     pub(crate) latency: Option<LatencyHistogram>,
 }
 
@@ -85,7 +85,7 @@ enum ThreadMessage {
 /// The end of a thread: its counts (`None` if it never started), an error or a panic.
 type ThreadEnd = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 
-/// The gate at which threads wait until all are ready.
+/// The gate at which threads wait until all threads are ready.
 struct StartGate {
     /// Whether the threads start; unset until that is decided.
     go: OnceLock<bool>,
@@ -93,7 +93,7 @@ struct StartGate {
     started_ns: OnceLock<u64>,
 }
 
-/// Stops all threads when dropped, so that a panic does not wait for a test to end.
+/// Stops all threads when this value is dropped, so that a panic does not wait until a test ends.
 struct AbortOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for AbortOnDrop<'_> {
@@ -103,7 +103,7 @@ impl Drop for AbortOnDrop<'_> {
 }
 
 impl SampleRun<'_> {
-    /// Runs the tests and returns one sample for each. Calls `on` with the progress meanwhile.
+    /// Runs the tests, and returns one sample per test. Calls `on` with the progress during the run.
     pub(crate) fn run(
         &self,
         on: &mut dyn FnMut(SampleProgress),
@@ -146,7 +146,7 @@ impl SampleRun<'_> {
             drop(sender);
             let over = &self.jobs[0].shared.over;
             outcome.wait_until_ready(&receiver, over);
-            // An early end is a failure; in that case no thread starts.
+            // If a thread has already ended, it has failed, and no thread starts.
             let all = outcome.error.is_none() && outcome.ready as usize == threads.len();
             let _ = gate.go.set(all);
             outcome.gather(&receiver, over, &mut || on(self.look(&gate, &progress)));
@@ -189,8 +189,9 @@ impl Job<'_> {
 struct Thread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,
-    /// Number of the thread in its test, and among all threads.
+    /// Number of the thread in its test.
     thread: u32,
+    /// Number of the thread among all threads.
     number: usize,
     gate: &'a StartGate,
     progress: &'a Progress,
@@ -205,8 +206,8 @@ impl Thread<'_> {
         {
             pin(processor).map_err(|source| start_error(job, "pin a thread", source))?;
         }
-        // Think times below the default slack of 50 µs would be extended by it. If the kernel refuses, requests begin
-        // late, but latencies do not include the delay.
+        // The default slack of 50 µs would extend short think times. If the kernel does not change the slack, requests
+        // begin late, but latencies do not include the delay.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         // The thread that uses the pages touches them first, so that they are in the memory of that thread's node.
         let arena = Arena::new(test.queue_depth(), test.block.get() as usize)
@@ -262,12 +263,12 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
-/// The results of the threads so far.
+/// The results of the threads until now.
 #[derive(Default)]
 struct ThreadResults {
     running: u32,
     ready: u32,
-    /// The ends of each test's threads.
+    /// The counts of the threads that have ended, by test.
     ended: Vec<Vec<ThreadCounts>>,
     rounds: Option<RoundsRun>,
     error: Option<MeasureError>,
@@ -456,7 +457,8 @@ mod tests {
         CpuTime { user_ns, system_ns, switches_voluntary, switches_involuntary, ready_ns: Some(5) }
     }
 
-    /// Two threads: three reads of 4 ms and one write of 8 ms, and one read of 4 ms, two flushes and a trim of 1 ms.
+    /// Returns two threads. The first made three reads of 4 ms and one write of 8 ms; the second made one read of 4 ms,
+    /// two flushes and a trim of 1 ms.
     fn threads() -> Vec<ThreadCounts> {
         let one = WindowCounts {
             reads: direction(3, 4_000_000),
@@ -493,7 +495,7 @@ mod tests {
         assert_eq!(sample.writes, direction(1, 8_000_000).map(|writes| *writes));
         assert_eq!(sample.flushes, direction(2, 1_000_000).map(|flushes| *flushes));
         assert_eq!(sample.trims, direction(1, 1_000_000).map(|trims| *trims));
-        // The processor time of eight requests, including the kernel threads.
+        // The processor time of eight requests, which includes the kernel threads.
         let wanted = CpuUse { user_ns_per_request: 200.0, system_ns_per_request: 250.0 };
         assert_eq!(sample.cpu, Some(wanted));
         let evidence = sample.evidence.unwrap();
@@ -504,7 +506,7 @@ mod tests {
             core_wait: Some(0.5),
         };
         assert_eq!((evidence.threads, evidence.punted), (Some(wanted), Some(3)));
-        // 30 ms of requests in 10 ms, and 16 + 8 + 2 + 1 + 3 ms accounted for.
+        // There are 30 ms of outstanding requests in 10 ms, and 16 + 8 + 2 + 1 + 3 ms of latencies.
         let outstanding = evidence.outstanding.unwrap();
         assert!((outstanding.mean - 3.0).abs() < 1e-9, "{}", outstanding.mean);
         assert!((outstanding.accounted - 3.0).abs() < 1e-9, "{}", outstanding.accounted);

@@ -5,11 +5,11 @@ use crate::engine::EngineKind;
 /// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// The run ends and returns the results until then.
+    /// The run ends, and returns the results until the failure.
     #[default]
     Stop,
-    /// The request is counted as failed, and the run continues. A thread with too many failures pauses, and a thread
-    /// without any success in between ends the run.
+    /// The request is counted as failed, and the run continues. A thread pauses after 1,000 failures within a second,
+    /// and 10,000 failures without a success end the run.
     Continue,
 }
 
@@ -24,11 +24,12 @@ pub struct Settings {
     pub register: bool,
     /// Whether a kernel thread takes submissions (`SQPOLL`).
     pub submission_polled: bool,
-    /// Whether completions are polled for instead of announced (`IOPOLL`).
+    /// Whether the kernel polls for completions instead of waiting for interrupts (`IOPOLL`).
     pub completion_polled: bool,
-    /// Whether the whole writable target is written twice first, as SNIA's specification requires.
+    /// Whether the whole writable target is first written twice, as SNIA's specification requires.
     pub precondition: bool,
-    /// Whether each test briefly runs again, with its queue depth and with twice that depth, to show the gain.
+    /// Whether each test briefly runs again with its queue depth and with twice that depth, to show the gain of a
+    /// deeper queue.
     pub probe: bool,
     /// Whether each thread is pinned to one processor, starting with the processors near the device.
     pub pinned: bool,
@@ -40,7 +41,8 @@ pub struct Settings {
     pub on_error: OnError,
 }
 
-/// Returns twice a queue depth, if an engine that supports `deepest` outstanding requests can keep that many.
+/// Returns twice a queue depth, unless this exceeds `deepest`, the maximum number of outstanding requests of the
+/// engine.
 pub(crate) fn doubled(queue_depth: u32, deepest: u32) -> Option<u32> {
     queue_depth.checked_mul(2).filter(|doubled| *doubled <= deepest)
 }

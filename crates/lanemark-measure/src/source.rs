@@ -1,7 +1,7 @@
-//! The source of a thread's requests and their due times: drawn from a test, or read from a trace.
+//! The source of a thread's requests and due times, which are drawn from a test or read from a trace.
 //!
-//! Another thread reads a trace, a few thousand requests ahead. If it is too slow, the requests are submitted late,
-//! and the lateness is reported.
+//! Another thread reads the trace, a few thousand requests ahead. If this thread is too slow, requests are submitted
+//! late, and the lateness is reported.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -27,7 +27,7 @@ pub(crate) struct TraceSource {
     speed: Option<f64>,
 }
 
-/// Creates a channel for a trace and returns its sender and its source.
+/// Creates a channel for a trace, and returns the sender and the source.
 pub(crate) fn trace(speed: Option<f64>) -> (SyncSender<Arrival>, TraceSource) {
     let (sender, arrivals) = sync_channel(AHEAD);
     (sender, TraceSource { arrivals, next: None, speed })
@@ -51,7 +51,7 @@ impl Source {
         }
     }
 
-    /// Returns the due time of the next request for a slot that is free from `rested_ns` on; `None` after the last
+    /// Returns the due time of the next request for a slot that is free since `rested_ns`; `None` after the last
     /// request.
     pub(crate) fn due_ns(&mut self, begun_ns: u64, rested_ns: u64) -> Option<u64> {
         match self {
@@ -92,7 +92,7 @@ impl Source {
 impl TraceSource {
     fn peek(&mut self) -> Option<Arrival> {
         if self.next.is_none() {
-            // The reader has ended if the channel delivers no more requests.
+            // When the channel delivers no more requests, the reader has ended.
             self.next = self.arrivals.recv().ok();
         }
         self.next
@@ -130,7 +130,7 @@ mod tests {
             let mut source = Source::Trace(trace);
             assert!(source.is_open());
             for (block, due) in [5, 6].into_iter().zip(due) {
-                // The request remains the next one until it is taken.
+                // The request remains the next request until it is taken.
                 assert_eq!(source.due_ns(7_000, 99), Some(due));
                 assert_eq!(source.due_ns(7_000, 98), Some(due));
                 assert_eq!(source.take().unwrap().offset, Bytes(block * 4_096));
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((source.due_ns(5, 77), source.due_ns(5, 88)), (Some(77), Some(88)));
         let mut source = Source::of_test(&open, KEY).unwrap();
         assert!(source.is_open());
-        // One request a millisecond, regardless of the slots.
+        // There is one request a millisecond, regardless of the slots.
         let first = source.due_ns(500, 77).unwrap();
         assert_eq!(source.due_ns(500, 99), Some(first));
         source.take().unwrap();

@@ -9,7 +9,8 @@ use crate::clock::CpuTime;
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
-/// Reading the processor time itself takes a few microseconds, so shares of a shorter time are not meaningful.
+/// Minimum time for which shares of processor time are computed. Reading the processor time takes a few microseconds,
+/// so shares of a shorter time are not meaningful.
 const SHARES_FROM_NS: u64 = 1_000_000;
 
 /// The counts in one window of one thread, or of several threads together.
@@ -24,7 +25,7 @@ pub(crate) struct WindowCounts {
     pub(crate) kernel: KernelThreads,
     /// Processor time of the busiest thread, as a share of one core.
     pub(crate) busiest: f64,
-    /// Maximum share of a thread's time in which it was ready without a core, if known.
+    /// Maximum over the threads of the share of time during which a thread was ready without a core, if it is known.
     pub(crate) core_wait: Option<f64>,
     /// Number of outstanding requests, integrated over time.
     pub(crate) outstanding_ns: u64,
@@ -60,7 +61,7 @@ pub(crate) struct CountedRequest {
 }
 
 impl WindowCounts {
-    /// Creates an empty tally with room for all counts of `test`, so that counting allocates no memory.
+    /// Creates an empty tally with room for all counts of `test`, so that counting does not allocate memory.
     ///
     /// `open` states whether requests have due times.
     pub(crate) fn of(test: &Test, open: bool) -> Self {
@@ -135,8 +136,8 @@ impl WindowCounts {
         self.failed_ns += other.failed_ns;
     }
 
-    /// Returns the sum of all latencies (in open loops, from submission on) plus the time of failed requests. This sum
-    /// must equal `outstanding_ns`.
+    /// Returns the sum of all latencies plus the time of failed requests, which must equal `outstanding_ns`. In open
+    /// loops, latencies count from submission here.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
@@ -182,7 +183,7 @@ impl WindowCounts {
     }
 }
 
-/// Returns a direction for a result: absent if no request was counted.
+/// Returns a direction for a result, which is absent if no request was counted.
 pub(crate) fn counted(direction: Option<Box<DirectionResult>>) -> Option<DirectionResult> {
     direction.map(|direction| *direction).filter(|direction| direction.latency.count() > 0)
 }
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!((tally.busiest, tally.core_wait), (1.0, Some(0.0035)));
     }
 
-    /// Creates the tally of a thread. Every count differs from the corresponding count of thread `number` + 1.
+    /// Creates the tally of a thread. Each count differs from the corresponding count of thread `number` + 1.
     fn of_thread(number: u64) -> WindowCounts {
         let direction = |index: u64| {
             let mut direction =
@@ -287,11 +288,11 @@ mod tests {
         assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));
         assert_eq!(reader.writes.as_ref().unwrap().bytes, Bytes(1024));
         assert_eq!(reader.punctuality.as_ref().unwrap().held_back, 102);
-        // If the wait of one thread for the processor is unknown, the sum is unknown.
+        // If the time for which one thread waited for a processor is unknown, the sum is unknown.
         let unknown = CpuTime { ready_ns: None, ..CpuTime::default() };
         reader.merge(WindowCounts { cpu: unknown, ..WindowCounts::default() });
         assert_eq!((reader.cpu.ready_ns, reader.cpu.user_ns), (None, 603));
-        // An empty sum.
+        // The sum over no windows is empty.
         assert_eq!(
             (WindowCounts::default().requests(), WindowCounts::default().accounted_ns()),
             (0, 0.0)

@@ -1,16 +1,16 @@
 //! The target of a measurement, opened so that no user data can be lost.
 //!
-//! The rules are: a file that does not exist is created, written in full and removed. An existing file is written only
-//! if `overwrite` names that very file, it is not under a loop device and no other program has locked it; it is never
-//! truncated or removed. A workload without writing tests opens the target read-only. Block devices are written only by
-//! the rules of `claim`. All other targets are refused.
+//! A file that does not exist is created, written in full, and removed. An existing file is written only if `overwrite`
+//! names this file, it is not the medium of a loop device, and no other program has locked it; it is never truncated or
+//! removed. For a workload without writing tests, the target is opened read-only. Block devices are written only
+//! according to the rules of `claim`. All other targets are rejected.
 //!
 //! The path is looked up first with `O_PATH`, which does not open the file (opening a tape or a watchdog has side
 //! effects). The file that is opened afterwards must be the same by device and inode. Files are compared by device and
-//! inode and never by name: a file has many names.
+//! inode and never by name, because a file can have many names.
 //!
-//! `O_DIRECT` is set after opening, because creating a file with it leaves an empty file on file systems that refuse
-//! it.
+//! `O_DIRECT` is set after opening, because creating a file with this flag leaves an empty file on file systems that do
+//! not support it.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -30,7 +30,8 @@ use crate::location::Location;
 
 /// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
 const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673];
-/// The size of created and overwritten files is a multiple of this, so that direct I/O reaches their end.
+/// The sizes of created and overwritten files are multiples of this size, so that direct I/O can access their last
+/// bytes.
 const SIZE_STEP: u64 = 4096;
 /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that consist of the page cache.
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
@@ -43,11 +44,11 @@ pub struct Target {
     pub size: u64,
     /// Whether the target is a block device.
     pub device: bool,
-    /// Bytes to write before the target is measured.
+    /// Number of bytes to write before the target is measured.
     pub layout: Option<u64>,
     /// Reason why the page cache is in use, if it is.
     pub page_cache: Option<String>,
-    /// The kind of file system, `ext4`; `None` for a block device.
+    /// Type of the file system, such as `ext4`; `None` for a block device.
     pub file_system: Option<String>,
     /// Name of the block device under the target.
     pub block_device: Option<String>,
@@ -59,7 +60,7 @@ enum HeldTarget {
     Existing(OwnedFd),
 }
 
-/// The file at a path, after following links.
+/// The file at a path, after links are followed.
 struct ResolvedFile {
     identity: FileIdentity,
     kind: FileType,
@@ -73,7 +74,7 @@ impl ResolvedFile {
     }
 }
 
-/// The data that the user allowed the run to destroy.
+/// The data that the user allows the run to destroy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OverwritePermission<'a> {
     /// An existing file.
@@ -214,7 +215,8 @@ impl Target {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }
         let (file, stat) = reopen(path, resolved_file, OFlags::RDWR, "write")?;
-        // A server locks its data. This lock lasts until the file is closed; some file systems do not support locks.
+        // A server locks its data, so the file is locked here to detect a server. The lock lasts until the file is
+        // closed; some file systems do not support locks.
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(MeasureError::Locked { path: path.to_owned() });
         }
@@ -248,14 +250,14 @@ impl Target {
                 Err(error) => return Err(system(path, "enable direct I/O on", error)),
             }
         }
-        // Clears the O_NONBLOCK flag that was used for opening: with it, requests would fail instead of waiting.
+        // Clears the flag O_NONBLOCK, which was used to open the file, because requests would fail instead of waiting.
         rustix::fs::fcntl_setfl(&self, OFlags::empty())
             .map_err(|error| system(path, "set the flags of", error))?;
         Ok(self)
     }
 
-    /// Sets `O_DIRECT`, and turns off access times if this user is permitted to: they cost 2% of the reads of a fast
-    /// device.
+    /// Sets `O_DIRECT`, and turns off access times if the user is permitted to do so, because they reduce the rate of
+    /// reads on a fast device by 2%.
     fn set_direct(&self) -> Result<(), Errno> {
         match rustix::fs::fcntl_setfl(self, OFlags::DIRECT | OFlags::NOATIME) {
             Err(Errno::PERM) => rustix::fs::fcntl_setfl(self, OFlags::DIRECT),
@@ -263,8 +265,8 @@ impl Target {
         }
     }
 
-    /// Returns the name of a memory file system. Newer kernels accept O_DIRECT on tmpfs, although it consists only of
-    /// the page cache.
+    /// Returns the reason why a memory file system does not bypass the page cache. Newer kernels accept O_DIRECT on
+    /// tmpfs, although a tmpfs is stored in the page cache.
     fn memory_file_system(&self) -> Option<String> {
         // The file system of a device node is a tmpfs, which is unrelated to the device.
         let kind = (!self.device).then(|| rustix::fs::fstatfs(self).ok())??.f_type as u64;
@@ -273,7 +275,8 @@ impl Target {
             .then(|| "the file system keeps its files in memory".to_owned())
     }
 
-    /// Refuses tests whose steps direct I/O does not support, if the kernel reports its steps (Linux 6.1).
+    /// Rejects tests whose alignment direct I/O does not support, if the kernel reports the required alignment (Linux
+    /// 6.1).
     fn check_alignment(&self, path: &Path, tests: &[Test]) -> Result<(), MeasureError> {
         if self.page_cache.is_some() {
             return Ok(());
@@ -310,7 +313,7 @@ impl Target {
         }
     }
 
-    /// Ends the use of the target; a created file is removed unless it is kept.
+    /// Closes the target, and removes a created file unless it is kept.
     pub fn finish(self) -> Result<(), MeasureError> {
         match self.held {
             HeldTarget::Created(file) => file.remove(),
@@ -346,7 +349,7 @@ fn device_size(path: &Path, file: &OwnedFd) -> Result<u64, MeasureError> {
         .map_err(|error| system(path, "query the size of", error))
 }
 
-/// Refuses a target that ends before the workload does.
+/// Rejects a target that is smaller than the workload needs.
 fn check_reach(path: &Path, size: u64, furthest: &Test) -> Result<(), MeasureError> {
     if size >= furthest.end().get() {
         return Ok(());
@@ -369,7 +372,7 @@ fn find(path: &Path) -> Result<Option<ResolvedFile>, MeasureError> {
             let number = stat.st_rdev;
             Ok(Some(ResolvedFile { identity: FileIdentity::new(&stat), kind, number }))
         }
-        // A missing parent folder is reported when the file is created in it.
+        // A missing parent folder is reported when the file is created.
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(Errno::ACCESS) => {
             Err(MeasureError::Permission { path: path.to_owned(), action: "look up" })
@@ -378,7 +381,7 @@ fn find(path: &Path) -> Result<Option<ResolvedFile>, MeasureError> {
     }
 }
 
-/// Refuses a permission to overwrite that does not name the regular file that was found.
+/// Returns an error if the permission to overwrite does not name the regular file that was found.
 fn check_overwrite(
     path: &Path,
     found: Option<&ResolvedFile>,
@@ -396,14 +399,14 @@ fn check_overwrite(
     Err(MeasureError::OverwriteMismatch { path, overwrite })
 }
 
-/// Opens the file that was found, and not a file that has replaced it since.
+/// Opens the file that was found, and fails if another file has replaced it since.
 fn reopen(
     path: &Path,
     resolved_file: &ResolvedFile,
     access: OFlags,
     action: &'static str,
 ) -> Result<(OwnedFd, Stat), MeasureError> {
-    // If a pipe has replaced it, O_NONBLOCK prevents the opening from waiting for a writer.
+    // If a pipe has replaced the file, O_NONBLOCK prevents `open` from waiting for a writer.
     let flags = access | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
         Errno::ACCESS | Errno::PERM => MeasureError::Permission { path: path.to_owned(), action },
@@ -421,8 +424,8 @@ fn reopen(
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
 }
 
-/// Returns the loop device, such as `loop0`, whose medium is the given file: the device may contain a mounted file
-/// system.
+/// Returns the loop device, such as `loop0`, whose medium is the given file, because the device may contain a mounted
+/// file system.
 fn loop_device(identity: FileIdentity) -> Option<String> {
     let devices = fs::read_dir("/sys/block").ok()?.flatten();
     let mut over = devices.filter(|device| {

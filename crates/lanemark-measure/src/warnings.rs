@@ -1,7 +1,7 @@
 //! The warnings about a measurement, each with its evidence.
 //!
-//! Before a run, the target is examined: holes, compression, lower caches, limits. After each sample, its requests are
-//! compared with the counters of the device, the processors and the clocks.
+//! Before a run, the target is checked for holes, compression, underlying caches and limits. After each sample, its
+//! requests are compared with the counters of the device, the processors and the clocks.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -16,36 +16,38 @@ use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
 use crate::engine::EngineKind;
 use crate::limits::Limits;
 
-/// A smaller difference between the requested and the moved bytes raises no warning.
+/// A smaller difference between the requested and the moved bytes does not raise a warning.
 const BYTES_SMALL: u64 = 16 << 20;
-/// The unit of sizes and offsets in sysfs, regardless of the device's own sectors.
+/// Unit of sizes and offsets in sysfs, regardless of the device's own sector size.
 const SECTOR: u64 = 512;
 /// A thread that uses more than this share of a core counts as fully busy.
 const BUSY: f64 = 0.9;
-/// Halves of a sample that differ by more than this raise a warning; SNIA bounds the slope of steady rounds by the same
-/// share.
+/// Halves of a sample whose rates differ by more than this raise a warning. SNIA limits the slope of steady rounds to
+/// the same share.
 const HALVES_APART: f64 = 0.10;
-/// Halves of a shorter sample are not compared.
+/// The halves of a shorter sample are not compared.
 const HALVES_FROM: Duration = Duration::from_seconds(2);
 /// A larger drift between the clocks raises a warning.
 const DRIFT_MAX: f64 = 1e-3;
-/// The kernel samples the use of processors 100 times a second. The value is three standard deviations of a count in
-/// the worst case, in cores for one core over one second.
+/// Error of the kernel's processor use, in cores, for one core over one second. The kernel samples the use 100 times a
+/// second; this is three standard deviations of the count in the worst case.
 const TICK_ERROR: f64 = 0.15;
 /// A thread that waits for a core for a larger share of its time raises a warning.
 const CORE_WAIT_MAX: f64 = 0.1;
-/// More stolen processor time than this raises a warning, in cores.
+/// Stolen processor time, in cores, above which there is a warning.
 const STOLEN_MAX: f64 = 0.1;
-/// Requests faster than this that wake a processor this often raise a warning: the detour through a host takes tens of
+/// Latency below which the wakes of processors can raise a warning; on a virtual machine, a wake takes tens of
 /// microseconds.
 const ASLEEP_BELOW: Duration = Duration::from_microseconds(200);
+/// Number of wakes per request above which there is a warning.
 const ASLEEP_WAKES: f64 = 0.5;
-/// A larger difference between throughput times latency and the outstanding requests raises a warning.
+/// A larger relative difference between throughput times latency and the number of outstanding requests raises a
+/// warning.
 const UNACCOUNTED_MAX: f64 = 0.05;
 /// An open loop raises a warning if half of its requests are later than this.
 const LATE: Duration = Duration::from_microseconds(100);
 
-/// The properties of a target known before a run.
+/// The properties of a target that are known before a run.
 pub(crate) struct TargetTraits<'a> {
     /// Name of the block device under the target.
     pub(crate) block_device: Option<&'a str>,
@@ -78,7 +80,7 @@ pub(crate) fn before(traits: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning>
     found
 }
 
-/// Returns a warning if the file under a loop device has holes in the device's range from `from` to `to`.
+/// Returns a warning if the file of a loop device has holes in the device's range from `from` to `to`.
 fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
     let folder = fs::canonicalize(format!("/sys/class/block/{name}")).ok()?;
     let number =
@@ -98,7 +100,7 @@ fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
     (share > 0.01).then(|| Warning::Holes { share, below: Some(medium.to_owned()) })
 }
 
-/// Returns the share of a file from `from` to `to` that was never written.
+/// Returns the share of the range from `from` to `to` of a file that was never written.
 fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
     let (mut at, mut empty) = (from, 0);
     while at < to {
@@ -122,19 +124,21 @@ fn compression(traits: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
     if traits.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());
     }
-    /// `STATX_ATTR_COMPRESSED` of `linux/stat.h`.
+    /// The flag `STATX_ATTR_COMPRESSED` of `linux/stat.h`.
     const COMPRESSED: u64 = 0x4;
     let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS).ok()?;
     let compressed = stat.stx_attributes.bits() & COMPRESSED != 0;
     (compressed && !traits.device).then(|| "the file system".to_owned())
 }
 
-/// Returns the cache below a block device.
+/// Describes a cache under a block device, if there is one.
 fn cache_below(name: &str) -> Option<String> {
     let folder = PathBuf::from("/sys/class/block").join(name);
     let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
     if read("loop/dio").is_some_and(|direct| direct.trim() == "0") {
-        return Some(format!("the page cache under {name}, a loop device without direct I/O"));
+        return Some(format!(
+            "{name} is a loop device without direct I/O, so the page cache may hold its data"
+        ));
     }
     let link = fs::canonicalize(&folder).ok()?;
     let bus = ["virtio", "vmbus", "xen"].iter().find(|bus| {
@@ -151,10 +155,9 @@ pub(crate) struct SampleConditions<'a> {
     pub(crate) direct: bool,
     /// Bytes moved by all concurrent tests, including the ramp.
     pub(crate) moved: Bytes,
-    /// The minimum time of a read from the device's flash; `None` if the device does not have flash or the time is
-    /// unknown.
+    /// Minimum time of a read from the device's flash; `None` if the device does not have flash or the time is unknown.
     pub(crate) flash_read_least: Option<Duration>,
-    /// The time and the number of requests counted until then, recorded a few times a second.
+    /// Times and the number of requests counted until each time, recorded a few times a second.
     pub(crate) history: &'a [(Duration, u64)],
 }
 
@@ -182,7 +185,7 @@ pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warni
     }
     found.extend(asleep(taking.test, sample));
     found.extend(crowd(taking.test, sample));
-    // Another process may have set or removed the limit since the run began.
+    // Limits are read for each sample, because another process may set or remove them during the run.
     let met = evidence.limits.iter().filter(|limit| limit.is_met());
     found.extend(met.map(|limit| Warning::Throttled { limit: limit.text.clone() }));
     if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
@@ -208,8 +211,8 @@ pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warni
 const FASTER: [&str; 9] =
     ["optane", "p4800x", "p4801x", "p5800x", "p5801x", "z-ssd", "sz983", "sz985", "fl6"];
 
-/// Returns the minimum time of a read from the block device `name` of the folder `block`, `/sys/class/block`, if it is
-/// on a solid-state drive with NAND flash that is attached directly through SATA or NVMe.
+/// Returns the minimum time of a read from the block device `name` if it is on a solid-state drive with NAND flash that
+/// is attached directly through SATA or NVMe. The folder `block` is `/sys/class/block`.
 pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
     let mut folder = fs::canonicalize(block.join(name)).ok()?;
     if folder.join("partition").exists() {
@@ -234,12 +237,12 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
     (!is_faster).then(|| protocol.flash_read_least())
 }
 
-/// Returns a warning if single reads completed sooner than flash allows.
+/// Returns a warning if individual reads completed faster than flash allows.
 fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let (test, least) = (taking.test, taking.flash_read_least?);
     let is_alone = test.queue_depth() == 1 && test.threads == 1;
     let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
-    // Drives read ahead if requests are sequential.
+    // For sequential requests, drives read ahead.
     if test.is_in_order() || reads.latency.count() == 0 {
         return None;
     }
@@ -292,7 +295,7 @@ fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
     })
 }
 
-/// Returns a warning if the device did not move the requested bytes.
+/// Returns a warning if the device did not move as many bytes as requested.
 fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let device = sample.evidence.as_ref()?.device.as_ref()?;
     let test = taking.test.name.clone();
@@ -311,7 +314,7 @@ fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warn
     })
 }
 
-/// Returns the requests a second in the two halves of a sample of sufficient length.
+/// Returns the requests a second in the two halves of a sample, if the sample is long enough.
 fn halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
     let counted: Vec<&(Duration, u64)> =
         history.iter().filter(|(at, _)| !at.picoseconds().eq(&0)).collect();

@@ -1,8 +1,8 @@
-//! The window in which a thread counts its requests, and its quota.
+//! The window in which a thread counts its requests, and the thread's quota.
 
 use lanemark_schema::workload::Test;
 
-/// The quota of a thread's count, in bytes.
+/// A thread's share of the volume, in bytes, and the requests that count toward it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quota {
     pub(crate) bytes: u64,
@@ -16,7 +16,7 @@ pub(crate) struct Quota {
 pub(crate) struct Window {
     pub(crate) opens_ns: u64,
     pub(crate) closes_ns: u64,
-    /// Time at which the round or the whole window began.
+    /// Time at which the current round, or a window without rounds, began.
     pub(crate) since_ns: u64,
     pub(crate) state: State,
 }
@@ -29,7 +29,7 @@ pub(crate) enum State {
     Ramp,
     /// Requests are submitted and counted.
     Open,
-    /// The time is over: no new requests begin, and outstanding requests are counted when they complete.
+    /// The time is over: no new requests are submitted, and outstanding requests are counted when they complete.
     Draining,
     /// Requests are no longer counted.
     Closed,
@@ -47,7 +47,7 @@ impl Window {
     }
 }
 
-/// Returns the bytes of thread `thread` if the volume is split over all threads of `test` in whole requests.
+/// Returns the number of bytes for thread `thread` if the volume is split over all threads of `test` in whole requests.
 pub fn quota(test: &Test, thread: u32) -> u64 {
     let Some(volume) = test.volume else { return u64::MAX };
     let (block, threads) = (test.block_least().get(), u64::from(test.threads));

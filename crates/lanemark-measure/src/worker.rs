@@ -3,34 +3,33 @@
 //! A turn of the loop takes all available completions and queues the requests that follow. Requests go to the kernel in
 //! small batches, the last batch with the same call that waits for the next completion. The loop allocates no memory.
 //!
-//! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a due
-//! time for each request; if the queue depth is reached, the request waits for the next completion.
+//! **A closed loop** submits the next request after each completion and the think time. **An open loop** has a due time
+//! for each request; if the queue depth is reached, the request waits for the next completion.
 //!
-//! **Latency** ends at the stamp after the call that brought the completion. Latency begins in a closed loop at the
-//! stamp before the call that submits the request, and in an open loop at the request's due time. The requests of a
-//! batch share stamps, which does not bias them. The program submits a whole batch with one call, so a request that the
-//! kernel reaches late in the batch has waited. One call returns all available completions. The time that a completion
-//! waits while the program handles the previous batch counts as latency, as it would in any program. Preparing requests
-//! (drawing offsets, stamping data) is not counted.
+//! **Latency** begins at the stamp before the call that submits the request, or in an open loop at the request's due
+//! time. It ends at the stamp after the call that returned the completion. The requests of a batch share stamps, which
+//! does not bias them. The program submits a batch with one call, so a request that the kernel processes late in the
+//! batch really waits. One call returns all available completions. The time for which a completion waits while the
+//! program handles the previous batch counts as latency, as it would in any program. Preparing requests (drawing
+//! offsets, stamping data) is not counted.
 //!
-//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. The window closes with the last
-//! request of the thread's volume, or with the last completion after the end of the duration or a stop. The thread
-//! waits for the requests that are outstanding at the end of the duration and counts them. The window lasts until then,
-//! so a stall at the end makes the drive look neither faster nor smoother. An open loop also submits requests that were
-//! due before the end and had no free slot, for up to [`OVERDUE_NS`]; requests that still wait then are reported. The
-//! volume is split evenly over the threads beforehand, so that each thread's stream of requests does not depend on the
-//! speed of the others; it is rounded up to whole requests. A test that runs in rounds has consecutive windows without
-//! a gap, and requests that are outstanding after its last round are not counted.
+//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
+//! of the thread's volume, or with the last completion after the end of the duration or a stop. The thread waits for
+//! the requests that are outstanding at the end of the duration, and counts them. The window lasts until their
+//! completion, so a stall at the end does not make the drive look faster or smoother. For up to [`OVERDUE_NS`], an open
+//! loop also submits requests that were due before the end but did not have a free slot; requests that still wait after
+//! that are reported. The volume is split evenly over the threads beforehand, so that the requests of a thread do not
+//! depend on the speed of the other threads; each share is rounded up to whole requests. A test that runs in rounds has
+//! consecutive windows without gaps, and requests that are outstanding after the last round are not counted.
 //!
-//! **The number of outstanding requests** is integrated over time alongside the latencies. The two must agree:
-//! throughput times latency is the mean number outstanding (Little's law), and a sample in which they disagree carries
-//! a warning.
+//! **The number of outstanding requests** is integrated over time. According to Little's law, throughput times latency
+//! equals the mean number of outstanding requests; if it does not in a sample, there is a warning.
 //!
 //! **A failed request** counts towards neither throughput nor latency ([`crate::failures`] counts it and decides
 //! whether the run continues); its slot takes the next request.
 //!
-//! The thread waits for a request that the device never completes, even if the run is stopped: until its completion,
-//! its buffer belongs to the kernel.
+//! The thread waits for a request that the device never completes, even if the run is stopped: until the completion,
+//! the buffer of the request belongs to the kernel.
 //!
 //! Think time is a first-in-first-out queue of resting slots, because all slots rest equally long.
 
@@ -59,11 +58,11 @@ use crate::source::Source;
 use crate::tally::{CountedRequest, ThreadCounts, WindowCounts, record};
 use crate::window::{Quota, State, Window, quota};
 
-/// The maximum time that a thread waits before it checks whether the run was stopped.
+/// Maximum time that a thread waits before it checks whether the run was stopped.
 pub const POLL_NS: u64 = 50_000_000;
-/// An open loop does not sleep if its next request is due within this time: waking up takes as long.
+/// An open loop does not sleep if its next request is due within this time, because waking up takes as long.
 const SPIN_NS: u64 = 60_000;
-/// Time after the end of the window in which an open loop still submits requests that were due before that end.
+/// Time after the end of the duration during which an open loop still submits requests that were due before the end.
 const OVERDUE_NS: u64 = 1_000_000_000;
 /// Interval at which latencies are published for an observer.
 const SHOW_NS: u64 = 250_000_000;
@@ -73,13 +72,13 @@ pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
     pub(crate) clock: C,
-    /// Set by the user.
+    /// Set when the user stops the run.
     pub(crate) stop: &'a AtomicBool,
     /// Set when a thread failed, or when a request failed that ends the run.
     pub(crate) abort: &'a AtomicBool,
     /// Set when the rounds are over.
     pub(crate) over: AtomicBool,
-    /// Whether an observer reads latencies meanwhile.
+    /// Whether an observer reads latencies during the run.
     pub(crate) watched: bool,
     pub(crate) on_error: OnError,
 }
@@ -90,7 +89,7 @@ pub(crate) struct Shared<'a, C = Clock> {
 pub(crate) struct Progress {
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Latencies counted, if they are watched.
+    /// Counted latencies, if they are watched.
     pub(crate) latency: Mutex<Option<LatencyHistogram>>,
 }
 
@@ -115,19 +114,20 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     think_ns: u64,
     begun_ns: u64,
     window: Window,
-    /// Receiver of the tallies of rounds, and the number of the current round.
+    /// Function that receives the counts of each round, and the number of the current round.
     rounds: Option<(&'a dyn Fn(usize, WindowCounts), usize)>,
     tally: WindowCounts,
     series: Option<Recorder>,
     complete: bool,
     /// Time at which the last request was counted.
     counted_ns: u64,
-    /// Number of outstanding requests, and the time at which it last changed.
+    /// Number of outstanding requests.
     level: u64,
+    /// Time at which `level` last changed.
     level_since_ns: u64,
     /// Bytes of all completed requests, including the ramp.
     moved: u64,
-    /// Time at which processor time was read as the window opened.
+    /// Time at which processor time was last read at the start of a window or round.
     cpu_opened_ns: u64,
     cpu_opened: CpuTime,
     kernel_opened: KernelThreads,
@@ -140,7 +140,7 @@ struct Slot {
     operation: Operation,
     offset: u64,
     length: u32,
-    /// Bytes moved so far.
+    /// Bytes moved until now.
     done: u32,
     /// Start of the request's latency.
     asked_ns: u64,
@@ -151,9 +151,9 @@ struct Slot {
 /// An engine's answer to a request.
 enum EngineAnswer {
     Whole,
-    /// A part of the data was moved: the rest must be requested again.
+    /// Only a part of the data was moved; the rest must be requested again.
     Part,
-    /// The request failed, with the error number, or `None` if no data was moved.
+    /// The request failed, with an error number, or without one (`None`) if it did not move data.
     Failed(Option<u32>),
 }
 
@@ -216,7 +216,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Runs to the thread's limit or until stopped; the load of the test begins at `begin_ns`.
+    /// Runs until the thread's limit or a stop; the load of the test begins at `begin_ns`.
     pub(crate) fn run(mut self, begin_ns: u64) -> Result<ThreadCounts, MeasureError> {
         let test = self.shared.test;
         self.begun_ns = begin_ns;
@@ -275,7 +275,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Opens or closes the window when its time has come.
+    /// Opens or closes the window when this is due.
     fn turn_window(&mut self, now: u64) {
         if self.window.state == State::Closed {
             return;
@@ -331,7 +331,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.level_since_ns = self.level_since_ns.max(now);
     }
 
-    /// Delivers a round and begins the next at its end.
+    /// Delivers a round, and begins the next round at its end.
     fn end_round(&mut self) {
         self.settle(self.window.closes_ns);
         self.use_cpu();
@@ -363,7 +363,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.window.closes_ns = at_ns;
     }
 
-    /// Counts the requests of an open loop that were due before the end and never submitted.
+    /// Counts the requests of an open loop that were due before the end but were never submitted.
     fn tell_unsubmitted(&mut self) {
         let end_ns = self.window.closes_ns;
         let timed = self.open && self.shared.test.duration.is_some() && self.complete;
@@ -379,7 +379,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Queues the due requests, as far as the free slots and the quota allow.
+    /// Queues due requests, as far as free slots and the quota allow.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
         while let Some(slot) = self.failures.rested(now) {
             self.resting.push_front((if self.open { now } else { 0 }, slot));
@@ -425,8 +425,8 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         Ok(())
     }
 
-    /// Returns whether a due request may still be submitted: after the end of the time, only an open loop submits
-    /// requests that were due before it.
+    /// Returns whether a due request may still be submitted. After the end of the duration, only an open loop submits
+    /// requests, and only requests that were due before the end.
     fn may_issue(&self, due_ns: u64, now: u64) -> bool {
         let end_ns = self.window.closes_ns;
         let overdue = || due_ns < end_ns && now < end_ns.saturating_add(OVERDUE_NS);
@@ -462,7 +462,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         MeasureError::System { path, action, source }
     }
 
-    /// Returns whether one more request could be counted. The load of a ramp is not limited by the quota.
+    /// Returns whether one more request could be counted. The quota does not limit the load during a ramp.
     fn quota_left(&self) -> bool {
         self.window.state == State::Ramp
             || self.quota.counted.saturating_add(self.quota.outstanding) < self.quota.bytes
@@ -476,8 +476,8 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
     }
 
     /// Returns the maximum wait after which an event other than a completion must be handled. Returns `None` if a
-    /// completion will arrive first, or if a late reaction is harmless: a window closes at its time, regardless of when
-    /// the loop notices.
+    /// completion will arrive first, or if a late reaction is harmless, because a window closes at its exact time even
+    /// if the loop detects this later.
     fn timeout(&mut self, now: u64) -> Option<u64> {
         let due_ns = match self.resting.front() {
             Some(&(rested_ns, _)) if !self.window.is_over() && self.quota_left() => {

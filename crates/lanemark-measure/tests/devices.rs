@@ -179,7 +179,7 @@ fn a_swap_device_is_refused() {
         return;
     }
     let before = fs::read(device.medium()).unwrap();
-    is_in_use(&device.node, "is swapped on");
+    is_in_use(&device.node, "is in use as swap space");
     assert!(tool("swapoff", &[text(&device.node)]));
     assert!(fs::read(device.medium()).unwrap() == before, "the medium was written");
 }

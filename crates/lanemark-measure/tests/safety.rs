@@ -384,7 +384,7 @@ fn a_test_that_exceeds_the_machine_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let deep = read().with(|requests| requests.queue_depth = 40_000);
     let error = run(folder.path(), &workload([deep]), None).unwrap_err();
-    assert!(error.to_string().contains("queue_depth = 40000: io_uring accepts at most 32768"));
+    assert!(error.to_string().contains("queue_depth = 40000: io_uring accepts up to 32768"));
     let block = Bytes::mebi(64);
     let wide = Test { threads: 1024, block, span: block, ..read() }
         .with(|requests| requests.queue_depth = 32_768);

@@ -10,13 +10,13 @@ use crate::schemes::DATA_VERSION;
 use crate::session::Connection;
 use crate::value::Row;
 
-/// The maximum length of a template's name.
+/// Maximum length of a template's name.
 const KEPT_NAME_MAX: usize = 40;
 
 /// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseContents {
-    /// No tables.
+    /// The database does not contain tables.
     Nothing,
     /// Tables that are not Lanemark's.
     Foreign,
@@ -37,7 +37,8 @@ pub struct LoadedData {
     pub complete: bool,
 }
 
-/// Bytes that a database takes for loaded data, derived from its file sizes after loading 1 and 3 warehouses.
+/// Number of bytes that loaded data occupies in a database, derived from its file sizes after 1 and 3 warehouses were
+/// loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct Footprint {
     /// Size of the items in bytes, independent of the number of warehouses.
@@ -55,13 +56,13 @@ impl Footprint {
     }
 }
 
-/// One type of database. The second group of methods has defaults that a database may override; the third group is
-/// derived from the others.
+/// A type of database. The second group of methods has defaults that a database may override; the third group uses the
+/// first two.
 pub(crate) trait Backend: Send + Sync {
     /// Returns the database's name, without a password.
     fn name(&self) -> String;
 
-    /// Returns the type of database, as reports print it.
+    /// Returns the type of the database, as reports print it.
     fn kind(&self) -> &'static str;
 
     /// Connects to the database; creates it first if `create` is set and it does not exist.
@@ -70,14 +71,14 @@ pub(crate) trait Backend: Send + Sync {
     /// Returns the contents of the database.
     fn holding(&self) -> Result<DatabaseContents, OltpError>;
 
-    /// Removes the contents, regardless of who made them.
+    /// Removes the contents, regardless of the program that created them.
     fn remove(&self) -> Result<(), OltpError>;
 
-    /// Returns SQL that makes the empty tables.
+    /// Returns SQL that creates the empty tables.
     fn tables(&self) -> String;
 
-    /// Returns SQL for the program's version and the settings that decide a commit's durability: a name and a value for
-    /// each.
+    /// Returns SQL for the name and value of the program's version and of each setting that affects the durability of
+    /// commits.
     fn settings(&self) -> &'static str;
 
     /// Returns SQL for the sizes of the database's own cache and of the loaded data, in bytes.
@@ -86,7 +87,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Returns the folder or file with the data, if it is on this machine and the account may query it.
     fn data_path(&self) -> Option<PathBuf>;
 
-    /// Returns the bytes that the tables and indexes take.
+    /// Returns the number of bytes that the tables and indexes occupy.
     fn footprint(&self) -> Footprint;
 
     /// Returns whether the database runs inside the driver, with one writing connection at a time.
@@ -99,7 +100,7 @@ pub(crate) trait Backend: Send + Sync {
         Err(self.lacks("procedures", "does not support them; PostgreSQL does"))
     }
 
-    /// Returns SQL for the keys and indexes that are made after all rows are loaded.
+    /// Returns SQL for the keys and indexes that are created after all rows are loaded.
     fn keys(&self) -> String {
         INDEXES.to_owned()
     }
@@ -109,12 +110,12 @@ pub(crate) trait Backend: Send + Sync {
         "ANALYZE".to_owned()
     }
 
-    /// Returns the maximum size of the log when `missing` warehouses are loaded whose tables take `data` bytes.
+    /// Returns the maximum size of the log while `missing` warehouses are loaded, whose tables occupy `data` bytes.
     fn log(&self, _scale: &Scale, _missing: i64, _data: u64) -> Result<u64, OltpError> {
         Ok(0)
     }
 
-    /// Returns the bytes that removing the contents frees, as far as they are known.
+    /// Returns the known number of bytes that become free when the contents are removed.
     fn freed_by_removal(&self) -> u64 {
         self.cache_and_data().map_or(0, |(_, data)| data)
     }
@@ -134,7 +135,7 @@ pub(crate) trait Backend: Send + Sync {
         OltpError::Lacks { what: what.to_owned(), reason: format!("{} {why}", self.kind()) }
     }
 
-    /// Returns the settings by name, without settings that lack a value.
+    /// Returns the settings by name; settings without a value are omitted.
     fn settings_read(&self) -> Result<Vec<(String, String)>, OltpError> {
         let rows = self.open(false)?.rows(self.settings())?;
         let pairs = rows.iter().map(|row| (row[0].text().to_owned(), row[1].text().to_owned()));
@@ -151,7 +152,7 @@ pub(crate) trait Backend: Send + Sync {
     /// Returns the loaded data.
     ///
     /// # Errors
-    /// Returns an error if the data is absent, incomplete or of another version.
+    /// Returns an error if the data is absent, is incomplete or has a different version.
     fn loaded(&self) -> Result<LoadedData, OltpError> {
         match self.holding()? {
             DatabaseContents::Ours(loaded) if loaded.version != DATA_VERSION => {
@@ -167,7 +168,7 @@ pub(crate) trait Backend: Send + Sync {
         }
     }
 
-    /// Returns the error for data of another scale or seed than requested.
+    /// Returns the error for data whose scale or seed differs from the requested data.
     fn differs(&self, loaded: &LoadedData, wanted: &Scale) -> OltpError {
         OltpError::Different {
             database: self.name(),
@@ -179,16 +180,16 @@ pub(crate) trait Backend: Send + Sync {
 
 /// Support for templates: copies of the contents under a name, next to the database.
 pub(crate) trait Templates: Backend {
-    /// Returns SQL that lists the contents other than our tables.
+    /// Returns SQL that lists all contents except our tables.
     fn others(&self) -> &'static str;
 
-    /// Copies the contents to the template `name`; replaces a template of that name if `overwrite` is set.
+    /// Copies the contents to the template `name`; replaces an existing template if `overwrite` is set.
     fn keep(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
 
     /// Restores the template `name`; replaces other contents if `overwrite` is set.
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
 
-    /// Refuses to replace contents that do not have the scale `scale`.
+    /// Returns an error if the contents, which would be replaced, do not have the scale `scale`.
     fn refuse_other(&self, scale: &Scale) -> Result<(), OltpError> {
         match self.holding()? {
             DatabaseContents::Nothing => Ok(()),
@@ -200,7 +201,7 @@ pub(crate) trait Templates: Backend {
         }
     }
 
-    /// Refuses a database that contains more than our tables.
+    /// Returns an error if the database contains more than our tables.
     fn refuse_others(&self) -> Result<(), OltpError> {
         let rows = self.open(false)?.rows(self.others())?;
         let ours = |name: &str| {
@@ -219,7 +220,7 @@ pub(crate) trait Templates: Backend {
     }
 }
 
-/// Returns the contents of a server, judged by its tables, which the statement `tables` lists.
+/// Classifies the contents of a server by its tables, which the statement `tables` lists.
 pub(crate) fn judged_contents(
     connection: &mut dyn Connection,
     tables: &str,
@@ -232,7 +233,7 @@ pub(crate) fn judged_contents(
     })
 }
 
-/// Returns the notes of a load, or `None` if Lanemark did not write them.
+/// Returns the record of a load, or `None` if Lanemark did not write it.
 pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<LoadedData> {
     let notes = connection.rows(r#"SELECT "key", value FROM lanemark_oltp"#).ok()?;
     let notes: BTreeMap<_, _> = notes.iter().map(|row| (row[0].text(), row[1].int())).collect();

@@ -1,7 +1,7 @@
-//! The consistency conditions of TPC-C 5.11, clauses 3.3.2.1 to 3.3.2.12, and the rules for each table.
+//! Checks the consistency conditions of TPC-C 5.11, clauses 3.3.2.1 to 3.3.2.12, and rules for each table.
 //!
-//! Each condition is a statement that counts violations. The specification requires condition 11 only of a fresh
-//! database; this version subtracts the orders delivered since, so that it always applies.
+//! Each condition is a statement that counts violations. The specification requires condition 11 only for a fresh
+//! database; this version subtracts the orders that were delivered since, so that the condition always applies.
 
 mod tables;
 
@@ -14,7 +14,7 @@ use crate::value::Value;
 /// The source of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionSource {
-    /// Clause 3.3.2 of the specification, by its last number from 1 to 12.
+    /// A subclause of the specification's clause 3.3.2: its last number, from 1 to 12.
     Clause(u32),
     /// A rule for a table: its rows, its values, and their relation to other tables.
     Table(Table),
@@ -36,20 +36,20 @@ pub struct Condition {
     pub source: ConditionSource,
     /// The condition as text.
     pub text: &'static str,
-    /// Number of violating rows, warehouses, districts, orders or customers, including missing ones.
+    /// Number of rows, warehouses, districts, orders or customers that violate the condition or are missing.
     pub broken: i64,
 }
 
-/// Subquery for the sum of delivered lines of each customer.
+/// Subquery for the total of each customer's delivered order lines.
 const CHARGED: &str = "(SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, SUM(ol_amount) AS charged \
     FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
     WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) AS charges";
 
-/// Subquery for the sum of payments of each customer.
+/// Subquery for the total of each customer's payments.
 const PAID: &str = "(SELECT h_c_w_id AS pw, h_c_d_id AS pd, h_c_id AS pc, SUM(h_amount) AS paid \
     FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS payments";
 
-/// Subquery for the smallest and the largest open order of each district, and the number of open orders.
+/// Subquery for the smallest number, the largest number and the count of each district's open orders.
 const OPEN: &str = "(SELECT no_w_id AS w, no_d_id AS d, MIN(no_o_id) AS low_id, \
     MAX(no_o_id) AS high_id, COUNT(*) AS opened FROM new_order GROUP BY no_w_id, no_d_id) AS opens";
 
@@ -67,7 +67,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "a district's next order follows its last",
+            "a district's next order number follows its last order",
             format!(
                 "SELECT COUNT(*) FROM district LEFT JOIN {OPEN} ON w = d_w_id AND d = d_id \
                  WHERE d_next_o_id - 1 <> COALESCE((SELECT MAX(o_id) FROM orders \
@@ -102,7 +102,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "a line is delivered when its order has a carrier, and not before",
+            "a line is delivered if and only if its order has a carrier",
             "SELECT COUNT(*) FROM order_line LEFT JOIN orders ON o_w_id = ol_w_id \
              AND o_d_id = ol_d_id AND o_id = ol_o_id \
              WHERE (ol_delivery_d IS NULL) <> (o_carrier_id IS NULL) OR o_id IS NULL"
@@ -166,11 +166,10 @@ pub fn check(
     found
 }
 
-/// Returns the single number that a statement returns; any other result is an error, because the statement did not
-/// count anything.
+/// Returns the single number that a statement returns. Any other result is an error, because it is not a count.
 fn count(connection: &mut dyn Connection, sql: &str) -> Result<i64, OltpError> {
     match connection.rows(sql)?.last().map(Vec::as_slice) {
         Some([Value::Int(number)]) => Ok(*number),
-        _ => Err(OltpError::Damaged(format!("this counts nothing: {sql}"))),
+        _ => Err(OltpError::Damaged(format!("the statement returned no count: {sql}"))),
     }
 }

@@ -1,4 +1,4 @@
-//! A number that represents the contents of each table, to compare two databases.
+//! Computes a number that represents the contents of each table, to compare two databases.
 //!
 //! The number is the sum of a hash of every row (FNV-1a), so it does not depend on the order of rows.
 

@@ -1,4 +1,4 @@
-//! Databases by name. Only this file chooses the module for each name.
+//! Databases by name. Only this file maps a name to a module.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ impl FromStr for Database {
 
     fn from_str(name: &str) -> Result<Self, OltpError> {
         match name.split_once(':') {
-            // To SQLite, this name means contents that are private to each connection.
+            // SQLite gives each connection separate contents under this name.
             Some(("sqlite", ":memory:")) => Err(OltpError::Name(name.to_owned())),
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::sqlite(file)),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
@@ -75,7 +75,7 @@ impl Database {
         self.0.open(false)
     }
 
-    /// Connects a user; its transactions are procedures of the server if `procedures` is set.
+    /// Connects a user. If `procedures` is set, the user's transactions are procedures of the server.
     pub fn connect_user(&self, procedures: bool) -> Result<Box<dyn Connection>, OltpError> {
         if procedures { self.0.open_procedures() } else { self.connect() }
     }
@@ -88,13 +88,13 @@ impl Database {
     /// Returns the loaded data.
     ///
     /// # Errors
-    /// Returns an error if the data is absent, incomplete or of another version.
+    /// Returns an error if the data is absent, is incomplete or has a different version.
     pub fn loaded(&self) -> Result<LoadedData, OltpError> {
         self.0.loaded()
     }
 
-    /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL does not have such
-    /// transactions, so the tables of an interrupted load count as foreign there.
+    /// Creates the empty tables in one transaction, so that either all tables exist or no table does. MySQL cannot
+    /// create tables in a transaction, so there the tables of an interrupted load count as foreign.
     pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
         let mut sql = format!("BEGIN;\n{}", self.0.tables());
         sql += "CREATE TABLE lanemark_progress (part BIGINT PRIMARY KEY);\n";
@@ -118,7 +118,7 @@ impl Database {
         connection.script(&format!("BEGIN;\n{keys}{complete}{analysis}"))
     }
 
-    /// Refuses an `--overwrite` that does not name this database.
+    /// Rejects an `--overwrite` that does not name this database.
     pub(crate) fn check_called(&self, given: Option<&str>) -> Result<(), OltpError> {
         let full_name = self.name();
         let name = base_name(&full_name);
@@ -131,12 +131,12 @@ impl Database {
         }
     }
 
-    /// Returns the estimated bytes of a freshly loaded `scale`, without its log.
+    /// Returns the estimated size in bytes of a freshly loaded `scale`, without its log.
     pub fn footprint(&self, scale: &Scale) -> u64 {
         self.0.footprint().bytes(scale, scale.warehouses, true)
     }
 
-    /// Returns the program's version and the settings that decide a commit's durability.
+    /// Returns the program's version and the settings that affect the durability of commits.
     pub fn settings(&self) -> Result<Vec<(String, String)>, OltpError> {
         self.0.settings_read()
     }

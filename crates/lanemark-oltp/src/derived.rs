@@ -1,17 +1,18 @@
-//! Derives the requests that a run made to its drive, as a workload for a simulated system.
+//! Derives the requests that a run sent to its drive, as a workload for a simulated system.
 //!
-//! The run counts all inputs of this derivation, for each transaction: processor time of server and driver, requests of
-//! the device below the data, bytes of the log. The time between two transactions of a user consists of processor time,
-//! storage time, waits for locks and a remainder. The remainder is time on the network or waiting for a processor; the
-//! model assumes that another drive does not change it. Waits for locks grow with the time that a transaction takes,
-//! because the transaction holds its locks for that time: they are longer on a slower drive. The users of the model
-//! write the pages whose writing delays a session; background processes write the others. Both values require a run
-//! that sampled the waits of sessions; without samples, waits for locks are part of the remainder.
+//! The run counts all inputs of this derivation per transaction: processor time of server and driver, requests to the
+//! device that stores the data, and bytes of the log. The time between two transactions of a user consists of processor
+//! time, storage time, waits for locks and a remainder. The remainder is time on the network or time spent waiting for
+//! a processor; the model assumes that it is the same with a different drive. Waits for locks grow with the time that a
+//! transaction takes, because the transaction holds its locks for that time: they are longer on a slower drive. The
+//! users of the model write the pages whose writing delays a session; background processes write the other pages. The
+//! waits for locks and these pages are only known if the run sampled the waits of sessions; without samples, waits for
+//! locks are part of the remainder.
 //!
 //! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. Storage
-//! time then includes waits above the block device: a commit that waits for the flush of an earlier commit, and a
-//! request that a throttle delays before the device receives it. Without samples, storage time is the device's own time
-//! for the requests.
+//! time then includes waits that the block device does not see: a commit that waits for the flush of an earlier commit,
+//! and a request that a throttle delays before it reaches the device. Without samples, storage time is the device's own
+//! time for the requests.
 //!
 //! The counters cover the whole device, so they include requests of other programs. A request may span several pages.
 
@@ -22,11 +23,11 @@ use lanemark_schema::workload::LoadKind;
 use crate::error::OltpError;
 use crate::outcome::{PAGE, changing};
 
-/// First line of the files that [`workload`] makes.
+/// First line of the files that [`workload`] creates.
 pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
-/// Bytes of a warehouse's data, by the specification's row sizes.
+/// Number of bytes in a warehouse, according to the specification's row sizes.
 const WAREHOUSE: u64 = 100_000_000;
-/// The part of the span that the log overwrites cyclically.
+/// Size of the part of the span that the log overwrites cyclically.
 const LOG_AREA: u64 = 1 << 30;
 
 /// Sums over all repeats.
@@ -53,13 +54,13 @@ struct Sums {
 struct SampledSessions {
     all: u64,
     storage: u64,
-    /// Sessions that waited until a page was written.
+    /// Number of sampled sessions that waited until a page was written.
     page_writes: u64,
     locks: u64,
     processor: u64,
 }
 
-/// Wait classes of a session whose request is at a drive, or at a throttle before the drive.
+/// Wait classes of a session that waits for a request at a drive, or at a throttle in front of the drive.
 const STORAGE: [WaitClass; 3] = [WaitClass::Read, WaitClass::Write, WaitClass::Log];
 
 impl Sums {
@@ -129,7 +130,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
         |seconds: f64, count: u64| if count > 0 { seconds * 1e6 / count as f64 } else { 0.0 };
     let share = sums.changing as f64 / all;
     let record = wal_bytes.div_ceil(sums.changing).max(1);
-    // If a database does not count its log writes, one write for each commit is assumed.
+    // If a database does not count its log writes, one write per commit is assumed.
     let log_writes = sums.wal_writes.unwrap_or(sums.changing).min(sums.writes);
     let (reads, writes) = (each(sums.reads), each(sums.writes - log_writes));
     let flushes = sums.flushes > 0;

@@ -1,14 +1,14 @@
-//! The counters of the block device below a folder (`Documentation/block/stat.rst` of Linux).
+//! The counters of the block device that stores a folder (`Documentation/block/stat.rst` of Linux).
 //!
-//! The counters cover the whole device, so they include the work of other programs. A file system that is not on
-//! exactly one block device, such as a network file system or a file system over several devices, lacks counters.
+//! The counters cover the whole device, so they include the work of other programs. There are no counters for a file
+//! system that is not on exactly one block device, such as a network file system or a file system on several devices.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// Bytes of a sector in these counters, regardless of the device's own sector size.
+/// Number of bytes in a sector of these counters, regardless of the device's own sector size.
 const SECTOR: u64 = 512;
 
 /// The work of a device between two readings.
@@ -20,19 +20,19 @@ pub struct DeviceWork {
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Summed time of all reads.
+    /// Total time of all reads.
     pub read_ms: u64,
     /// Number of writes.
     pub writes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Summed time of all writes.
+    /// Total time of all writes.
     pub write_ms: u64,
     /// Number of flushes, if the kernel counts them.
     pub flushes: u64,
-    /// Summed time of all flushes.
+    /// Total time of all flushes.
     pub flush_ms: u64,
-    /// Time in which one or more requests were outstanding.
+    /// Time during which one or more requests were outstanding.
     pub busy_ms: u64,
 }
 
@@ -47,7 +47,7 @@ impl DeviceWork {
         (self.writes > 0).then(|| self.write_ms as f64 * 1e3 / self.writes as f64)
     }
 
-    /// Returns the mean latency of reads and writes together, in microseconds.
+    /// Returns the mean latency of all reads and writes, in microseconds.
     pub fn overall_us(&self) -> Option<f64> {
         let count = self.reads + self.writes;
         (count > 0).then(|| (self.read_ms + self.write_ms) as f64 * 1e3 / count as f64)
@@ -63,7 +63,7 @@ impl DeviceWork {
         (self.writes > 0).then(|| self.write_bytes as f64 / 1024.0 / self.writes as f64)
     }
 
-    /// Returns the summed time of all requests, which exceeds the elapsed time if requests overlapped.
+    /// Returns the total time of all requests, which may exceed the elapsed time if requests overlapped.
     pub fn time_ms(&self) -> u64 {
         self.read_ms + self.write_ms + self.flush_ms
     }
@@ -77,7 +77,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Returns the device below `path`, if it has one.
+    /// Returns the device that stores `path`, if there is exactly one.
     pub(crate) fn below(path: &Path) -> Option<Self> {
         let number = path.metadata().ok()?.dev();
         let (major, minor) = (rdev_major(number), rdev_minor(number));

@@ -1,9 +1,9 @@
-//! Downloads PostgreSQL's programs from a Maven registry, for machines without its packages.
+//! Downloads PostgreSQL's programs from a Maven registry, for machines without PostgreSQL packages.
 //!
-//! The archives are `io.zonky.test.postgres:embedded-postgres-binaries-*`, a ZIP that contains a tar. This file pins
-//! one version and the SHA-256 that the registry publishes with it, so that a mirror need not be trusted. Programs of
-//! the machine do the work (curl or wget, sha256sum, unzip or python3, tar with xz), so that the build needs no HTTP
-//! client with TLS. Downloads start only at the user's request.
+//! The archives are `io.zonky.test.postgres:embedded-postgres-binaries-*`, each a ZIP file that contains a tar file.
+//! This file pins one version and the SHA-256 that the registry publishes with it, so that a mirror need not be
+//! trusted. Programs on the machine do the work (curl or wget, sha256sum, unzip or python3, tar with xz), so that the
+//! build does not need an HTTP client with TLS. Downloads start only when the user requests them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +19,8 @@ pub const VERSION: &str = "17.11.0";
 /// The default registry.
 pub const REGISTRY: &str = "https://repo1.maven.org/maven2";
 
-/// An archive for one processor architecture, as Rust and as the registry name it, with its SHA-256.
+/// An archive for one processor architecture: the names of the architecture in Rust and in the registry, and the
+/// SHA-256 of the archive.
 struct Archive {
     processor: &'static str,
     name: &'static str,
@@ -39,7 +40,7 @@ const ARCHIVES: [Archive; 2] = [
     },
 ];
 
-/// Returns the default folder for the programs; for root, it is a folder that the server's account can read.
+/// Returns the default folder for the programs. For root, the folder is one that the server's account can read.
 pub fn cache() -> PathBuf {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
@@ -50,8 +51,8 @@ pub fn cache() -> PathBuf {
     set("XDG_CACHE_HOME").unwrap_or_else(usual).join("lanemark")
 }
 
-/// Returns the folder of the programs below `cache`, and downloads them from `registry` first if they are absent. `say`
-/// receives the name of each download before it starts.
+/// Returns the folder of the programs under `cache`. If the programs are absent, they are first downloaded from
+/// `registry`. `say` receives the name of each download before it starts.
 pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<PathBuf, OltpError> {
     let archive = ARCHIVES.iter().find(|known| known.processor == std::env::consts::ARCH);
     let archive = archive.ok_or_else(|| {
@@ -83,7 +84,7 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
     Ok(programs)
 }
 
-/// Makes a temporary folder with a folder `unpacked` for the archive's contents.
+/// Creates a temporary folder that contains a folder `unpacked` for the archive's contents.
 fn work_below(cache: &Path) -> Result<PrivateFolder, OltpError> {
     let made = |error: std::io::Error| at(cache, &error);
     fs::create_dir_all(cache).map_err(made)?;
@@ -122,7 +123,7 @@ fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
     output_of(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
 }
 
-/// Runs the first of two programs that is installed.
+/// Runs the first of two programs, or the second if the first is not installed.
 fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
     for mut program in programs {
         match output_of(&mut program) {
@@ -184,7 +185,7 @@ mod tests {
         fs::write(path.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
         let wrong = fetched();
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
-        // Neither attempt leaves files.
+        // Neither attempt leaves files behind.
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
     }
 }

@@ -1,8 +1,8 @@
-//! The errors of work with a database.
+//! Errors that can occur while working with a database.
 
 use crate::schemes::{DATA_VERSION, NAMES};
 
-/// An error of loading, running or checking.
+/// An error while loading, running or checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OltpError {
@@ -18,14 +18,14 @@ pub enum OltpError {
         /// Largest accepted value.
         max: i64,
     },
-    /// A run that does not contain a required setting.
+    /// A run result that does not contain a required setting.
     #[error("the run does not contain {what}")]
     Unknown {
         /// Name of the missing setting.
         what: &'static str,
     },
-    /// A name that is not a database name.
-    #[error("{0}: does not name a database")]
+    /// A name that does not name a database.
+    #[error("{0} does not name a database")]
     Name(String),
     /// PostgreSQL's programs are not installed.
     #[error("PostgreSQL: its programs initdb and postgres are not installed")]
@@ -33,12 +33,12 @@ pub enum OltpError {
     /// A database that this build does not support.
     #[error("{database}: not in this build; build with --features {feature}")]
     NotBuiltIn {
-        /// Name of the given database.
+        /// Type of the named database.
         database: &'static str,
         /// The Cargo feature that adds the database.
         feature: &'static str,
     },
-    /// The server does not answer, or refuses the connection.
+    /// The server does not answer, or rejects the connection.
     #[error("{database}: can't be reached: {reason}")]
     Unreachable {
         /// The database, without its password.
@@ -46,7 +46,7 @@ pub enum OltpError {
         /// The message of the server or the system.
         reason: String,
     },
-    /// The account is not permitted to do this, or the file does not permit it.
+    /// The account or the permissions of the file do not allow this.
     #[error("{database}: permission denied: {reason}")]
     Rights {
         /// The database.
@@ -55,10 +55,10 @@ pub enum OltpError {
         reason: String,
     },
     /// A database that was not loaded by Lanemark.
-    #[error("{0}: exists and was not made by Lanemark")]
+    #[error("{0} exists and was not created by Lanemark")]
     Foreign(String),
     /// A database that Lanemark loaded with other settings.
-    #[error("{database}: contains {found}, not {wanted}")]
+    #[error("{database} contains {found}, not {wanted}")]
     Different {
         /// The database.
         database: String,
@@ -67,7 +67,7 @@ pub enum OltpError {
         /// Requested settings.
         wanted: String,
     },
-    /// `--overwrite` names another database.
+    /// `--overwrite` names a different database.
     #[error("--overwrite {given}: the database is {name}")]
     OverwriteMismatch {
         /// The given name.
@@ -76,7 +76,7 @@ pub enum OltpError {
         name: String,
     },
     /// A Lanemark database that also contains foreign data.
-    #[error("{database}: also contains data that Lanemark did not create: {what}")]
+    #[error("{database} also contains data that Lanemark did not create: {what}")]
     Beside {
         /// The database.
         database: String,
@@ -87,7 +87,7 @@ pub enum OltpError {
     #[error("in use: {0}")]
     InUse(String),
     /// A template name that is not valid.
-    #[error("{0:?}: is not a valid name for a kept database")]
+    #[error("{0:?} is not a valid name for a kept database")]
     KeptName(String),
     /// A template name that is already taken.
     #[error("{database}: a database is already kept as {name}")]
@@ -108,7 +108,7 @@ pub enum OltpError {
         kept: Vec<String>,
     },
     /// The database contains no Lanemark data.
-    #[error("{0}: contains no Lanemark data")]
+    #[error("{0} contains no Lanemark data")]
     NotLoaded(String),
     /// An interrupted load.
     #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
@@ -122,7 +122,7 @@ pub enum OltpError {
     },
     /// Data of another version.
     #[error(
-        "{database}: has data of version {found}, but this program reads version {DATA_VERSION}"
+        "{database} contains data of version {found}, but this program reads version {DATA_VERSION}"
     )]
     Version {
         /// The database.
@@ -130,7 +130,7 @@ pub enum OltpError {
         /// Version of the data.
         found: i64,
     },
-    /// More users than terminals.
+    /// There are more users than terminals.
     #[error("{users} users need {} warehouses (one for ten users), but there are {warehouses}", (users + 9) / 10)]
     Users {
         /// Requested users.
@@ -143,7 +143,7 @@ pub enum OltpError {
     Lacks {
         /// The requested feature.
         what: String,
-        /// Reason for its absence.
+        /// Reason why the feature is not supported.
         reason: String,
     },
     /// A conflict with another transaction; a retry may succeed.
@@ -151,17 +151,17 @@ pub enum OltpError {
     Conflict(String),
     /// A load that does not fit on the file system.
     #[error(
-        "{database}: loading needs at least {:.1} GB, but {:.1} GB are free in {}",
+        "{database}: loading needs {:.1} GB or more, but {:.1} GB are free in {}",
         *.needed as f64 / 1e9, *.free as f64 / 1e9, below.display()
     )]
     NoRoom {
         /// The database.
         database: String,
-        /// Bytes that the load takes, including its log.
+        /// Bytes that the load needs, including the log.
         needed: u64,
         /// Bytes that are free or that the load will free.
         free: u64,
-        /// Path in the file system.
+        /// A path in the file system.
         below: std::path::PathBuf,
     },
     /// The file system is full.
@@ -187,7 +187,7 @@ pub enum OltpError {
 }
 
 impl OltpError {
-    /// Returns whether the command refused to change data that may be someone else's.
+    /// Returns whether the command refused to change data that may belong to another user or program.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -199,7 +199,7 @@ impl OltpError {
         )
     }
 
-    /// Returns whether an argument was wrong.
+    /// Returns whether an argument was invalid.
     pub fn is_input(&self) -> bool {
         matches!(
             self,
@@ -232,7 +232,7 @@ impl OltpError {
             Self::Unreachable { .. } => {
                 "check that the server is running, and that host, port, name and password are correct".to_owned()
             }
-            Self::Rights { .. } => "give an account that may create a schema there".to_owned(),
+            Self::Rights { .. } => "use an account that may create a schema there".to_owned(),
             Self::Foreign(name) => format!("to replace it: --overwrite {}", base_name(name)),
             Self::Different { database, .. } => {
                 format!("to replace it: --overwrite {}", base_name(database))
@@ -240,7 +240,7 @@ impl OltpError {
             Self::Unknown { .. } => {
                 "run it again on a database whose server and device are on this machine".to_owned()
             }
-            Self::Beside { .. } => "give Lanemark a separate database".to_owned(),
+            Self::Beside { .. } => "use a separate database for Lanemark".to_owned(),
             Self::InUse(_) => "end the other program that uses it".to_owned(),
             Self::KeptName(_) => "use up to 40 lower-case letters, digits and underscores".to_owned(),
             Self::Kept { name, .. } => format!("to replace it: --overwrite {name}"),

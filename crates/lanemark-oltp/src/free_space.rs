@@ -1,12 +1,13 @@
-//! Free space for a database: a check before it is loaded, and a check whether a full file system caused an error.
+//! Free space for a database: checks before a load that there is enough, and checks whether a full file system caused
+//! an error.
 //!
-//! The space that a scale requires was measured on fresh contents, including indexes. The space grows in proportion to
-//! the warehouses. The check subtracts a twentieth, so that it refuses only loads that cannot fit. A database on
-//! another machine, or one with an unknown data folder, is loaded without a check.
+//! The space per scale was measured on fresh contents, including indexes, and grows in proportion to the number of
+//! warehouses. The check subtracts a twentieth, so that it rejects only loads that cannot fit. A database on another
+//! machine or with an unknown data folder is loaded without a check.
 //!
 //! SQLite reports a full file system with a separate error. A server whose log cannot grow exits, and its clients see a
-//! closed connection. So the check reads the free space of the file system below the server's data, if it is known and
-//! local.
+//! closed connection. The second check therefore reads the free space of the file system that stores the server's data,
+//! if this file system is known and local.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +19,8 @@ use crate::schema::Scale;
 /// A file system with less free space than this counts as full: PostgreSQL's log grows by files of 16 MiB.
 const LEAST: u64 = 16 << 20;
 
-/// Refuses a load that does not fit. `there` is the number of loaded warehouses, `None` without the items; `freed` is
-/// the number of bytes that the load removes first.
+/// Rejects a load that does not fit. `there` is the number of loaded warehouses, or `None` if the items are not loaded;
+/// `freed` is the number of bytes that the load removes first.
 pub(crate) fn require(
     database: &dyn Backend,
     scale: &Scale,
@@ -42,7 +43,7 @@ pub(crate) fn require(
     })
 }
 
-/// The path of a database's data, read while the database still answers.
+/// The path of a database's data, which is queried while the database still answers.
 pub(crate) struct DataFolder {
     name: String,
     path: Option<PathBuf>,
@@ -54,7 +55,7 @@ impl DataFolder {
         Self { name: database.name(), path: database.data_path() }
     }
 
-    /// Adds the full file system to an error that it caused; returns other errors unchanged.
+    /// Adds the free space to an error that a full file system caused; returns other errors unchanged.
     pub(crate) fn explain(&self, error: OltpError) -> OltpError {
         let left = self.path.as_deref().and_then(left);
         let explained = match (&error, &left) {
@@ -85,7 +86,7 @@ impl FreeSpace {
     fn words(&self) -> String {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let (free, size, below) = (mib(self.free), mib(self.size), self.below.display());
-        format!("{free:.1} of {size:.1} MiB are free below {below}")
+        format!("{free:.1} of {size:.1} MiB are free in the file system of {below}")
     }
 }
 
@@ -106,8 +107,11 @@ mod tests {
     #[test]
     fn free_space_is_stated_in_mebibytes() {
         let words = |free: u64, size: u64| FreeSpace { below: "/data".into(), free, size }.words();
-        assert_eq!(words(3 << 19, 1 << 30), "1.5 of 1024.0 MiB are free below /data");
-        assert_eq!(words(0, (1 << 20) - 1), "0.0 of 1.0 MiB are free below /data");
+        assert_eq!(
+            words(3 << 19, 1 << 30),
+            "1.5 of 1024.0 MiB are free in the file system of /data"
+        );
+        assert_eq!(words(0, (1 << 20) - 1), "0.0 of 1.0 MiB are free in the file system of /data");
     }
 
     #[test]
@@ -116,9 +120,7 @@ mod tests {
         let room = DataFolder::of(&Database::sqlite(folder.path().join("absent.db")));
         let message =
             room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
-        for part in
-            ["absent.db: database or disk is full", "MiB are free below", "no space is left"]
-        {
+        for part in ["absent.db: database or disk is full", "MiB are free in", "no space is left"] {
             assert!(message.contains(part), "{part}: {message}");
         }
         let other = room.explain(OltpError::Damaged("x".to_owned()));

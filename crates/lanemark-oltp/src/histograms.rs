@@ -1,7 +1,7 @@
 //! The ended transactions of all users of a repeat.
 //!
-//! A histogram takes 200 KB and each transaction type has one, so separate histograms for a thousand users would take a
-//! gigabyte. Each user collects its transactions in a short list, and adds the list to the shared histograms.
+//! A histogram takes 200 KB, and there is one per transaction type, so separate histograms for a thousand users would
+//! take a gigabyte. Each user collects its transactions in a short list, and adds the list to the shared histograms.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ impl SharedHistograms {
         TransactionLog { all: self, ended: Vec::new() }
     }
 
-    /// Returns the noted transactions by type.
+    /// Returns the recorded transactions by type.
     pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, KindUse> {
         self.uses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), as a pure function of the seed.
 //!
-//! The lines of an order are sorted by the location of their stock, so that orders for the same stock cannot deadlock;
-//! the specification leaves their order open. An invalid item stays last.
+//! The lines of an order are sorted by their rows of stock, so that orders for the same stock cannot deadlock; the
+//! specification does not prescribe the order of the lines. An invalid item stays last.
 
 use lanemark_schema::rng::{Rng, StreamKey};
 
@@ -10,7 +10,7 @@ use crate::profile::Profile;
 use crate::schema::{DISTRICTS, Scale};
 use crate::text::{between, last_name};
 
-/// The first random stream of users; the contents use lower streams.
+/// Number of the first random stream of the users; the contents use streams with lower numbers.
 const STREAM: u32 = 100;
 
 /// The key by which a transaction selects its customer.
@@ -18,7 +18,7 @@ const STREAM: u32 = 100;
 pub enum CustomerKey {
     /// The customer's number.
     Number(i64),
-    /// The customer's last name; it selects the middle customer with that name.
+    /// The customer's last name, which selects the middle customer with that name.
     LastName(String),
 }
 
@@ -42,13 +42,13 @@ pub struct NewOrder {
     pub district: i64,
     /// Number of the customer.
     pub customer: i64,
-    /// 5 to 15 lines.
+    /// The 5 to 15 lines of the order.
     pub lines: Vec<OrderLine>,
     /// Time of entry, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
-/// A payment of a customer.
+/// A payment by a customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payment {
     /// The terminal's warehouse.
@@ -78,7 +78,7 @@ pub struct OrderStatus {
     pub customer: CustomerKey,
 }
 
-/// A delivery of the oldest order of each district.
+/// A delivery of each district's oldest open order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The terminal's warehouse.
@@ -112,7 +112,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Returns the inputs of `user` in `repeat`. Users take the warehouses in turn, up to ten at each.
+    /// Returns the inputs of `user` in `repeat`. Users are assigned to the warehouses in turn, up to ten per warehouse.
     pub fn new(scale: Scale, profile: Profile, seed: u64, repeat: u32, user: u32) -> Self {
         Self {
             rng: Rng::new(StreamKey { seed, test: STREAM, repeat, thread: user }),
@@ -193,7 +193,7 @@ impl Inputs {
         StockLevel { warehouse: self.warehouse, district: self.district, threshold }
     }
 
-    /// Draws a customer: by last name in 60 of 100 cases, else by number.
+    /// Draws a customer: in 60 of 100 cases by last name, otherwise by number.
     fn customer(&mut self) -> CustomerKey {
         if self.rng.below(100) >= 60 {
             return CustomerKey::Number(self.customer_number());

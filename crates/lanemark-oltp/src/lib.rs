@@ -10,7 +10,7 @@
 //! | `sqlite`, `postgres`, `mysql` | the databases |
 //! | [`managed`], [`download`] | a PostgreSQL server that Lanemark runs, and its programs |
 //! | [`database`] | databases by name, and their contents |
-//! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | the operations on them |
+//! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | operations on databases |
 //! | `free_space` | free space, and errors that a full file system causes |
 //! | `user`, `observation` | the users of a run, and the thread that observes it |
 //! | [`device`], [`processor`] | the counters of the machine during a run |
@@ -20,9 +20,9 @@
 //! | [`template`] | saved contents, and their restoration |
 //! | [`outcome`] | the result of a run |
 //!
-//! The workload is *derived from* TPC-C and is not a TPC result: it was not audited, terminals lack screens, think
-//! times are omitted by default, and money is in cents. Its figures can be compared with each other, not with figures
-//! of other programs.
+//! The workload is *derived from* TPC-C and is not a TPC result: it was not audited, the terminals do not have screens,
+//! think times are omitted by default, and money is in cents. Its figures can be compared with each other, not with
+//! figures of other programs.
 
 mod backend;
 pub mod check;

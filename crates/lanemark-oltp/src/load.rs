@@ -1,6 +1,7 @@
 //! Loads a database in parts. Each part is one transaction, so that an interrupted load can continue.
 //!
-//! Part 0 is the items, part N is warehouse N. The transaction of a part also writes the row that records it.
+//! Part 0 contains the items, and part N contains warehouse N. The transaction of a part also writes the row that
+//! records the part.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -24,7 +25,7 @@ pub struct LoadOptions {
     pub scale: Scale,
     /// Number of connections that load in parallel, if the database supports it.
     pub jobs: usize,
-    /// The name of a database whose contents may be replaced.
+    /// Name of a database whose contents may be replaced.
     pub overwrite: Option<String>,
 }
 
@@ -37,7 +38,7 @@ pub struct LoadReport {
     pub kept: i64,
     /// Time that loading took, in seconds.
     pub seconds: f64,
-    /// Time between the empty tables and the last row, before keys and indexes, in seconds.
+    /// Time from the creation of the empty tables to the last row, in seconds; keys and indexes are created later.
     pub rows_seconds: f64,
 }
 
@@ -107,7 +108,7 @@ fn load_parts(
     Ok(LoadReport { rows, kept, seconds: begun.elapsed().as_secs_f64(), rows_seconds })
 }
 
-/// Ensures that the database contains our tables and no other data, or refuses.
+/// Ensures that the database contains our tables and no other data, or returns an error.
 fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError> {
     let backend = database.backend();
     database.check_called(options.overwrite.as_deref())?;
@@ -141,7 +142,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     })
 }
 
-/// Returns the error for data that another process has loaded meanwhile.
+/// Returns the error for data that another process has loaded in the meantime.
 fn loaded_twice(name: &str) -> OltpError {
     OltpError::InUse(format!("{name}: another load is running"))
 }
@@ -176,7 +177,7 @@ fn load_part(
     if let Err(error) = outcome {
         let _ = connection.rollback();
         let sql = format!("SELECT part FROM lanemark_progress WHERE part = {part}");
-        // If another process has loaded the part meanwhile, its rows caused the error.
+        // If another process has loaded the part in the meantime, the rows of that process caused the error.
         let there = connection.rows(&sql).is_ok_and(|rows| !rows.is_empty());
         let meanwhile = matches!(error, OltpError::Database(_)) && there;
         return Err(if meanwhile { loaded_twice("the database") } else { error });

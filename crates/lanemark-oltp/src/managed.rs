@@ -1,12 +1,13 @@
-//! A PostgreSQL server that Lanemark runs in a folder, from the installed programs or from other programs.
+//! A PostgreSQL server that Lanemark runs in a folder, with the installed programs or with programs from another
+//! folder.
 //!
-//! The server listens only on a socket in its folder, and accepts every user who may read that folder. PostgreSQL
-//! refuses to run as root, so root starts it as another account of the machine. A folder that contains other files is
-//! refused.
+//! The server listens only on a socket in its folder, and accepts every user who may enter that folder. PostgreSQL
+//! refuses to run as root, so root starts the server under another account of the machine. A folder that contains other
+//! files is rejected.
 //!
-//! The server ends with its driver, even if the driver is killed: the kernel signals it (`PR_SET_PDEATHSIG`, prctl(2))
-//! when the thread that started it ends. A lock on the folder's mark prevents a second driver from stopping the first
-//! one's server.
+//! The server ends with its driver, even if the driver is killed: when the thread that started the server ends, the
+//! kernel sends the server a signal (`PR_SET_PDEATHSIG`, prctl(2)). A lock on the folder's mark prevents a second
+//! driver from stopping the server of the first.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -31,7 +32,7 @@ const MARK: &str = "lanemark-managed";
 const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark created.\n";
 /// Maximum time until a server answers, including its recovery after a crash.
 const START_MAX: Duration = Duration::from_secs(120);
-/// Maximum length of the socket folder's path; the system allows 107 bytes including the socket's name.
+/// Maximum length of the path of the socket's folder; the system allows 107 bytes, including the name of the socket.
 const SOCKET_PATH_MAX: usize = 85;
 /// Folder in which packages install servers outside of `PATH`.
 const PACKAGES: &str = "/usr/lib/postgresql";
@@ -49,7 +50,7 @@ pub struct ServerOptions {
     pub connections_max: u32,
     /// Whether the tables bypass the system's page cache, so that the buffer is the only cache.
     pub direct_io: bool,
-    /// Folder of the server's programs; by default the installed ones.
+    /// Folder of the server's programs; `None` uses the installed programs.
     pub programs: Option<PathBuf>,
 }
 
@@ -59,7 +60,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server; dropping this stops it.
+/// A running server. Dropping this value stops the server.
 #[derive(Debug)]
 pub struct ManagedServer {
     folder: PathBuf,
@@ -71,7 +72,7 @@ pub struct ManagedServer {
     lock: Option<File>,
 }
 
-/// Returns the folder of PostgreSQL's programs: from `PATH`, or the newest package.
+/// Returns the folder of PostgreSQL's programs, from `PATH` or from the newest package.
 pub fn programs() -> Option<PathBuf> {
     let has_them =
         |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
@@ -90,8 +91,8 @@ pub fn programs() -> Option<PathBuf> {
 }
 
 impl ManagedServer {
-    /// Starts the server in `folder`, and creates it first if the folder is new or empty. The server ends when the
-    /// calling thread ends, or earlier.
+    /// Starts the server in `folder`. If the folder is new or empty, the server is first created. The server ends no
+    /// later than the calling thread.
     pub fn start(folder: &Path, options: &ServerOptions) -> Result<Self, OltpError> {
         let given = options.programs.clone();
         let programs = given.or_else(programs).ok_or(OltpError::NoPrograms)?;
@@ -108,7 +109,7 @@ impl ManagedServer {
         let sockets = folder.join("socket");
         if sockets.as_os_str().len() > SOCKET_PATH_MAX || sockets.to_str().is_none() {
             let reason = format!(
-                "is not usable as the path of a socket; at most {SOCKET_PATH_MAX} bytes are allowed"
+                "is not usable as the path of a socket; the maximum is {SOCKET_PATH_MAX} bytes"
             );
             return Err(OltpError::System { what: sockets.display().to_string(), reason });
         }
@@ -117,8 +118,9 @@ impl ManagedServer {
             let held = held.trim();
             if held.parse() != Ok(version) {
                 let programs = programs.display();
-                let reason =
-                    format!("contains data of PostgreSQL {held}, but {programs} has {version}");
+                let reason = format!(
+                    "contains data of PostgreSQL {held}, but {programs} is version {version}"
+                );
                 return Err(OltpError::System { what: folder.display().to_string(), reason });
             }
         } else {
@@ -127,7 +129,7 @@ impl ManagedServer {
         // Stops a server that a killed Lanemark left running. Usually there is no such server, so the error is ignored.
         let _ = finish(stop(&programs, &data, account, "fast").arg("-s"));
         let log = folder.join("log");
-        // This is an older log of Lanemark, or a link, which must not be followed.
+        // An existing file here is an older log of Lanemark, or a link, which must not be followed.
         let _ = fs::remove_file(&log);
         let log = companion::create(&log).map_err(|error| at(&log, &error))?;
         let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
@@ -151,7 +153,7 @@ impl ManagedServer {
         Ok(server)
     }
 
-    /// Makes the database if it does not exist.
+    /// Creates the database if it does not exist.
     fn make_database(&self) -> Result<(), OltpError> {
         let mut client = self.client("postgres")?;
         let named = "SELECT 1 FROM pg_database WHERE datname = 'lanemark'";
@@ -188,10 +190,10 @@ impl ManagedServer {
         }
     }
 
-    /// Kills the server as a power cut would, and starts it again.
+    /// Kills the server abruptly, as a power cut would, and starts it again.
     pub fn crash(mut self, options: &ServerOptions) -> Result<Self, OltpError> {
         let folder = self.folder.clone();
-        // The postmaster's children notice that it is gone and end.
+        // The postmaster's child processes detect that it is gone, and end.
         let _ = self.process.kill();
         let _ = self.process.wait();
         self.lock = None;
@@ -206,7 +208,7 @@ impl ManagedServer {
         }
     }
 
-    /// Stops the server immediately and leaves its data as after a crash; for data that is no longer needed.
+    /// Stops the server immediately, and leaves its data as after a crash. This is for data that is no longer needed.
     pub fn abandon(mut self) {
         let data = self.folder.join("data");
         if finish(&mut stop(&self.programs, &data, self.account, "immediate")).is_ok() {
@@ -217,7 +219,7 @@ impl ManagedServer {
     /// Stops the server and removes its data, and the folder if it is then empty.
     pub fn remove(mut self) -> Result<(), OltpError> {
         let folder = self.folder.clone();
-        // The lock keeps other drivers out until the files are removed.
+        // The lock prevents other drivers from using the folder until the files are removed.
         let _lock = self.lock.take();
         drop(self);
         for made in ["data", "socket"] {
@@ -228,7 +230,7 @@ impl ManagedServer {
             let made = folder.join(made);
             fs::remove_file(&made).map_err(|error| at(&made, &error))?;
         }
-        // Files of the user stay.
+        // The folder is not removed if it contains files of the user.
         let _ = fs::remove_dir(&folder);
         Ok(())
     }
@@ -244,7 +246,7 @@ impl Drop for ManagedServer {
     }
 }
 
-/// Marks a folder as Lanemark's and returns the locked mark. A folder is refused if it contains other files or if
+/// Marks a folder as Lanemark's and returns the locked mark. A folder is rejected if it contains other files or if
 /// another driver uses it.
 fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> {
     let made = |error: std::io::Error| at(folder, &error);
@@ -280,7 +282,7 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
     Ok(mark)
 }
 
-/// Makes a folder for the server's account, if it does not exist.
+/// Creates a folder for the server's account, if it does not exist.
 fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
     let made = |error: std::io::Error| at(path, &error);
     match fs::create_dir(path) {
@@ -323,13 +325,13 @@ fn end_with_driver(command: &mut Command, signal: Signal) {
         // If the driver ended earlier, the signal would never arrive.
         if getppid() == Some(driver) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec the closure makes two system calls, allocates nothing and takes no lock. The
-    // closure runs after the change of account, which would clear the signal.
+    // SAFETY: between fork and exec the closure only makes two system calls; it does not allocate memory and does not
+    // take a lock. It runs after the change of account, which would clear the signal.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Permits only the account of a server that root started to enter a folder of this user: the folder gets the account's
-/// group and mode 0710.
+/// Lets the account of a server that root started, and no other account, enter a folder of this user: the folder gets
+/// the group of the account and the mode 0710.
 ///
 /// # Errors
 /// Returns an error if there is no account, or if the folder does not belong to this user.
@@ -364,7 +366,7 @@ fn account_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
 
-/// Returns the programs' major version, as seen by the account that runs them.
+/// Returns the major version of the programs, which the account that runs them queries.
 fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpError> {
     let program = programs.join("postgres");
     let failed = |reason: String| OltpError::System { what: program.display().to_string(), reason };
@@ -412,7 +414,7 @@ fn at(path: &Path, error: &std::io::Error) -> OltpError {
     OltpError::System { what: path.display().to_string(), reason: error.to_string() }
 }
 
-/// Returns the name of a database of the server in `folder`; the path is percent-encoded.
+/// Returns the name of a database on the server in `folder`; the path is percent-encoded.
 fn name(folder: &Path, database: &str) -> String {
     let sockets = folder.join("socket");
     let host: String = sockets.to_string_lossy().bytes().map(encoded).collect();
@@ -447,7 +449,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
-    /// Writes a program `postgres` that prints `text`, with this mode, and returns its folder.
+    /// Writes a program `postgres` with this mode that prints `text`, and returns its folder.
     fn programs(text: &str, mode: u32) -> tempfile::TempDir {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
@@ -481,8 +483,8 @@ mod tests {
             let error = version_of(programs(text, 0o755).path(), None).unwrap_err();
             assert!(error.starts_with("does not print its version"), "{text}: {error}");
         }
-        // A program that may not be executed. It is in the same test, because another thread that starts a program
-        // would keep a new one busy.
+        // A program without permission to execute. It is in the same test, because a program cannot be executed while
+        // another thread that starts a process holds its file open.
         let folder = programs("", 0o644);
         let error = version_of(folder.path(), None).unwrap_err();
         assert!(error.contains("ermission denied"), "{error}");

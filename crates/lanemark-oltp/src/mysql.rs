@@ -1,10 +1,10 @@
 //! MariaDB and MySQL, through the synchronous `mysql` crate. Each connection prepares its statements once; a load
 //! inserts rows in batches.
 //!
-//! All tables are in one database, which is created if it does not exist. Transactions use the level read committed,
-//! which is PostgreSQL's default. MySQL does not support RETURNING, and MariaDB does not support it for UPDATE, so such
-//! a statement becomes two: the change, and a query for the changed row. The row is locked, so the query sees only its
-//! own change. There is no TLS.
+//! All tables are in one database, which is created if it does not exist. Transactions use the isolation level read
+//! committed, which is PostgreSQL's default. MySQL does not support RETURNING, and MariaDB does not support it for
+//! UPDATE, so a statement with RETURNING becomes two: the change, and a query for the changed row. The row is locked,
+//! so the query sees only this change. TLS is not supported.
 
 mod database;
 
@@ -20,9 +20,9 @@ use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use database::MysqlDatabase;
 
-/// Rows of one INSERT while loading.
+/// Number of rows per INSERT while loading.
 const BATCH: usize = 256;
-/// Number of prepared statements that a connection caches: those for transactions and for loading.
+/// Number of prepared statements that a connection caches, for transactions and for loading.
 const PREPARED: usize = 128;
 /// Statement that sets up every connection. Double quotes mark names, as in every other database here.
 const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
@@ -45,7 +45,7 @@ struct PreparedStatement {
     values: Vec<usize>,
 }
 
-/// Returns the server and account of a name, and the database.
+/// Returns the server and account in a name, and the database.
 fn parse(name: &str) -> Result<(Opts, String), OltpError> {
     let wrong = || OltpError::Name("the address after mysql:".to_owned());
     let name = name.replacen("mariadb:", "mysql:", 1);
@@ -60,8 +60,8 @@ fn quoted(name: &str) -> String {
 }
 
 impl Mysql {
-    /// Connects to `database` of a server, and creates the database if `create` is set. Errors print `display_name` as
-    /// its name.
+    /// Connects to `database` of a server, and creates the database if `create` is set. Error messages call the
+    /// database `display_name`.
     fn connect(
         opts: Opts,
         database: &str,
@@ -103,7 +103,7 @@ impl Mysql {
     }
 }
 
-/// Returns a statement as MySQL accepts it; a RETURNING clause becomes a query.
+/// Returns a statement in a form that MySQL accepts; a RETURNING clause becomes a query.
 fn parts(text: &str) -> Vec<String> {
     let text = text.replace("AS INTEGER)", "AS SIGNED)").replace("AS BIGINT)", "AS SIGNED)");
     let Some((change, returned)) = text.split_once(" RETURNING ") else { return vec![text] };
@@ -210,7 +210,7 @@ impl Connection for Mysql {
 
     fn script(&mut self, sql: &str) -> Result<(), OltpError> {
         let mut outcome = self.client.query_iter(sql).map_err(from_mysql)?;
-        // Each statement has a separate result, and any may fail.
+        // Each statement has a separate result, and any statement may fail.
         while let Some(rows) = outcome.iter() {
             for row in rows {
                 row.map_err(from_mysql)?;
@@ -268,7 +268,7 @@ fn from_mysql(error: mysql::Error) -> OltpError {
     };
     let text = answer.message.clone();
     match answer.code {
-        // The row has changed, a lock timeout, a deadlock.
+        // The row has changed, a lock request timed out, or there was a deadlock.
         1020 | 1205 | 1213 => OltpError::Conflict(text),
         1021 | 1114 => OltpError::Full(text),
         1044 | 1142 | 1227 | 1370 => {

@@ -4,7 +4,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::text::between;
 
-/// The random stream of the constants.
+/// Number of the random stream of the constants.
 const STREAM: u32 = 200;
 
 /// Draws `NURand(A, x, y)`: `(((random(0, A) | random(x, y)) + C) % (y - x + 1)) + x`.
@@ -12,12 +12,12 @@ pub fn nurand(rng: &mut Rng, a: i64, c: i64, x: i64, y: i64) -> i64 {
     (((between(rng, 0, a) | between(rng, x, y)) + c) % (y - x + 1)) + x
 }
 
-/// The constants C of a loaded database and of runs on it.
+/// The constants C of a loaded database and of the runs on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NurandConstants {
     /// Constant for last names while loading.
     pub last_load: i64,
-    /// Constant for last names while running; its distance from the other follows clause 2.1.6.1.
+    /// Constant for last names while running; its distance from `last_load` satisfies clause 2.1.6.1.
     pub last_run: i64,
     /// Constant for customers.
     pub customer: i64,
@@ -26,7 +26,7 @@ pub struct NurandConstants {
 }
 
 impl NurandConstants {
-    /// Returns the constants for the contents that `seed` determines.
+    /// Returns the constants for the contents that are generated from `seed`.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
         let last_load = between(&mut rng, 0, 255);
@@ -34,7 +34,7 @@ impl NurandConstants {
             let delta = (last - last_load).abs();
             (65..=119).contains(&delta) && delta != 96 && delta != 112
         };
-        // A distance from 65 to 119 always leaves a value from 0 to 255.
+        // There is always a value from 0 to 255 at a distance from 65 to 119.
         let last_run = loop {
             let last = between(&mut rng, 0, 255);
             if fits(last) {
@@ -60,7 +60,7 @@ mod tests {
         }
     }
 
-    /// Returns the exact distribution, by counting every pair of the definition.
+    /// Returns the exact distribution, which is computed by counting every pair of random numbers in the definition.
     fn expected(a: i64, c: i64, x: i64, y: i64) -> Vec<f64> {
         let mut counts = vec![0.0; (y + 1) as usize];
         for left in 0..=a {
@@ -89,8 +89,8 @@ mod tests {
                 .filter(|(share, _)| **share > 0.0)
                 .map(|(share, counts)| (counts - share * draws).powi(2) / (share * draws))
                 .sum();
-            // Chi squared has a mean of the number of cells minus one, and its standard deviation is the square root of
-            // twice the mean.
+            // The mean of chi squared is the number of cells minus one, and its standard deviation is the square root
+            // of twice the mean.
             let bound = cells - 1.0 + 4.0 * (2.0 * (cells - 1.0)).sqrt();
             assert!(chi < bound, "NURand({a}): chi squared {chi} of {cells} cells");
             let outside =

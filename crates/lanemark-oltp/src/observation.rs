@@ -1,9 +1,9 @@
 //! Observes a run from the thread that started it: the machine and the database when counting begins and ends, the
-//! waits of sessions in between, and the progress.
+//! waits of sessions between them, and the progress.
 //!
-//! The database's counters are read at edges, the instants at which counting begins and ends. Each user, between two
-//! transactions, makes the database add that user's work to the counters. The observer reads them when all users have
-//! passed the edge, but before any of them may report again by itself.
+//! The database's counters are read at the two edges: the instants at which counting begins and ends. At an edge, each
+//! user makes the database add the user's work to the counters, between two transactions. The observer reads the
+//! counters when all users have passed the edge, but before any session may report again by itself.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,11 +20,11 @@ use crate::user::User;
 use lanemark_schema::result::Counters;
 use lanemark_schema::result::SessionWaits;
 
-/// Period of the samples of waits, and of all other observations.
+/// Period at which waits are sampled and all other observations are made.
 const PERIOD: Duration = Duration::from_millis(20);
 /// Period of progress reports.
 const SHOWN_EACH: Duration = Duration::from_secs(1);
-/// Maximum time for users to pass the edge; a server's session reports again after a second.
+/// Maximum time for all users to pass an edge; a session of a server reports again after a second.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
 /// The observations of a repeat.
@@ -38,16 +38,16 @@ pub(crate) struct RepeatObservations {
     pub(crate) waits: Option<SessionWaits>,
     /// Counters of the database; until the repeat is finished, their values at the first edge.
     pub(crate) counters: Counters,
-    /// Users that had passed the first edge when its counters were read.
+    /// Number of users that had passed the first edge when its counters were read.
     pub(crate) past: u32,
-    /// Transactions, between the two readings, that only made users report.
+    /// Number of transactions between the two readings that only served to report work.
     pub(crate) reports: u64,
 }
 
 impl RepeatObservations {
-    /// Returns the processor time of the server and the driver. A server inside the driver, which `within` states, has
-    /// no separate time. For a server on another machine, the driver cannot separate local work of the server from the
-    /// work of other programs.
+    /// Returns the processor time of the server and the driver together. If `within` is set, the server runs inside the
+    /// driver and does not have separate time. Returns `None` if the server's time is not known, for example because
+    /// the server runs on another machine.
     fn ours_s(&self, within: bool) -> Option<f64> {
         let server_s = if within { Some(0.0) } else { self.server_s };
         Some(server_s? + self.driver_s?)
@@ -93,7 +93,7 @@ impl RunObserver {
         Ok(Self { observer, device, family, sessions, within, think_times, last: None })
     }
 
-    /// Returns whether users make the database count at their edges.
+    /// Returns whether users must make the database count their work at the edges.
     pub(crate) fn wants_reports(&self) -> bool {
         self.observer.counts_late()
     }
@@ -134,7 +134,7 @@ impl RunObserver {
                 waits.looks += 1;
             }
             printer.when_due(shared, self.device.as_ref(), show);
-            // Missed samples are not repeated later: they would all describe the same moment.
+            // Missed samples are not taken later, because they would all describe the same moment.
             next = (next + PERIOD).max(Instant::now());
             std::thread::sleep(next.min(ends).saturating_duration_since(Instant::now()));
         }
@@ -157,7 +157,7 @@ impl RunObserver {
         Ok(observations)
     }
 
-    /// Reads the database's counters at the first edge once it is time; returns whether it did.
+    /// Reads the database's counters at the first edge when they are due; returns whether they were read.
     fn first_edge(
         &mut self,
         shared: &RepeatState<'_>,

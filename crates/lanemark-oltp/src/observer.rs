@@ -1,6 +1,7 @@
 //! The observer of a database during a run: the interface to the database's own counters.
 //!
-//! A database without a dedicated observer uses [`TransactionCounter`], which returns the counters of its `Connection`.
+//! A database without a dedicated observer uses [`TransactionCounter`], which returns only the number of transactions
+//! that its `Connection` counts.
 
 use crate::error::OltpError;
 use crate::processor::ProcessFamily;
@@ -20,8 +21,8 @@ pub(crate) trait Observer {
     }
 
     /// Samples the wait of each of `sessions` once, and passes each wait class and its number of sessions to `found`.
-    /// Omits sessions between two transactions if `between` is set. Returns false if the database does not report such
-    /// data.
+    /// Omits sessions between two transactions if `between` is set. Returns false if the database does not report
+    /// waits.
     fn look(
         &mut self,
         _sessions: &[i64],

@@ -6,7 +6,7 @@ use crate::error::OltpError;
 use crate::profile::Profile;
 use crate::schema::Scale;
 
-/// Number of users for whom one warehouse has terminals.
+/// Number of users per warehouse, which is its number of terminals.
 const USERS_A_WAREHOUSE: i64 = 10;
 
 /// The source of the dates of transactions.
@@ -14,7 +14,7 @@ const USERS_A_WAREHOUSE: i64 = 10;
 pub enum TransactionDates {
     /// The machine's clock.
     Wall,
-    /// One second for each transaction of a user, so that equal runs leave equal contents.
+    /// A counter that advances by one second per transaction of a user, so that equal runs leave equal contents.
     Counted,
 }
 
@@ -29,7 +29,7 @@ pub struct RunOptions {
     pub think_times: bool,
     /// Duration of the ramp before counting.
     pub ramp: Duration,
-    /// Duration of counting.
+    /// Duration of the counted part of the run.
     pub duration: Duration,
     /// Seed of the users' inputs.
     pub seed: u64,
@@ -42,7 +42,7 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Checks that the scale has a terminal for each user.
+    /// Checks that the scale has a terminal for every user.
     pub fn check(&self, scale: &Scale) -> Result<(), OltpError> {
         let (users, warehouses) = (i64::from(self.users), scale.warehouses);
         match self.users {

@@ -1,4 +1,4 @@
-//! The result of a run, in the schema of all runs: its target, its workload, and a sample for each repeat.
+//! The result of a run, in the schema that all runs use: its target, its workload, and a sample for each repeat.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ use crate::schema::Scale;
 
 /// The workload's name in results.
 pub const WORKLOAD_ID: &str = "tpc-c-derived";
-/// Page size of the databases here; SQLite's pages are half that size.
+/// Page size of PostgreSQL in bytes, which is used for all databases, although SQLite's pages are half that size.
 pub(crate) const PAGE: u64 = 8 << 10;
-/// The minimum number of repeats for a spread.
+/// Minimum number of repeats from which a spread can be computed.
 const REPEATS_FEW: usize = 3;
-/// The share of the machine's processors above which other programs raise a warning.
+/// Share of the machine's processors above which the use by other programs raises a warning.
 const OTHERS: f64 = 0.05;
 
 /// The counts of a repeat.
@@ -126,7 +126,7 @@ pub(crate) fn changing(kinds: &BTreeMap<TransactionKind, KindUse>) -> u64 {
         .fold(0, |sum: u64, (_, one)| sum.saturating_add(one.count.saturating_sub(one.rolled_back)))
 }
 
-/// Returns seconds as a duration, and zero for an invalid number.
+/// Returns seconds as a duration, or zero if the number is invalid.
 pub(crate) fn duration(seconds: f64) -> Duration {
     Duration::from_picoseconds((seconds * 1e12).round() as u64)
 }

@@ -1,6 +1,6 @@
 //! The contents of a fresh database (TPC-C 5.11, clause 4.3.3.1), table by table and warehouse by warehouse.
 //!
-//! Every district of every table has its own random stream, so the same seed produces the same rows, regardless of the
+//! Each district of each table has its own random stream, so the same seed produces the same rows, regardless of the
 //! order of loading, the number of connections and the database. All dates fall on one fixed day.
 
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -11,13 +11,13 @@ use crate::schema::{DISTRICTS, Scale, Table};
 use crate::text::{between, data, digits, last_name, letters, zip};
 use crate::value::{Value, values};
 
-/// The date of all initial rows: 2010-02-01, the date of TPC-C revision 5.11.
+/// The date of all initial rows: 2010-02-01, which is the date of TPC-C revision 5.11.
 pub const LOADED_AT_MS: i64 = 1_264_982_400_000;
 
 /// The receiver of rows.
 pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), OltpError> + 'a;
 
-/// The random stream of permutations and lines, which several tables share.
+/// Number of the random stream of permutations and numbers of lines, which several tables share.
 const ORDERS_STREAM: u32 = 90;
 
 /// Generates the rows of a scale.
@@ -33,7 +33,7 @@ impl Population {
         Self { scale, constants: NurandConstants::of(scale.seed) }
     }
 
-    /// Passes the rows of `table` that belong to `warehouse` to `sink`; items are passed for any warehouse.
+    /// Passes the rows of `table` that belong to `warehouse` to `sink`. Items belong to every warehouse.
     pub fn rows(
         &self,
         table: Table,
@@ -150,7 +150,7 @@ impl Population {
         })
     }
 
-    /// Returns the customer and the number of lines of each order, starting with the first order.
+    /// Returns the customer and the number of lines of each order, in the sequence of the orders.
     fn outlines(&self, warehouse: i64, district: i64) -> Vec<(i64, i64)> {
         let mut rng = self.rng(ORDERS_STREAM, warehouse, district);
         let mut customers: Vec<i64> = (1..=self.scale.customers()).collect();

@@ -2,8 +2,8 @@
 //! batches; a load uses binary COPY.
 //!
 //! All tables are in the schema `lanemark_oltp`, so other contents of a database are never changed. Transactions use
-//! the server's default level (read committed). A transaction that changes a row locks the row by making that change
-//! first. There is no TLS.
+//! the server's default isolation level (read committed). A transaction that changes a row locks the row by making that
+//! change first. TLS is not supported.
 
 mod batch;
 mod counters;
@@ -31,12 +31,12 @@ use errors::{from_copy, from_postgres, reason};
 use lanemark_schema::result::{Counter, Counters};
 use procedures::Procedures;
 
-/// Makes the server count a session's work now, from version 15 on, at the cost of one transaction.
+/// Makes a server of version 15 or later count a session's work now, at the cost of one transaction.
 const REPORT: &str = "SELECT pg_stat_force_next_flush()";
 
 /// Bytes that the client collects before it sends them to the server.
 const COPY_CHUNK: usize = 64 * 1024;
-/// Header of a binary COPY: its signature, no flags, no extension.
+/// Header of a binary COPY: the signature, without flags or an extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection to a server.
@@ -47,18 +47,19 @@ pub(crate) struct Postgres {
     open: bool,
     /// Whether the statements of messages are prepared.
     batched: bool,
-    /// Number of statements of the five transactions, and of the messages that carried them.
+    /// Number of statements of the five transactions.
     statements: u64,
+    /// Number of messages that contained these statements.
     messages: u64,
 }
 
-/// Returns the server, account and database of a name.
+/// Returns the server, account and database in a name.
 fn parse(name: &str) -> Result<Config, OltpError> {
     name.parse().map_err(|_| OltpError::Name("the address after postgres:".to_owned()))
 }
 
 impl Postgres {
-    /// Connects to `name`. Errors print `display_name` as its name.
+    /// Connects to `name`. Error messages call the server `display_name`.
     pub(crate) fn connect(name: &str, display_name: &str) -> Result<Self, OltpError> {
         Self::open(parse(name)?, display_name)
     }

@@ -1,14 +1,14 @@
 //! The processor time of the machine (`/proc/stat`), of a server's processes, and of a thread.
 //!
-//! The kernel counts processes in ticks (`/proc/PID/stat`, a hundredth of a second). The scheduler counts threads in
-//! nanoseconds (`schedstat`): their time on a processor, and their time of waiting for one.
+//! The kernel counts the time of processes in ticks of a hundredth of a second (`/proc/PID/stat`). The scheduler counts
+//! the time of threads in nanoseconds (`schedstat`): time on a processor, and time waiting for a processor.
 
 use std::fs;
 use std::path::PathBuf;
 
 use lanemark_schema::result::SessionTime;
 
-/// Ticks per second in `/proc`, which the kernel fixes for programs (`USER_HZ`), independent of its internal clock.
+/// Ticks per second in `/proc`. The kernel fixes this value for programs (`USER_HZ`), regardless of its internal clock.
 const TICKS: f64 = 100.0;
 
 /// Time of all processors since the machine started, in ticks.
@@ -31,8 +31,8 @@ impl ProcessorTime {
     }
 }
 
-/// Returns the share of all processors between two readings that `ours_s` does not explain. `ours_s` is in seconds of
-/// one processor. The share includes time that a hypervisor took and the kernel's work for all programs.
+/// Returns the share of all processors' time between two readings that `ours_s` does not explain. `ours_s` is in
+/// processor-seconds. The share includes time that a hypervisor took and the kernel's work for all programs.
 pub(crate) fn others(later: ProcessorTime, earlier: ProcessorTime, ours_s: f64) -> Option<f64> {
     let all = later.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
     let busy = later.busy.saturating_sub(earlier.busy) as f64;
@@ -49,14 +49,14 @@ pub fn busy_for(time: std::time::Duration) -> Option<f64> {
 
 fn parse(text: &str) -> Option<ProcessorTime> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-    // Guest time, from the ninth field on, is already part of user time.
+    // Guest time, which starts at the ninth field, is already part of user time.
     let ticks: Vec<u64> = fields.take(8).map_while(|field| field.parse().ok()).collect();
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     let all: u64 = ticks.iter().sum();
     (ticks.len() >= 5).then_some(ProcessorTime { busy: all - idle, all })
 }
 
-/// A process in `/proc/PID/stat`.
+/// Fields of a process in `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
@@ -80,7 +80,7 @@ impl Process {
     }
 }
 
-/// Returns the processor time of this process so far, in seconds.
+/// Returns the processor time of this process until now, in seconds.
 pub(crate) fn own_s() -> Option<f64> {
     Process::read("self").map(|process| process.own as f64 / TICKS)
 }
@@ -93,7 +93,8 @@ pub(crate) struct ProcessFamily {
 }
 
 impl ProcessFamily {
-    /// Returns the siblings of a process whose title begins with `title`, and their parent.
+    /// Returns the parent of `process` with its children, except `process` itself; `None` if the title of `process`
+    /// does not begin with `title`.
     pub(crate) fn of(process: u32, title: &str) -> Option<Self> {
         // In a container with a separate PID namespace, this number may belong to another process here.
         let found = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
@@ -101,7 +102,7 @@ impl ProcessFamily {
         found.starts_with(title).then_some(Self { parent, except: process })
     }
 
-    /// Returns the seconds so far, including children that have ended since the last reading.
+    /// Returns the processor time until now in seconds, including children that have ended since the last reading.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let parent = Process::read(&self.parent.to_string())?;
         let mut ticks = parent.own + parent.ended;
@@ -110,7 +111,7 @@ impl ProcessFamily {
             let Some(number) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
                 continue;
             };
-            // The parent counts the time of a child that has ended meanwhile.
+            // The parent counts the time of a child that has ended in the meantime.
             let Some(process) = Process::read(&number.to_string()) else { continue };
             if process.parent == self.parent && number != self.except {
                 ticks += process.own + process.ended;
@@ -124,7 +125,7 @@ impl ProcessFamily {
 #[derive(Clone, Debug)]
 pub(crate) struct Task(PathBuf);
 
-/// The time of a task so far, in nanoseconds.
+/// The time of a task until now, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskTime {
     running: u64,

@@ -1,13 +1,13 @@
-//! The mix of transactions, and the method of drawing them.
+//! The mix of transactions, and the method by which they are drawn.
 //!
 //! | profile | mix | drawn | customers and items |
 //! |---|---|---|---|
-//! | `tpcc` | 45/43/4/4/4 | from a deck of 100 cards, shuffled again for each user | NURand |
+//! | `tpcc` | 45/43/4/4/4 | from a deck of 100 cards, shuffled separately for each user | NURand |
 //! | `hammerdb` | 10/10/1/1/1 of 23 | independently | uniform, last names by NURand |
 //!
-//! Order: New-Order, Payment, Order-Status, Delivery, Stock-Level. The shares of `tpcc` are the minimum of clause 5.2.3
-//! for all but New-Order; clause 5.2.4.2 describes the deck. HammerDB also describes its workload as derived from
-//! TPC-C; its figures cannot be compared with figures of the other profile.
+//! A mix lists the shares of New-Order, Payment, Order-Status, Delivery and Stock-Level. The shares of `tpcc` are the
+//! minimum shares of clause 5.2.3, except for New-Order; clause 5.2.4.2 describes the deck. HammerDB also describes its
+//! workload as derived from TPC-C; its figures cannot be compared with figures of the other profile.
 
 use lanemark_schema::rng::Rng;
 pub use lanemark_schema::workload::{Profile, TransactionKind};

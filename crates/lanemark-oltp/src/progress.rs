@@ -1,6 +1,7 @@
-//! The progress of a run: the users' transactions so far.
+//! The progress of a run: the users' transactions until now.
 //!
-//! Each user writes its own counters, on its own cache lines, without waiting. A reader adds them up.
+//! Each user writes its own counters, on its own cache lines, without waiting. A reader adds up the counters of all
+//! users.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use crate::device::DeviceWork;
 use crate::profile::TransactionKind;
 
-/// Counters of one user's transactions since the run began, including the ramp. Two cache lines, since processors fetch
-/// them in pairs.
+/// Counters of one user's transactions since the run began, including the ramp. They occupy two cache lines, because
+/// processors fetch cache lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct TransactionCounters {
@@ -52,19 +53,19 @@ impl Sums {
 /// The state of a run at one instant, during counting or during the ramp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressSnapshot {
-    /// Whether transactions count already; false during the ramp.
+    /// Whether transactions are counted; false during the ramp.
     pub counts: bool,
     /// Time since counting or the ramp began.
     pub elapsed: Duration,
-    /// Whole duration of counting or of the ramp.
+    /// Total duration of counting or of the ramp.
     pub of: Duration,
-    /// Transactions that ended in that time.
+    /// Number of transactions that ended in that time.
     pub transactions: u64,
-    /// New orders among the transactions.
+    /// Number of new orders among these transactions.
     pub new_orders: u64,
     /// Mean response time of the transactions.
     pub latency: Option<Duration>,
-    /// Work of the device below the data since the previous moment.
+    /// Work of the device that stores the data since the previous report.
     pub device: Option<DeviceWork>,
 }
 
@@ -94,19 +95,20 @@ impl ProgressSnapshot {
         count as f64 * 60.0 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Returns the device's time for a transaction, divided by its response time; above 1 if requests overlap.
+    /// Returns the device's time per transaction, divided by the mean response time. The quotient can exceed 1 if
+    /// requests overlap.
     pub fn device_share(&self) -> Option<f64> {
         let response_ms = self.latency?.as_secs_f64() * 1e3 * self.transactions as f64;
         let device_ms = self.device.as_ref()?.time_ms() as f64;
         (response_ms > 0.0).then(|| device_ms / response_ms)
     }
 
-    /// Returns the transactions a minute so far, of all types.
+    /// Returns the transactions of all types a minute until now.
     pub fn tpm(&self) -> f64 {
         self.a_minute(self.transactions)
     }
 
-    /// Returns the new orders a minute so far.
+    /// Returns the new orders a minute until now.
     pub fn nopm(&self) -> f64 {
         self.a_minute(self.new_orders)
     }

@@ -1,7 +1,7 @@
 //! Runs users that execute one transaction after another, each on a separate connection and thread.
 //!
 //! A transaction counts if it ends after the ramp and before the end of the run. A transaction that conflicts with
-//! another is repeated with the same input, and its latency includes the attempts. Any other error ends the run. The
+//! another is repeated with the same input, and its latency includes all attempts. Any other error ends the run. The
 //! thread that started the run observes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -24,9 +24,9 @@ pub use crate::user::User;
 
 /// Longest sleep between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// Minimum counted time of a stopped repeat whose sample is kept.
+/// Minimum counted time after which the sample of a stopped repeat is kept.
 const KEPT_FROM: Duration = Duration::from_secs(1);
-/// Stack size of a user's thread, small enough for a thousand of them.
+/// Stack size of a user's thread, small enough for a thousand users.
 const STACK: usize = 512 * 1024;
 
 /// Sleeps until `until`, or until `stop` returns true.
@@ -59,7 +59,7 @@ impl RepeatWork {
     }
 }
 
-/// Runs one user's part of a repeat.
+/// Runs the transactions of one user in a repeat.
 fn work(
     user: &mut User,
     options: &RunOptions,
@@ -107,8 +107,8 @@ fn work(
 
 /// Runs one repeat.
 ///
-/// If `stop` returns true before the end, the sample covers the time until then and is marked as incomplete. In the
-/// first counted second, the result is [`OltpError::Stopped`] instead.
+/// If `stop` returns true before the end, the sample covers the time until then and is marked as incomplete. If
+/// counting has not yet lasted a second, the result is [`OltpError::Stopped`] instead.
 pub fn run(
     database: &Database,
     scale: Scale,
@@ -119,7 +119,7 @@ pub fn run(
     run_shown(database, scale, options, repeat, stop, &mut |_| ())
 }
 
-/// Runs one repeat, and passes its progress to `show` each second and at the ends of ramp and counting.
+/// Runs one repeat, and passes its progress to `show` each second and at the ends of the ramp and of counting.
 pub fn run_shown(
     database: &Database,
     scale: Scale,
@@ -167,7 +167,7 @@ pub fn run_shown(
         }
         let observations = onlooker.look_on(&shared, show);
         if observations.is_err() {
-            // The flag ends the users without recording this error, because the users' own errors describe the cause
+            // The flag ends the users without recording this error, because a user's own error describes the cause
             // better.
             shared.failed.store(true, Ordering::Relaxed);
         }
@@ -193,7 +193,7 @@ pub fn run_shown(
     Ok(Sample { complete, ..outcome(counted, uses, &all, observations) })
 }
 
-/// Returns the sample that consists of the users' work and the observations.
+/// Returns a sample of the users' work and the observations.
 fn outcome(
     counted: Duration,
     uses: SharedHistograms,
@@ -293,7 +293,7 @@ mod tests {
         let found = sample.transactions.unwrap();
         assert_eq!((found.count, found.per_minute), (3, 90.0));
         assert_eq!(found.new_orders_per_minute, Some(60.0));
-        // The database counted eleven: three attempts more, and two reports.
+        // The database counted eleven transactions, including three retries and two reports.
         assert_eq!(found.counted_per_minute, Some(180.0));
         assert_eq!(found.looked_on, 2);
         assert_eq!((found.processor_busy, found.processor_others), (Some(0.75), Some(0.125)));

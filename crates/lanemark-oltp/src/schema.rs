@@ -1,19 +1,19 @@
-//! The nine tables of TPC-C 5.11, clause 1.3, as data from which every database makes its tables.
+//! The nine tables of TPC-C 5.11, clause 1.3, as data from which each database creates its tables.
 //!
-//! Two deviations from the specification make contents comparable bit by bit. Money is in whole cents and a rate in
-//! ten-thousandths, both integers; a date is in milliseconds since 1970. Texts are not padded.
+//! Two deviations from the specification make contents comparable bit by bit. Values are integers: amounts of money are
+//! in cents, rates in ten-thousandths, and dates in milliseconds since 1970. Texts are not padded.
 
 use crate::error::OltpError;
 
-/// Districts of each warehouse.
+/// Number of districts per warehouse.
 pub const DISTRICTS: i64 = 10;
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// A number that fits 16 bits.
+    /// A number that fits into 16 bits.
     Small,
-    /// A number that fits 32 bits.
+    /// A number that fits into 32 bits.
     Int,
     /// Money in cents, or a date in milliseconds.
     Big,
@@ -27,13 +27,13 @@ pub type Column = (&'static str, ColumnType);
 /// The nine tables of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
-    /// Items for sale; equal for every warehouse.
+    /// Items for sale, which are the same for every warehouse.
     Item,
     /// Warehouses.
     Warehouse,
     /// Stock of each item in a warehouse.
     Stock,
-    /// Districts; ten of each warehouse.
+    /// Districts, ten per warehouse.
     District,
     /// Customers of a district.
     Customer,
@@ -151,7 +151,7 @@ const ORDER_LINE: &[Column] = &[
     ("ol_dist_info", Text),
 ];
 
-/// SQL that makes the indexes in addition to the primary keys.
+/// SQL that creates the indexes in addition to the primary keys.
 pub(crate) const INDEXES: &str = "\
 CREATE INDEX customer_by_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id);
 CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
@@ -207,8 +207,8 @@ impl Table {
         names.join(", ")
     }
 
-    /// Returns SQL that makes the table. `kind` returns the type of each column; the table has its key if `keyed` is
-    /// set.
+    /// Returns SQL that creates the table. `kind` returns the SQL type of each column; the table gets its primary key
+    /// if `keyed` is set.
     pub(crate) fn sql(
         self,
         kind: fn(&str, ColumnType) -> &'static str,
@@ -242,7 +242,7 @@ impl Table {
 pub struct Scale {
     /// Number of warehouses.
     pub warehouses: i64,
-    /// Divisor of the specification's items and customers; values other than 1 are for tests.
+    /// Divisor of the specification's numbers of items and customers; values other than 1 are for tests.
     pub divisor: i64,
     /// Seed of the contents.
     pub seed: u64,
@@ -261,7 +261,7 @@ impl std::fmt::Display for Scale {
 impl Scale {
     /// Maximum number of warehouses.
     pub const WAREHOUSES_MAX: i64 = 100_000;
-    /// Maximum divisor, which leaves 30 customers of a district.
+    /// Maximum divisor, which leaves 30 customers per district.
     pub const DIVISOR_MAX: i64 = 100;
 
     /// Checks the number of warehouses and the divisor against their bounds.
@@ -279,12 +279,12 @@ impl Scale {
         100_000 / self.divisor
     }
 
-    /// Returns the number of customers, and of initial orders, of each district; 3,000 unless divided.
+    /// Returns the number of customers per district, which is also the number of initial orders; 3,000 unless divided.
     pub fn customers(&self) -> i64 {
         3_000 / self.divisor
     }
 
-    /// Returns the number of initially delivered orders of each district; 2,100 unless divided.
+    /// Returns the number of initially delivered orders per district; 2,100 unless divided.
     pub fn delivered(&self) -> i64 {
         self.customers() * 7 / 10
     }

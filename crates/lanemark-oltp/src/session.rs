@@ -1,7 +1,7 @@
 //! A connection to a database: the interface that each database implements.
 //!
-//! A database's module implements the first group of methods. The five transactions have defaults in terms of that
-//! group; a database that runs a transaction differently, such as in a procedure, overrides its method.
+//! A database's module implements the first group of methods. The five transactions have default methods that use that
+//! group; a database that runs a transaction differently, for example in a procedure, overrides its method.
 
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
@@ -28,7 +28,7 @@ pub trait Connection: Send {
     /// Commits the transaction.
     fn commit(&mut self) -> Result<(), OltpError>;
 
-    /// Rolls the transaction back.
+    /// Rolls back the transaction.
     fn rollback(&mut self) -> Result<(), OltpError>;
 
     /// Executes a statement and returns its rows.
@@ -58,7 +58,7 @@ pub trait Connection: Send {
         Ok(None)
     }
 
-    /// Returns the server's number for this session, if the database has a server.
+    /// Returns the number by which the server identifies this session, if the database has a server.
     fn session(&mut self) -> Result<Option<i64>, OltpError> {
         Ok(None)
     }
@@ -68,7 +68,7 @@ pub trait Connection: Send {
         Ok(())
     }
 
-    /// Reads the current counters of this connection only, if the database runs inside the driver.
+    /// Reads the current counters of this connection, if the database runs inside the driver.
     fn own_counters(&mut self) -> Result<Counters, OltpError> {
         Ok(Counters::default())
     }

@@ -1,7 +1,7 @@
-//! SQLite, built in: one file with a write-ahead log (WAL) next to it, and one writer at a time.
+//! SQLite, which is built in: one file with a write-ahead log (WAL) next to it, and one writer at a time.
 //!
-//! Every commit reaches the drive (`synchronous = FULL`), unlike SQLite's common settings for WAL. The cache size is in
-//! pages of the file; the system's page cache is below it.
+//! Every commit reaches the drive (`synchronous = FULL`), which is not the usual setting for WAL. SQLite's cache holds
+//! pages of the file, in addition to the system's page cache.
 
 mod companions;
 mod file;
@@ -23,9 +23,9 @@ use crate::value::{Row, Value};
 pub(crate) use file::SqliteFile;
 use lanemark_schema::result::{Counter, Counters};
 
-/// Maximum time that a writer waits for another.
+/// Maximum time that a writer waits for another writer.
 const BUSY: Duration = Duration::from_secs(60);
-/// Maximum time until all other connections close before exclusive access.
+/// Maximum time to wait for all other connections to close, before exclusive access.
 const ALONE: Duration = Duration::from_secs(5);
 /// Number of prepared statements that a connection caches.
 const PREPARED: usize = 64;
@@ -57,7 +57,7 @@ impl Sqlite {
         Ok(Self { inner, counted: Counters::default() })
     }
 
-    /// Runs a function with exclusive access to the file, after all contents of the log have moved into the file.
+    /// Runs a function with exclusive access to the file, after all contents of the log have been moved to the file.
     pub(crate) fn alone<T>(
         path: &Path,
         act: impl FnOnce() -> Result<T, OltpError>,
@@ -68,7 +68,7 @@ impl Sqlite {
             OltpError::Conflict(text) => OltpError::InUse(format!("{}: {text}", path.display())),
             error => error,
         };
-        // Ending the log requires exclusive access.
+        // Leaving the WAL mode requires exclusive access.
         let end_log = "PRAGMA journal_mode = DELETE";
         connection.inner.query_row(end_log, (), |_| Ok(())).map_err(in_use)?;
         connection.inner.execute_batch("BEGIN EXCLUSIVE").map_err(in_use)?;
@@ -86,11 +86,11 @@ impl Sqlite {
         }
     }
 
-    /// Returns a counter of this connection since the last call; SQLite keeps it in 32 bits.
+    /// Returns the increase of a counter of this connection since the last call; SQLite keeps the counter in 32 bits.
     fn take_status(&self, status: std::ffi::c_int) -> Option<u64> {
         let (mut now, mut highest) = (0, 0);
-        // SAFETY: the handle belongs to an open connection, which no other thread uses while `self` is borrowed,
-        // and both pointers are to variables that outlive the call.
+        // SAFETY: the handle belongs to an open connection, which no other thread uses while `self` is borrowed, and
+        // both pointers refer to variables that outlive the call.
         let code = unsafe {
             let handle = self.inner.handle();
             ffi::sqlite3_db_status64(handle, status, &raw mut now, &raw mut highest, 1)
@@ -104,7 +104,7 @@ impl Sqlite {
     }
 }
 
-/// Returns the path whose file name is `path`'s followed by `ending`.
+/// Returns `path` with `ending` appended to the file name.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -159,7 +159,7 @@ impl Connection for Sqlite {
         let count = prepared.column_count();
         let mut rows = prepared.query(params_from_iter(values)).map_err(from_sqlite)?;
         let mut found = Vec::new();
-        // All rows are read, because a statement that changes rows has changed all of them only when it ends.
+        // All rows are read, because a statement that changes rows has not changed all of them until it ends.
         while let Some(row) = rows.next().map_err(from_sqlite)? {
             let row = columns(row, count).map_err(from_sqlite)?;
             found.push(row.into_iter().map(Value::into_owned).collect());
@@ -223,7 +223,7 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             OltpError::Rights { database, reason }
         }
-        // Another program is creating or changing it.
+        // Another program is creating or changing the file.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             OltpError::InUse(format!("{database}: {reason}"))
         }

@@ -1,11 +1,11 @@
-//! The statements of the five transactions, in SQL that every database here understands.
+//! The statements of the five transactions, in SQL that every supported database understands.
 //!
 //! Parameters are `$1`, `$2`, … in the order of their first appearance. If a database needs other SQL, its module
 //! replaces the text of that statement.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
-        /// A statement, prepared once for each connection.
+        /// A statement that is prepared once per connection.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Statement { $($(#[$doc])* $name),* }
 
@@ -37,7 +37,7 @@ statements! {
     InsertNewOrder = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
     /// Reads the price, name and data of an item.
     Item = "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1";
-    /// Takes from the stock; first adds to the stock if it would run out.
+    /// Takes items from the stock; first adds to the stock if it would run out.
     TakeStock = "UPDATE stock SET s_quantity = s_quantity - $1 + \
         CASE WHEN s_quantity - $1 >= 10 THEN 0 ELSE 91 END, \
         s_ytd = s_ytd + $1, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + $2 \
@@ -55,7 +55,7 @@ statements! {
     /// Adds a payment to a district.
     PayDistrict = "UPDATE district SET d_ytd = d_ytd + $1 WHERE d_w_id = $2 AND d_id = $3 \
         RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
-    /// Selects the customers with a last name, by first name.
+    /// Selects the customers with a last name, ordered by first name.
     CustomersByName = "SELECT c_id FROM customer WHERE c_w_id = $1 AND c_d_id = $2 \
         AND c_last = $3 ORDER BY c_first, c_id";
     /// Adds a payment to a customer.

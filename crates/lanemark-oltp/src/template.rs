@@ -1,8 +1,8 @@
 //! Templates: copies of a database's contents under a name, next to the database. Restoring a template takes as long as
 //! copying it.
 //!
-//! SQLite copies the file, PostgreSQL the database within its server. A template contains the contents at the time of
-//! the copy, so it is best made directly after loading. All other connections must be closed first.
+//! SQLite copies the file; PostgreSQL copies the database within its server. A template contains the contents at the
+//! time of the copy, so it is best made directly after loading. All other connections must be closed first.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::backend::{Templates, check_kept_name};
 use crate::database::Database;
 use crate::error::OltpError;
 
-/// Copies a database's contents to the template `name`; returns the seconds it took. `overwrite` names a template
+/// Copies a database's contents to the template `name`; returns the duration in seconds. `overwrite` names a template
 /// that may be replaced.
 pub fn keep(database: &Database, name: &str, overwrite: Option<&str>) -> Result<f64, OltpError> {
     check_kept_name(name)?;
@@ -24,8 +24,8 @@ pub fn keep(database: &Database, name: &str, overwrite: Option<&str>) -> Result<
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Restores the template `name`; returns the seconds it took. Contents of the same scale and seed are replaced; others
-/// are replaced only if `overwrite` names the database.
+/// Restores the template `name`; returns the duration in seconds. Contents with the same scale and seed are replaced;
+/// other contents are replaced only if `overwrite` names the database.
 pub fn restore(database: &Database, name: &str, overwrite: Option<&str>) -> Result<f64, OltpError> {
     check_kept_name(name)?;
     database.check_called(overwrite)?;

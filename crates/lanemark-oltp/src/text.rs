@@ -2,7 +2,7 @@
 
 use lanemark_schema::rng::Rng;
 
-/// 64 characters, so that six bits choose one.
+/// The 64 characters of random strings, so that six bits select a character.
 const SIGNS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+";
 
 /// The syllables of last names.

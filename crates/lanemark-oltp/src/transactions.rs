@@ -1,7 +1,7 @@
-//! The five transactions (TPC-C 5.11, clauses 2.4.2 to 2.8.2) in terms of statements.
+//! The five transactions (TPC-C 5.11, clauses 2.4.2 to 2.8.2) as sequences of statements.
 //!
-//! Each is one transaction of the database from its first statement to its last, and is rolled back if a statement
-//! fails. Delivery delivers the ten districts in one transaction and is not queued.
+//! Each is one database transaction from its first statement to its last, and is rolled back if a statement fails.
+//! Delivery delivers the ten districts in one transaction and is not queued.
 
 use crate::error::OltpError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
@@ -20,7 +20,7 @@ pub enum NewOrderOutcome {
         /// Price of the order, in cents.
         total: i64,
     },
-    /// The order had an item that does not exist, and was rolled back as the specification requires.
+    /// The order contained an item that does not exist, and was rolled back as the specification requires.
     RolledBack,
 }
 
@@ -58,7 +58,7 @@ fn one<C: Connection + ?Sized>(
     values: &[Value<'_>],
 ) -> Result<Row, OltpError> {
     let row = connection.query(statement, values)?.into_iter().next();
-    row.ok_or_else(|| OltpError::Damaged(format!("{statement:?} found nothing for {values:?}")))
+    row.ok_or_else(|| OltpError::Damaged(format!("{statement:?} returned no row for {values:?}")))
 }
 
 pub(crate) fn new_order<C: Connection + ?Sized>(
@@ -115,7 +115,7 @@ fn enter<C: Connection + ?Sized>(
     Ok(Some((order, discounted * (10_000 + warehouse_tax + district_tax) / 10_000)))
 }
 
-/// Returns the middle customer with a last name, rounding up.
+/// Returns the middle of the customers with a last name; the position is rounded up.
 pub(crate) fn middle<T>(bearers: &[T]) -> Option<&T> {
     bearers.get(bearers.len().saturating_sub(1) / 2)
 }
@@ -126,7 +126,7 @@ pub(crate) fn noted([c, cd, cw, d, w, amount]: [i64; 6], known: &str) -> String 
     note.chars().take(CUSTOMER_DATA_MAX).collect()
 }
 
-/// Returns a customer's number; for a last name, the number of the middle customer, rounded up.
+/// Returns a customer's number; for a last name, the number of the middle customer with that name.
 fn customer_number<C: Connection + ?Sized>(
     connection: &mut C,
     warehouse: i64,
@@ -155,8 +155,8 @@ pub(crate) fn payment<C: Connection + ?Sized>(
     within(connection, true, |connection| {
         let (w, d, amount) = (input.warehouse, input.district, input.amount);
         let (cw, cd) = (input.customer_warehouse, input.customer_district);
-        // The customer is first: most payments wait for the warehouse's row, and this order locks it for the shortest
-        // time.
+        // The customer is first, because most payments wait for the warehouse's row, and this order locks that row for
+        // the shortest time.
         let customer = customer_number(connection, cw, cd, &input.customer)?;
         let paid = one(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
         if paid[0].text() == "BC" {
@@ -211,7 +211,7 @@ pub(crate) fn delivery<C: Connection + ?Sized>(
             charges.push((d, carried[0].int(), amount));
             outcome.delivered += 1;
         }
-        // Customers are last, because payments also need them.
+        // Customers are last, because payments also lock their rows.
         for (d, customer, amount) in charges {
             connection.execute(S::ChargeCustomer, &values![amount, w, d, customer])?;
         }

@@ -1,4 +1,4 @@
-//! A user: a connection and the inputs of its transactions. A user repeats each transaction until it succeeds.
+//! A user: a connection, and the inputs of the user's transactions. A user repeats each transaction until it succeeds.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -30,11 +30,11 @@ pub struct User {
 
 /// The location of the server relative to a user.
 enum Server {
-    /// Inside the user's own thread.
+    /// The server runs inside the user's own thread.
     Within,
-    /// A process of this machine.
+    /// The server runs on this machine; its process for this user has this id.
     Here(i64),
-    /// On another machine.
+    /// The server runs on another machine.
     Elsewhere,
 }
 
@@ -53,7 +53,7 @@ impl CountingEdge {
 }
 
 impl User {
-    /// Creates a user by its number, for one repeat.
+    /// Creates the user with this number, for one repeat.
     pub fn new(
         database: &Database,
         scale: Scale,
@@ -72,8 +72,8 @@ impl User {
         })
     }
 
-    /// Returns the server's number for the user's session, or `None` if the database runs inside the driver. `here`
-    /// states whether the server's processes run on this machine.
+    /// Returns the number by which the server identifies the user's session, or `None` if the database runs inside the
+    /// driver. `here` states whether the server's processes run on this machine.
     pub(crate) fn meet_server(&mut self, here: Option<bool>) -> Result<Option<i64>, OltpError> {
         let session = self.connection.session()?;
         self.server = match (here, session) {
@@ -84,7 +84,7 @@ impl User {
         Ok(session)
     }
 
-    /// Reads the user's counters between two transactions. The calling thread must be the user's own.
+    /// Reads the user's counters between two transactions. The user's own thread must call this function.
     pub(crate) fn edge(&mut self, report: bool) -> Result<CountingEdge, OltpError> {
         if report {
             self.connection.report()?;

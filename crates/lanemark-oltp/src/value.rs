@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A value of a statement or of a row that is loaded.
+/// A parameter of a statement, or a value of a row that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Value<'a> {
     /// No value (SQL's NULL).
@@ -17,7 +17,7 @@ pub enum Value<'a> {
 pub type Row = Vec<Value<'static>>;
 
 impl Value<'_> {
-    /// Returns the number; zero for other values, which no key column contains.
+    /// Returns the number; zero for other values, which do not occur in key columns.
     pub(crate) fn int(&self) -> i64 {
         if let Self::Int(number) = self { *number } else { 0 }
     }

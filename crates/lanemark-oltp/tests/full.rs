@@ -54,7 +54,7 @@ fn load_into(
 fn assert_full_reported(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
     let message = error.to_string();
-    for part in ["no space is left", "MiB are free below", path.to_str().unwrap()] {
+    for part in ["no space is left", "MiB are free in", path.to_str().unwrap()] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let hint = error.hint().unwrap();

@@ -1,4 +1,4 @@
-//! The arrival of requests: the time at which their bytes reached the socket, although they are read later.
+//! The arrival of requests: the time at which their bytes reached the socket, even if the server reads them later.
 //!
 //! Time that a request waits in the socket is a part of its latency. A server that stamps requests when it handles them
 //! would omit that time, and a slower server would omit more of it. The kernel does not stamp the bytes of Unix
@@ -6,9 +6,9 @@
 //! the reads:
 //!
 //! - If a read had to wait, the bytes came when the wait ended.
-//! - If bytes were available at once, they came after the last moment at which the socket was known to be empty: the
-//!   end of the last wait, or of the last read that left room in its buffer. The estimate is the middle between that
-//!   moment and the read. The error of the estimate is up to half of this period, in either direction.
+//! - If bytes were available immediately, they came after the last moment at which the socket was known to be empty:
+//!   the end of the last wait, or of the last read that left room in its buffer. The estimate is the midpoint between
+//!   that moment and the read. Its error is up to half of this period, in either direction.
 //!
 //! All requests that one read returns have the same arrival. Reading a payload or copying data does not change it.
 //!
@@ -83,7 +83,8 @@ impl Arrivals {
 }
 
 /// The calls by which the kernel passes requests of a mounted file, one at a time. FUSE does not report how long
-/// requests waited. A thread that is called again immediately was probably awaited, and counts as working in between.
+/// requests waited. If a thread is called again immediately, a program was probably waiting, and the time between the
+/// calls counts as work.
 pub(crate) struct FuseCalls {
     clock: Arc<dyn Clock>,
     delivered: Arc<DeliveryCounts>,
@@ -152,7 +153,7 @@ mod tests {
         arrivals.begin_wait();
         clock.turn_to(at(200));
         arrivals.end_wait(true, true);
-        // The thread handles the request for 60 µs, and others arrive during that time.
+        // The thread handles the request for 60 µs, and other requests arrive during that time.
         clock.turn_to(at(260));
         arrivals.record_read(true);
         assert_eq!(arrivals.came(), at(230));

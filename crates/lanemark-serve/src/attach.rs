@@ -1,11 +1,11 @@
-//! A served system as a disk: a loop device (loop(4)) over the mounted file, with direct I/O. Each request to the disk
+//! A served system as a disk: a loop device (loop(4)) with direct I/O over the mounted file. Each request to the disk
 //! becomes one request to the file, without a cache between them.
 //!
 //! The kernel removes the device after its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of the users. So
-//! the device also disappears after a kill, as soon as it is no longer mounted. Its node has a lower descriptor number
-//! in this process than the server of the file. The kernel closes the files of a killed process from the highest number
-//! down, and closing the node writes the disk's data from the page cache. By then the server of the file must already
-//! be gone; otherwise the write would wait for that server forever.
+//! the device also disappears after a kill, as soon as it is no longer mounted. In this process, the node of the disk
+//! has a lower descriptor number than the connection that serves the file. The kernel closes the files of a killed
+//! process from the highest number down, and closing the node writes the disk's data from the page cache. By then the
+//! connection must already be closed; otherwise the write would wait for this process forever.
 //!
 //! A write with forced unit access arrives as a write and a flush, because the loop driver does not support it.
 
@@ -21,9 +21,9 @@ use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
 use crate::data::SECTOR;
 use crate::undo;
 
-/// Number of attempts to get a device that another process may take first.
+/// Number of attempts to get a free device, because another process may take it first.
 const ATTEMPTS: usize = 16;
-/// `linux/loop.h` and `linux/fs.h`.
+/// Requests and flags of `linux/loop.h` and `linux/fs.h`.
 const CLEAR: Opcode = 0x4C01;
 const CONFIGURE: Opcode = 0x4C0A;
 const FLUSH: Opcode = 0x1261;
@@ -43,7 +43,7 @@ pub struct Disk {
 pub(crate) struct FreeLoopDevice {
     node: PathBuf,
     open: File,
-    /// Kept open, so that no file that is opened later has a lower descriptor number than the node.
+    /// Kept open, so that no file opened later gets a lower descriptor number than the node.
     _control: File,
 }
 
@@ -103,7 +103,7 @@ impl FreeLoopDevice {
                 io::Error::new(error.kind(), "only root may attach a disk")
             }
             io::ErrorKind::NotFound => {
-                io::Error::new(error.kind(), "the kernel lacks loop devices; modprobe loop")
+                io::Error::new(error.kind(), "the kernel lacks loop devices; run `modprobe loop`")
             }
             _ => error,
         })?;
@@ -160,14 +160,14 @@ impl Disk {
         &self.node
     }
 
-    /// Writes the disk's data in the page cache and in mounted file systems to the disk.
+    /// Writes the data that the page cache and mounted file systems hold for the disk to the disk.
     pub(crate) fn flush(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let device = open.as_ref().and_then(|open| open.try_clone().ok());
         drop(open);
         if let Some(device) = device {
-            // SAFETY: `BLKFLSBUF` takes no argument. The process that wrote the data gets the error if it cannot be
-            // stored.
+            // SAFETY: `BLKFLSBUF` takes no argument. If the data cannot be stored, the process that wrote it gets the
+            // error.
             let _ = unsafe { ioctl(&device, NoArg::<FLUSH>::new()) };
         }
     }

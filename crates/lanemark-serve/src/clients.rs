@@ -1,11 +1,11 @@
-//! The connections of a server, in two lists: arriving connections, until they have agreed on the export, and served
-//! ones.
+//! The connections of a server, in two lists: arriving connections, which have not agreed on the export yet, and served
+//! connections.
 //!
-//! Any process that can reach the socket can open connections, and a silent peer keeps a connection open at no cost. A
-//! connection therefore counts as a client only after its negotiation, with TLS and a certificate if the server demands
-//! them. Before that it belongs to a small list of arriving connections. If the list overflows, the server closes the
-//! oldest connection of the address that has the most. Half-open connections therefore do not shut out a client that
-//! negotiates without pausing.
+//! Any process that can reach the socket can open connections, and a silent peer can keep a connection open at no cost.
+//! A connection therefore counts as a client only after its negotiation, with TLS and a certificate if the server
+//! demands them. Before that it belongs to a small list of arriving connections. If the list overflows, the server
+//! closes the oldest connection of the address that has the most. Half-open connections therefore do not shut out a
+//! client that negotiates without pausing.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Maximum number of clients at a time; further clients are closed after their negotiation.
+/// Maximum number of clients at a time; the connection of any other client is closed after its negotiation.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Maximum number of connections at a time that have not finished their negotiation.
 pub const ARRIVING_MAX: usize = 32;
@@ -26,7 +26,7 @@ pub(crate) type ConnectionCloser = Box<dyn Fn() + Send + Sync>;
 pub(crate) struct Clients {
     ended: AtomicBool,
     lists: Mutex<ConnectionLists>,
-    /// Threads of connections; some have ended.
+    /// Threads of connections; some may have ended.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -46,14 +46,14 @@ struct ConnectedPeer {
     close: ConnectionCloser,
 }
 
-/// A connection, which stays on one of the lists until this is dropped.
+/// A connection. It stays on one of the lists until this value is dropped.
 pub(crate) struct Client {
     clients: Arc<Clients>,
     number: u32,
 }
 
 impl Clients {
-    /// Adds a new connection to the list of arriving ones, which may close another one.
+    /// Adds a new connection to the list of arriving connections. If the list is full, another connection is closed.
     pub(crate) fn arrive(
         self: &Arc<Self>,
         address: Option<IpAddr>,
@@ -71,7 +71,7 @@ impl Clients {
         Client { clients: Arc::clone(self), number }
     }
 
-    /// Keeps a thread of a connection, to join it at the end.
+    /// Records a thread of a connection, so that it is joined at the end.
     pub(crate) fn keep(&self, thread: JoinHandle<()>) {
         let mut threads = lock(&self.threads);
         threads.retain(|thread| !thread.is_finished());
@@ -102,7 +102,7 @@ impl Clients {
             lists.arriving.iter().for_each(|(_, peer)| (peer.close)());
             lists.served.values().for_each(|peer| (peer.close)());
             drop(lists);
-            // A thread may start another one for its connection.
+            // A thread may start another thread for its connection.
             let Some(thread) = lock(&self.threads).pop() else { return };
             let _ = thread.join();
         }
@@ -110,7 +110,7 @@ impl Clients {
 }
 
 impl ConnectionLists {
-    /// Returns the arriving connection that is closed first: the oldest one of the address with the most.
+    /// Returns the arriving connection to close next: the oldest connection of the address with the most connections.
     fn to_go(&self) -> usize {
         let of = |address: Option<IpAddr>| {
             self.arriving.iter().filter(|(_, peer)| peer.address == address).count()

@@ -11,12 +11,12 @@ use std::time;
 
 use lanemark_schema::units::{Duration, Instant};
 
-/// The last part of an exact wait, in which the thread polls the clock without sleeping.
+/// Duration at the end of an exact wait during which the thread polls the clock instead of sleeping.
 const SPIN: time::Duration = time::Duration::from_micros(60);
 /// Minimum sleep of a wait; the thread spins for a shorter remainder.
 const NAP_LEAST: time::Duration = time::Duration::from_micros(5);
 
-/// A bell that ends the wait of one thread.
+/// Signal that ends the wait of one thread.
 #[derive(Debug, Default)]
 pub struct WakeUp {
     rung: AtomicBool,
@@ -24,7 +24,7 @@ pub struct WakeUp {
 }
 
 impl WakeUp {
-    /// Makes the calling thread the waiting thread. Called once.
+    /// Makes the calling thread the waiting thread. It is called only once.
     pub fn wait_here(&self) {
         let _ = self.waiter.set(std::thread::current());
     }
@@ -37,7 +37,7 @@ impl WakeUp {
         }
     }
 
-    /// Returns whether the bell was rung since the last call.
+    /// Returns whether the bell has been rung since the last call.
     pub fn was_rung(&self) -> bool {
         self.rung.swap(false, Ordering::Acquire)
     }
@@ -55,11 +55,11 @@ pub trait Clock: Send + Sync {
     /// Returns the wall-clock time that a simulated duration takes.
     fn real(&self, simulated: Duration) -> Duration;
 
-    /// Waits until `until`, or without limit, and ends early if `bell` is rung. An `exact` wait ends at its instant.
+    /// Waits until `until`, or without limit, and returns early if `bell` is rung. An `exact` wait ends at its instant.
     fn wait(&self, until: Option<Instant>, exact: bool, bell: &WakeUp);
 }
 
-/// The wall clock, with a fixed number of seconds for each second of simulated time.
+/// The wall clock, with a fixed number of seconds per second of simulated time.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     start: time::Instant,

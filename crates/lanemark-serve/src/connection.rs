@@ -2,7 +2,7 @@
 //!
 //! One thread reads requests. With a model it passes each request to the engine and continues; the request's time
 //! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data are transferred. A second
-//! thread sends replies if a slow client leaves no room for them, and writes long data. Without latency, the reading
+//! thread sends replies for which a slow client leaves no room, and writes long data. Without latency, the reading
 //! thread does all work, and sends the replies to requests that arrived together in one call.
 //!
 //! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
@@ -28,22 +28,22 @@ use crate::nbd::{Export, NbdError, NegotiatedExport, PAYLOAD_MAX};
 use crate::outbox::Outbox;
 use crate::storing::{StoringThread, stored};
 
-/// Time that a client has for the whole negotiation.
+/// Time limit for a client's whole negotiation.
 const NEGOTIATION: Duration = Duration::from_secs(5);
 /// Maximum number of options in a negotiation.
 const OPTIONS_MAX: usize = 256;
 /// Number of bytes in one read.
 const READ: usize = 128 << 10;
-/// Bytes of replies that are gathered before they are sent, without latency.
+/// Number of bytes of replies that a server without latency gathers before it sends them.
 const GATHERED: usize = 256 << 10;
 /// Maximum length of a read that is gathered whole; a longer one is read and sent in pieces of this length.
 const PIECE: usize = 256 << 10;
-/// Weight of a request in addition to its data.
+/// Weight of a request in bytes, in addition to its data.
 const WEIGHT: u64 = 256;
-/// Maximum part of a range in one request of the model.
+/// Maximum length of a range in one request to the model; a longer range is split.
 pub(crate) const RANGE_MAX: u64 = 1 << 40;
 
-/// State that all connections of a server share.
+/// State shared by all connections of a server.
 pub(crate) struct Shared {
     pub(crate) export: Export,
     pub(crate) data: Arc<Data>,
@@ -65,7 +65,7 @@ struct Input<'s> {
     came: units::Instant,
 }
 
-/// Reads bytes of the client, and notes their arrival.
+/// Reads bytes from the client, and records their arrival.
 fn receive(
     outbox: &Outbox,
     arrivals: Option<&mut Arrivals>,
@@ -93,7 +93,7 @@ impl<'s> Input<'s> {
         self.end - self.start
     }
 
-    /// Reads until `length` bytes are buffered, up to [`READ`]; returns false if the stream ended before.
+    /// Reads until `length` bytes are buffered, up to [`READ`]; returns false if the stream ends first.
     fn fill(&mut self, length: usize) -> io::Result<bool> {
         while self.here() < length {
             if self.bytes.len() - self.start < length || self.start == self.end {
@@ -118,7 +118,7 @@ impl<'s> Input<'s> {
         taken
     }
 
-    /// Fills `bytes`; returns false if the stream ended before.
+    /// Fills `bytes`; returns false if the stream ends first.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
         let here = self.here().min(bytes.len());
         bytes[..here].copy_from_slice(&self.bytes[self.start..self.start + here]);
@@ -133,7 +133,7 @@ impl<'s> Input<'s> {
         Ok(true)
     }
 
-    /// Reads and discards `length` bytes; returns false if the stream ended before.
+    /// Reads and discards `length` bytes; returns false if the stream ends first.
     fn skip(&mut self, mut length: u64) -> io::Result<bool> {
         while length > 0 {
             if !self.fill(1)? {
@@ -437,7 +437,7 @@ impl Shared {
     }
 
     /// Sends the gathered replies, and then a long read piece by piece. If the read fails after its reply has begun,
-    /// the connection ends, because there is no other way to end the reply.
+    /// the connection ends, because the reply cannot be ended in any other way.
     fn read_in_pieces(
         &self,
         outbox: &Outbox,

@@ -1,4 +1,4 @@
-//! Delivery of replies: their lateness and latencies by the wall clock, and the evidence for the verdict on a run.
+//! Delivery of replies: their lateness and latencies in wall-clock time, and the evidence for the verdict on a run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub struct DeliveryCounts {
     pub(crate) unread: UnreadAnswers,
 }
 
-/// The time in which threads worked, and in which they waited while requests were outstanding. By the wall clock.
+/// Wall-clock time that threads worked, and that they waited while requests were outstanding.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadUse {
     worked_ns: AtomicU64,
@@ -40,9 +40,9 @@ pub(crate) struct UnreadAnswers {
 /// The lateness and latencies of deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryTotals {
-    /// Time by which each request, from its arrival to its reply, took longer than modelled, by the wall clock.
+    /// Wall-clock time by which each request, from its arrival to its reply, took longer than modelled.
     pub lateness: LatencyHistogram,
-    /// Reads, from the arrival of each request to its reply, by the wall clock.
+    /// Reads, with the wall-clock time from the arrival of each request to its reply.
     pub reads: DirectionResult,
     /// Writes, measured like reads.
     pub writes: DirectionResult,
@@ -57,7 +57,7 @@ pub struct DueCompletion {
     pub came: Instant,
     /// Modelled instant of the completion.
     pub at: Instant,
-    /// Modelled latency. The latency is shorter than the time from `came` to `at` if the request was submitted late.
+    /// Modelled latency. If the request was submitted late, this is shorter than the time from `came` to `at`.
     pub modelled: Duration,
     /// Damage by a silent fault.
     pub damage: Option<SilentDamage>,
@@ -93,7 +93,7 @@ impl UnreadAnswers {
         self.thousandths.fetch_add((answers * 1e3) as u64, Ordering::Relaxed);
     }
 
-    /// Returns the samples until now.
+    /// Returns the sum of the samples until now.
     pub(crate) fn sum(&self) -> UnreadSum {
         UnreadSum {
             samples: self.samples.load(Ordering::Relaxed),
@@ -103,7 +103,7 @@ impl UnreadAnswers {
 }
 
 impl DeliveryCounts {
-    /// Counts a reply that was `sent` at that instant, or now.
+    /// Counts a reply that was sent at the instant `sent`, or now if `sent` is not known.
     pub fn count(&self, due: &DueCompletion, sent: Option<Instant>, clock: &dyn Clock) {
         let now = sent.unwrap_or_else(|| clock.now()).max(due.at);
         let latency = clock.real(now.since(due.came.min(now)));
@@ -149,7 +149,7 @@ mod tests {
         let access =
             Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
         let at = |time: u64| Instant::ZERO + us(time);
-        // It arrived at 100, was submitted at 150, completed at 190, and answered at 200.
+        // The request arrived at 100, was submitted at 150, completed at 190, and was answered at 200.
         let due =
             DueCompletion { access, came: at(100), at: at(190), modelled: us(40), damage: None };
         clock.turn_to(at(200));

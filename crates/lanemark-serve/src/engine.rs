@@ -1,13 +1,13 @@
 //! The engine: one simulated system tied to a clock, and the thread that owns it.
 //!
-//! Requests arrive through a queue with their time of arrival. The engine submits them, advances to the current time of
+//! Requests come through a queue, with their arrival times. The engine submits them, advances to the current time of
 //! its clock but never past it, and delivers each completion at its modelled instant. While requests are outstanding,
 //! the engine waits exactly until the next event. While only the drive's own work is pending (garbage collection, power
 //! states), it wakes every `IDLE_LOOK`, because clients cannot observe when that work is simulated. If no event is
 //! pending, it sleeps until a request arrives.
 //!
-//! A late completion is not hidden. The simulator keeps the modelled latency, and the time from the arrival of the
-//! request to its answer exceeds it by the lateness. A request that reaches the engine after the simulator has passed
+//! A late completion is recorded. The simulator keeps the modelled latency; the time from the arrival of the request to
+//! its answer exceeds this latency by the lateness. A request that reaches the engine after the simulator has passed
 //! its arrival is submitted late, and that delay counts as lateness too.
 
 use std::mem;
@@ -25,7 +25,7 @@ use lanemark_sim::{Completion, FaultClearError, FaultState, LiveSystem, RequestS
 use crate::clock::{Clock, WakeUp, without_timer_slack};
 use crate::delivered::{DeliveryCounts, DueCompletion};
 
-/// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
+/// Wall-clock interval at which the engine simulates the work of an idle drive.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
 /// Maximum wall-clock time without an outstanding request that still counts as active: a client that another program
 /// delays may need this long for its next request.
@@ -35,25 +35,24 @@ const BURST: usize = 64;
 
 /// An outstanding request, owned by the code that submitted it.
 pub trait PendingRequest: Send {
-    /// Receives the outcome of the request. The function is called when the request's modelled instant is reached.
+    /// Receives the outcome of the request when the modelled instant of its completion is reached.
     fn completed(self: Box<Self>, status: RequestStatus, due: &DueCompletion) -> CompletionStep;
 }
 
 /// The step after a completion.
 pub enum CompletionStep {
-    /// The reply was sent, at this instant if one is given, and otherwise now. A client that the reply wakes may take
-    /// the processor.
+    /// The reply was sent at this instant; `None` means now. A client that the reply wakes may take the processor.
     Answered(Option<Instant>),
     /// Another thread replies, and counts the reply.
     Later,
-    /// The drive's cache is flushed before the reply: a write with forced unit access, on drives that do not support
-    /// it.
+    /// The drive's cache is flushed before the reply. This emulates a write with forced unit access on drives that do
+    /// not support it.
     Flush(Box<dyn PendingRequest>),
 }
 
 /// The owner of the system's data.
 pub trait DataOwner: Send {
-    /// Applies a power cut to the data. Returns a line that describes the losses.
+    /// Applies a power cut to the data. Returns a line that describes the lost data.
     fn power_cut(&self) -> String;
 }
 
@@ -93,7 +92,7 @@ struct Pending {
     came: Instant,
     access: Access,
     thread: u32,
-    /// Modelled latency of the earlier stages of the request.
+    /// Modelled latency of earlier steps of the request: the write before its flush.
     before: Duration,
     work: Box<dyn PendingRequest>,
 }
@@ -103,12 +102,12 @@ pub struct SimulatedSystem {
     live: LiveSystem,
     pending: Vec<Option<Pending>>,
     free: Vec<usize>,
-    /// The future power cuts, the last one first.
+    /// The future power cuts, the latest first.
     cuts: Vec<Instant>,
     held: Option<Box<dyn DataOwner>>,
     delivered: Arc<DeliveryCounts>,
     clock: Arc<dyn Clock>,
-    /// Lines about the losses in power cuts, in order.
+    /// Lines about the data lost in power cuts, in order.
     lost: Vec<String>,
     /// Instant of the last completion.
     completed: Instant,
@@ -139,7 +138,7 @@ impl SimulatedSystem {
         &self.live
     }
 
-    /// Returns lines about the losses in power cuts so far.
+    /// Returns lines about the data lost in power cuts until now.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
@@ -149,7 +148,7 @@ impl SimulatedSystem {
         self.completed.since(Instant::ZERO).saturating_sub(self.paused)
     }
 
-    /// Adds a fault, whose time counts from now, and returns its number.
+    /// Adds a fault, whose times count from now, and returns its number.
     ///
     /// # Errors
     /// Returns errors if the system does not support the fault.
@@ -160,7 +159,7 @@ impl SimulatedSystem {
         Ok(number)
     }
 
-    /// Returns the instant at which a change takes effect: after all completions that were already delivered.
+    /// Returns the instant at which a change takes effect: after every completion that was already delivered.
     fn next_instant(&self) -> Instant {
         self.clock.now().max(self.live.now()) + Duration::from_picoseconds(1)
     }
@@ -187,11 +186,11 @@ impl SimulatedSystem {
         Ok(())
     }
 
-    /// Replaces a fault by another one, whose time counts from now, and returns the number of the new one.
+    /// Replaces a fault with `fault`, whose times count from now, and returns the number of the new fault.
     ///
     /// # Errors
-    /// Returns an error, and changes nothing, if the fault cannot be cleared or the system does not support the new
-    /// one.
+    /// Returns an error, and changes nothing, if the old fault cannot be cleared or the system does not support the new
+    /// fault.
     pub fn change_fault(&mut self, number: u16, fault: Fault) -> Result<u16, String> {
         let check = self.live.check_clear(number, self.next_instant());
         check.map_err(|error| error.to_string())?;
@@ -231,7 +230,7 @@ impl SimulatedSystem {
             self.pending[slot] = Some(pending);
             return;
         }
-        // Ranges are checked on arrival; a bad range that was missed there fails here.
+        // Ranges are checked on arrival; an invalid range that was missed there fails here.
         self.free.push(slot);
         let status = RequestStatus::Failed(lanemark_schema::result::ErrorKind::Other);
         let Pending { came, before: modelled, work, .. } = pending;
@@ -239,7 +238,7 @@ impl SimulatedSystem {
         let _ = work.completed(status, &due);
     }
 
-    /// Advances to the current time, and delivers complete requests. Returns false if there may be more.
+    /// Advances to the current time, and delivers completed requests. Returns false if more requests may be complete.
     pub fn turn(&mut self) -> bool {
         for _ in 0..BURST {
             let now = self.clock.now();
@@ -303,14 +302,14 @@ impl SimulatedSystem {
 
     /// Returns the instant at which the engine next advances an idle drive.
     fn idle_look(&self) -> Instant {
-        // The wait is in real time, and a simulated second takes a fixed number of real seconds.
+        // The interval is in real time, and a simulated second takes a fixed number of real seconds.
         let second = Duration::from_seconds(1);
         let real = self.clock.real(second).picoseconds().max(1);
         self.clock.now() + IDLE_LOOK.scaled(second.picoseconds(), real)
     }
 }
 
-/// Returns all errors in a line.
+/// Joins all errors into one line.
 pub(crate) fn lines_of(errors: &[SpecError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

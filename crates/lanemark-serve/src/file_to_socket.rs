@@ -1,8 +1,8 @@
-//! Long data from a file to a socket, which the kernel sends without a copy in this process.
+//! Sends long data from a file to a socket; the kernel does this without a copy in this process.
 //!
 //! A page of the file goes to the socket without a copy (sendfile(2)). If the page is overwritten before the client has
-//! read it, the client may read the new data, as with any two concurrent requests. Received data goes through memory:
-//! if a client disconnects in the middle of a write, no part of that write is stored.
+//! read it, the client may read the new data, as with any two concurrent requests. Received data is first read into
+//! memory: if a client disconnects in the middle of a write, no part of that write is stored.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::socket::Socket;
 
-/// Sends `length` bytes of `file` from `offset` on.
+/// Sends `length` bytes of `file`, starting at `offset`.
 ///
 /// # Errors
 /// Returns the I/O error of the file or the socket; a part of the data may have been sent.
@@ -38,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// More than a pipe and a socket can buffer, and not a multiple of a page.
+    /// Longer than a pipe and a socket can buffer, and not a multiple of a page.
     const LENGTH: usize = 3 * (1 << 20) + 700;
 
     fn bytes() -> Vec<u8> {

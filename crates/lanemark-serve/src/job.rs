@@ -1,4 +1,4 @@
-//! A request as work for the engine: the operation on its data when the model reports that the request is complete.
+//! A request as work for the engine, with the operation on its data to perform when the model completes the request.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::nbd::NbdError;
 use crate::silent_faults;
 use crate::storing::{FlushEnds, StoringThread, flushed};
 
-/// Maximum data that the engine's thread writes itself; a helper writes longer data.
+/// Maximum number of bytes that the engine's thread writes itself; a helper thread writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
 
-/// The requester, which gets the reply: a client, or a program that has the file open.
+/// The requester that gets the reply: a client, or a program that has the file open.
 pub(crate) trait Requester: Send + 'static {
-    /// Sends the reply, with the data of a read. Never waits.
+    /// Sends the reply, with the data of a read. The function never waits.
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>);
 
-    /// Returns the thread for long tasks, which runs next to the engine's thread.
+    /// Returns the thread for long tasks, which runs in parallel with the engine's thread.
     fn helper(&self) -> Arc<dyn TaskThread>;
 }
 
@@ -81,7 +81,8 @@ impl Task {
 }
 
 impl Task {
-    /// Drops the change of a write of `length`, and returns the length that remains.
+    /// Discards the change of a write or zeroing, and returns the length that remains: 0, or `length` for any other
+    /// task.
     fn lose(&mut self, length: u64) -> u64 {
         match self {
             Self::Write { payload, .. } => payload.clear(),

@@ -1,4 +1,4 @@
-//! A modelled system as a block device with real data, the model's timing, and its faults.
+//! A modelled system as a block device with real data and with the timing and faults of the model.
 //!
 //! | file | purpose |
 //! |---|---|

@@ -87,7 +87,7 @@ pub fn text(figures: &SessionFigures) -> String {
     out
 }
 
-/// Describes the activity since `before`, `seconds` earlier, in one line.
+/// Describes in one line the activity since `before`, which was read `seconds` earlier.
 pub fn line_of(figures: &SessionFigures, before: &SessionFigures, seconds: f64) -> String {
     let rate =
         |of: fn(&SessionFigures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);

@@ -1,4 +1,4 @@
-//! The rate and latency that clients of a drive expect, by simulation: random reads of 4 KiB, one and 32 at a time.
+//! The simulated rate and latency that clients expect from a drive, for random 4 KiB reads at queue depths 1 and 32.
 
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
@@ -6,17 +6,17 @@ use lanemark_schema::workload::Test;
 use lanemark_sim::run_test;
 use lanemark_sim::spec::CheckedSystem;
 
-/// Number of requests in a simulated trial.
+/// Number of requests in one simulation.
 const REQUESTS: u64 = 8_000;
 
 /// The figures that a machine must reach to serve a drive. Times are simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveNeeds {
-    /// Requests a second with 32 outstanding.
+    /// Requests a second at queue depth 32.
     pub rate: f64,
-    /// Latency of one request at a time, in the drive and its path.
+    /// Latency at queue depth 1, in the drive and on its path.
     pub latency: Duration,
-    /// Time of one request at a time in the modelled host.
+    /// Time of a request in the modelled host, at queue depth 1.
     pub host: Duration,
 }
 
@@ -30,8 +30,8 @@ impl DriveNeeds {
     }
 }
 
-/// Returns the mean latency of one request at a time over the first `span` bytes; `None` if the system does not support
-/// such requests.
+/// Returns the mean latency at queue depth 1 of random 4 KiB reads over the first `span` bytes; `None` if the system
+/// does not support these reads.
 pub fn latency(system: &CheckedSystem, span: Bytes) -> Option<Duration> {
     let mean_ns = trial(system, span, 1, REQUESTS / 8)?.latency_mean_ns();
     Some(Duration::from_picoseconds((mean_ns * 1e3) as u64))

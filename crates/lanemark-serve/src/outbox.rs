@@ -5,9 +5,9 @@
 //! only while the outstanding requests and their data do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single
 //! request may be longer.
 //!
-//! A client that is slow to read its answers makes its own requests slow, although the answers left on time. For one
-//! answer in [`SAMPLED`], the outbox therefore notes how many earlier answers the client has not read. The kernel
-//! reports the memory of unread answers; the amount by which one answer increases it is the size of an answer.
+//! A client that reads its answers slowly makes its own requests slow, although the answers were sent on time. For one
+//! answer in [`SAMPLED`], the outbox therefore records how many earlier answers the client has not read. The kernel
+//! reports the memory that unread answers occupy; the increase after one answer is the memory per answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,11 +18,11 @@ use crate::socket::Socket;
 
 /// Maximum number of outstanding requests of a connection.
 pub(crate) const UNDER_WAY_MAX: usize = 1024;
-/// Maximum data of these requests.
+/// Maximum number of bytes in these requests.
 pub(crate) const BYTES_MAX: u64 = 48 << 20;
 /// One answer in this many is a sample of unread answers.
 const SAMPLED: u32 = 8;
-/// Minimum length of a long answer, that is, of an answer with data.
+/// Minimum length of an answer that counts as long, which is an answer with data.
 const LONG: usize = 512;
 
 /// The outgoing replies of one connection.
@@ -30,7 +30,7 @@ pub(crate) struct Outbox {
     socket: Socket,
     delivered: Arc<DeliveryCounts>,
     state: Mutex<State>,
-    /// Notified when a reply or task is waiting, and at the end.
+    /// Notified when a reply or task is waiting, and when the connection ends.
     work: Condvar,
     /// Notified when a request is answered.
     room: Condvar,
@@ -49,13 +49,13 @@ struct State {
     wanted: bool,
     /// Number of answers so far.
     answers: u32,
-    /// Memory of a short and of a long answer in the client's socket, per byte of the answer; 0 if it is not known.
+    /// Memory in the client's socket per byte of a short and of a long answer; 0 if it is not known.
     memory_per_byte: [f64; 2],
 }
 
 impl State {
-    /// Records the memory by which an answer of `length` bytes has grown the client's socket. The growth is smaller if
-    /// the client has read another answer at the same time, so the maximum is kept.
+    /// Records by how much the memory of the client's socket grew with an answer of `length` bytes. The growth is
+    /// smaller if the client reads another answer at the same time, so the maximum is kept.
     fn note_memory(&mut self, length: usize, growth: u32) {
         let known = &mut self.memory_per_byte[usize::from(length >= LONG)];
         *known = known.max(f64::from(growth) / length.max(1) as f64);
@@ -140,7 +140,7 @@ impl Outbox {
         self.work.notify_one();
     }
 
-    /// Counts the answers that the client had not read when an answer of `length` bytes followed.
+    /// Counts the answers that the client had not read when an answer of `length` bytes was sent.
     fn sample(&self, state: &State, unread: u32, length: usize) {
         let memory = state.memory(length);
         if memory > 0.0 {

@@ -1,10 +1,10 @@
-//! A query server is a socket that answers short queries.
+//! A server that answers short queries at a socket.
 //!
-//! A session has two of them: one for control over a Unix socket, which replies with one line to each line, and one on
-//! loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
-//! all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that sends no query or
-//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the server closes
-//! the oldest client that has not sent its query yet. [`ask`] is the client of a control socket.
+//! A session has two query servers: one for control at a Unix socket, which replies to each line with one line, and one
+//! on loopback, which serves figures as OpenMetrics over HTTP. Each client has two seconds and may send up to four KiB.
+//! One thread serves all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that
+//! sends no query or reads no reply does not delay the others. There are up to sixteen clients; if another connects,
+//! the server closes the oldest client that has not sent its query yet. [`ask`] is the client of a control socket.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -41,7 +41,7 @@ pub struct QueryServer {
 pub enum QueryEnd {
     /// The end of the first line.
     Line,
-    /// An empty line, as at the end of an HTTP request's head.
+    /// An empty line, which ends the head of an HTTP request.
     Head,
 }
 
@@ -169,7 +169,7 @@ impl WaitingClient {
 pub fn ask(path: &Path, query: &str, most: usize, time: Duration) -> io::Result<String> {
     let until = Instant::now() + time;
     if query.len() >= QUESTION_MAX {
-        let message = format!("a command has up to {} bytes", QUESTION_MAX - 1);
+        let message = format!("a command may have up to {} bytes", QUESTION_MAX - 1);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let answer = asked(path, query, most, until).map_err(|error| match error.kind() {
@@ -280,12 +280,13 @@ mod tests {
     fn hostile_clients_are_sent_away_and_the_next_one_is_answered() {
         let (_server, port) = query_server(QueryEnd::Line);
         let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
-        // A query that never ends, in one piece and in many; the server may close the connection while it arrives.
+        // A query that never ends, sent in one piece and in many; the server may close the connection while the query
+        // arrives.
         let mut endless = connect();
         for _ in 0..64 {
             let _ = endless.write_all(&[b'x'; 1 << 16]);
         }
-        // Half a query, whose sender sends no more; zeros; and a query whose answer is never read.
+        // Half a query without a continuation, zero bytes, and a query whose answer is never read.
         let mut half = connect();
         half.write_all(b"stat").unwrap();
         half.shutdown(Shutdown::Write).unwrap();
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(say(port, &[0; 9000]), "");
         assert_eq!(say(port, b"\0\n"), "you said \0\n");
         connect().write_all(b"status\n").unwrap();
-        // Connections that send nothing, a thousand of them, three hundred at a time.
+        // A thousand connections that send no query, three hundred at a time.
         for _ in 0..4 {
             let crowd: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
             assert_eq!(say(port, b"status\n"), "you said status\n");
@@ -351,7 +352,7 @@ mod tests {
             (b"ok\nfaul".to_vec(), 3, Duration::ZERO, "before the end of its answer"),
             (b"\xff\xfe\n".to_vec(), 3, Duration::ZERO, "not text"),
             (endless.clone(), 1 << 16, Duration::ZERO, "longer than 1000 bytes"),
-            // A byte at a time, for a total of several hours.
+            // The answer comes one byte at a time, which would take several hours.
             (endless, 1, slow, "did not answer within 0.3 s"),
         ] {
             let (_folder, path) = server(answer, piece, pause);
@@ -360,7 +361,7 @@ mod tests {
             assert!(error.to_string().contains(expected), "{expected}: {error}");
             assert!(began.elapsed() < Duration::from_secs(20), "{expected}");
         }
-        // A socket at which nothing is accepted, and no further connection can wait.
+        // A socket at which no connection is accepted, and no other connection can wait.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let address = SocketAddrUnix::new(&path).unwrap();

@@ -1,5 +1,5 @@
-//! The counters of a served system at an instant. Two readings give the figures of the time between them, so that each
-//! measurement on the system gets its own verdict.
+//! The counters of a served system at an instant. Two readings determine the figures of the time between them, so that
+//! each measurement on the system gets its own verdict.
 
 use lanemark_schema::result::{
     DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, OutsideTime, StartContent,
@@ -19,18 +19,18 @@ pub struct ServedReading {
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
-    /// The faults until now, as on a command line.
+    /// The faults until now, written as on a command line.
     pub faults: Vec<String>,
     /// The counters.
     pub counters: Counters,
 }
 
-/// All counters of a session since its start. Times are of the wall clock, except as noted.
+/// All counters of a session since its start. Times are wall-clock times unless stated otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
     /// Wall-clock time of a second of simulated time.
     pub time_scale: f64,
-    /// Time that the system was served.
+    /// Time for which the system was served.
     #[serde(rename = "served_ns")]
     pub served: Duration,
     /// Simulated time without the pauses of all clients.
@@ -41,7 +41,7 @@ pub struct Counters {
     pub busy: Duration,
     /// Number of requests, including flushes and trims.
     pub requests: u64,
-    /// Sum of the modelled latencies of all requests, in simulated time and ns.
+    /// Sum of the modelled latencies of all requests, in ns of simulated time.
     pub modelled_total_ns: f64,
     /// Modelled latencies of reads and writes, in simulated time.
     pub modelled: LatencyHistogram,
@@ -59,7 +59,7 @@ pub struct Counters {
     pub engine: ThreadTime,
     /// The answers that clients had not read.
     pub unread: UnreadSum,
-    /// A request's time outside the server, if it is known.
+    /// Time of a request outside the server, if it is known.
     pub outside: Option<OutsideTime>,
     /// The drive's content at the start, unless its condition determines it.
     pub content: Option<StartContent>,
@@ -67,7 +67,7 @@ pub struct Counters {
     pub processor_s: f64,
 }
 
-/// The time in which threads worked, and in which they waited while requests were outstanding, in ns.
+/// Time that threads worked, and time that they waited while requests were outstanding, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadTime {
     /// Time of work.
@@ -81,7 +81,7 @@ pub struct ThreadTime {
 pub struct UnreadSum {
     /// Number of samples.
     pub samples: u64,
-    /// Their sum, in thousandths of an answer.
+    /// Sum of the samples, in thousandths of an answer.
     pub thousandths: u64,
 }
 
@@ -93,7 +93,7 @@ impl ServedReading {
 }
 
 impl ThreadTime {
-    /// Returns the share of the counted time in which the threads worked; 0 without any.
+    /// Returns the share of the counted time in which the threads worked; 0 if no time was counted.
     pub fn busy(self) -> f64 {
         self.worked_ns as f64 / (self.worked_ns as f64 + self.waited_ns as f64).max(1.0)
     }
@@ -107,7 +107,7 @@ impl ThreadTime {
 }
 
 impl UnreadSum {
-    /// Returns the mean of the samples; 0 without any.
+    /// Returns the mean of the samples; 0 without samples.
     pub fn mean(self) -> f64 {
         self.thousandths as f64 / 1e3 / (self.samples as f64).max(1.0)
     }
@@ -173,7 +173,7 @@ impl Counters {
     fn evidence(&self) -> DeliveryEvidence {
         let active_ns = self.active.nanoseconds() as f64;
         let rate = self.requests as f64 / (active_ns * self.time_scale / 1e9).max(1e-9);
-        // Little's law: the number of unread answers is their rate times the time that each waits.
+        // Little's law: the number of unread answers equals their rate times the time for which each answer waits.
         let unread_s = self.unread.mean() / rate.max(1e-9);
         let busiest = self.hops_busy_ns.iter().copied().fold(0.0, f64::max);
         DeliveryEvidence {
@@ -187,7 +187,7 @@ impl Counters {
     }
 }
 
-/// Returns a time of `ns`, but no longer than [`TIME_MAX_NS`]. A server may report any number.
+/// Returns `ns` as a duration, limited to [`TIME_MAX_NS`], because a server may report any number.
 fn bounded(ns: f64) -> Duration {
     Duration::from_nanoseconds(ns.min(TIME_MAX_NS) as u64)
 }
@@ -201,7 +201,7 @@ mod tests {
         Duration::from_microseconds(us)
     }
 
-    /// Counters after `parts`, each a number of reads of 100 µs and the us by which they were late.
+    /// Counters after `parts`; each part is a number of reads of 100 µs and their lateness in µs.
     fn counted(parts: &[(u64, u64)]) -> Counters {
         let (mut modelled, mut lateness) = (LatencyHistogram::new(), LatencyHistogram::new());
         let mut reads = DirectionResult::new();
@@ -257,7 +257,7 @@ mod tests {
         let evidence = counted(&[(3_000, 0)]).since(&counted(&[(1_000, 0)])).live().evidence;
         assert!((evidence.drive_busy - 0.5).abs() < 1e-9, "{evidence:?}");
         assert!((evidence.server_busy - 0.3).abs() < 1e-9, "{evidence:?}");
-        // Half an answer waits at a rate of one in 100 µs.
+        // On average, half an answer waits, and there is one answer per 100 µs.
         assert_eq!(evidence.unread, us(50));
         let total_ms = evidence.modelled_total.as_seconds() * 1e3;
         assert!((total_ms - 200.0).abs() < 1e-6, "{evidence:?}");

@@ -1,9 +1,9 @@
 //! The servers of this machine, for measurements that run on their devices.
 //!
-//! A server lists the numbers of its devices in a file, next to a socket that answers with a [`ServedReading`]. The
-//! folder is `/run/lanemark/served` for root, `$XDG_RUNTIME_DIR/lanemark/served` for other users, or a folder among the
-//! temporary files. [`servers_below`] follows a path down to these devices: over the file system, partitions, volumes,
-//! loop devices and mounted images. A kernel's NBD client and a virtual machine do not report their server.
+//! A server lists its device numbers in a file, next to a socket that answers with a [`ServedReading`]. The folder is
+//! `/run/lanemark/served` for root, `$XDG_RUNTIME_DIR/lanemark/served` for other users, or a folder among the temporary
+//! files. [`servers_below`] follows a path down to these devices, through the file system, partitions, volumes, loop
+//! devices and mounted images. The kernel's NBD client and a virtual machine do not report their server.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,11 +26,11 @@ const OF_ROOT: &str = "/run/lanemark/served";
 pub const READING: &str = "reading";
 /// Maximum length of a list of devices.
 const LIST_MAX: u64 = 4096;
-/// Maximum length of a reading: some histograms of a few thousand buckets each.
+/// Maximum length of a reading, which contains some histograms of a few thousand buckets each.
 const READING_MAX: usize = 16 << 20;
 /// Maximum time for an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// Maximum number of devices below a path.
+/// Maximum number of underlying devices of a path.
 const DEVICES_MAX: usize = 1000;
 
 /// The entry of a server. Dropping it removes the entry.
@@ -41,7 +41,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Lists a server whose block device or file is at each of `paths`; `answer` returns its reading, in one line.
+    /// Lists a server whose block devices or files are at `paths`; `answer` returns its reading, in one line.
     ///
     /// # Errors
     /// Returns an error if the folder is not writable, or if no thread can be started.
@@ -50,7 +50,7 @@ impl Registration {
         let mode = if folder == Path::new(OF_ROOT) { 0o755 } else { 0o700 };
         fs::DirBuilder::new().recursive(true).mode(mode).create(&folder)?;
         if !is_trusted(&folder) {
-            return Err(io::Error::other(format!("{}: belongs to another user", folder.display())));
+            return Err(io::Error::other(format!("{} belongs to another user", folder.display())));
         }
         remove_dead(&folder);
         let numbers: io::Result<BTreeSet<String>> =
@@ -80,7 +80,7 @@ impl Drop for Registration {
     }
 }
 
-/// Returns the sockets of the servers whose devices are below `path`.
+/// Returns the sockets of the servers whose devices underlie `path`.
 ///
 /// # Errors
 /// Returns an error if the path does not exist.
@@ -99,7 +99,7 @@ pub fn servers_below(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// Returns the reading of the server at `socket`.
 ///
 /// # Errors
-/// Returns an error if no server answers, or this user may not connect, or the answer is not a reading.
+/// Returns an error if no server answers, if this user is not permitted to connect, or if the answer is not a reading.
 pub fn read(socket: &Path) -> io::Result<ServedReading> {
     let answer = query_server::ask(socket, READING, READING_MAX, ANSWER_MAX)?;
     match answer.strip_prefix("error: ") {
@@ -125,7 +125,7 @@ fn own_folder() -> PathBuf {
     }
 }
 
-/// Returns whether `folder` belongs to root or to this user, who are the only ones that may change it.
+/// Returns whether `folder` belongs to root or to this user, and only its owner can write to it.
 fn is_trusted(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|there| {
         let owners = [0, rustix::process::geteuid().as_raw()];
@@ -171,17 +171,18 @@ fn socket_of(list: &Path) -> PathBuf {
     list.with_extension("sock")
 }
 
-/// Returns the number of a block device, or of the device with a file.
+/// Returns the number of the block device at `path`, or of the device that stores the file at `path`.
 fn number_of(path: &Path) -> io::Result<String> {
     let stat = fs::metadata(path)?;
     let is_device = stat.file_type().is_block_device();
     Ok(device_number(if is_device { stat.rdev() } else { stat.dev() }))
 }
 
-/// Returns the numbers of all devices below `path`: its own, and those that its own consists of.
+/// Returns the numbers of all underlying devices of `path`: its own device, and all devices that this device consists
+/// of.
 fn devices_below(path: &Path, block: &Path, mounts: &[MountEntry]) -> io::Result<BTreeSet<String>> {
     let (mut seen, mut pending) = (BTreeSet::new(), vec![number_of(path)?]);
-    // Some file systems (btrfs) report a number for their files that no device has.
+    // For their files, some file systems (btrfs) report a number that belongs to no device.
     let real = fs::canonicalize(path)?;
     let mount = mounts::above(mounts, pending.first().map_or("", String::as_str), &real);
     pending.extend(mount.and_then(source));
@@ -228,7 +229,8 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "x").unwrap();
         let number = number_of(&file).unwrap();
-        // The file's device is a volume over a partition and a loop device, whose image is in the folder again.
+        // The file's device is a volume on a partition and a loop device; the image of the loop device is in the same
+        // folder.
         let block = folder.path().join("block");
         let add = |name: &str, path: &str, text: &str| {
             let path = block.join(name).join(path);

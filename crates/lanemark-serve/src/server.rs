@@ -1,4 +1,4 @@
-//! The server: a thread that accepts connections, and the threads of each connection.
+//! The server: a thread that accepts connections, and two threads per connection.
 
 use std::io;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Server {
         self.listener.address()
     }
 
-    /// Returns the port, if the server listens on one.
+    /// Returns the port, if the server listens on TCP.
     pub fn port(&self) -> Option<u16> {
         self.listener.port()
     }
@@ -88,7 +88,7 @@ fn take(listener: &Listener, clients: &Clients, begin: &dyn Fn(Socket) -> io::Re
             return;
         }
         if socket.and_then(begin).is_err() {
-            // Either the process ran out of files or threads, or the client disconnected while it was being accepted.
+            // Either the process has run out of files or threads, or the client disconnected before it was accepted.
             thread::sleep(Duration::from_millis(10));
         }
     }

@@ -40,7 +40,7 @@ pub struct Plan<'s> {
     pub content: StartContent,
     /// The address of the NBD server, if there is one.
     pub endpoint: Option<Endpoint>,
-    /// TLS in front of TCP connections.
+    /// The TLS configuration of TCP connections.
     #[cfg(feature = "full")]
     pub tls: Option<crate::tls::Tls>,
     /// The speed of simulated time.
@@ -49,14 +49,15 @@ pub struct Plan<'s> {
     pub seed: u64,
     /// The time of a request outside the server, if it is known.
     pub outside: Option<OutsideTime>,
-    /// Whether the model determines the latency; otherwise the data is served as fast as possible.
+    /// Whether the model determines the latency. If not, the data is served as fast as possible.
     pub has_latency: bool,
 }
 
 /// A running session.
 pub struct Session {
     server: Option<Server>,
-    /// Machines that use the system as a disk. The field precedes the fields that it uses, so that it is dropped first.
+    /// Virtual machines that use the system as a disk. The field precedes the fields that it uses, so that it is
+    /// dropped first.
     machines: Option<Machines>,
     shared: Arc<Shared>,
     mounts: Mounts,
@@ -72,14 +73,14 @@ pub struct Session {
     began: std::time::Instant,
 }
 
-/// Figures of a session so far.
+/// Figures of a session until now.
 #[derive(Clone, Debug)]
 pub struct SessionFigures {
     /// The sample, with the delivered latencies; without a model it contains only the delivered latencies.
     pub sample: Sample,
     /// All requests, summarised as a test.
     pub test: Option<Test>,
-    /// Lines about the losses in power cuts.
+    /// Lines about the data lost in power cuts.
     pub lost: Vec<String>,
     /// Lines about problems at the end of the session.
     pub notes: Vec<String>,
@@ -90,7 +91,7 @@ pub struct SessionFigures {
 }
 
 impl Session {
-    /// Begins to serve.
+    /// Starts to serve.
     ///
     /// # Errors
     /// Returns an error if the address is not available, or no thread can be started.
@@ -170,12 +171,12 @@ impl Session {
         self.server.as_ref().map(Server::address)
     }
 
-    /// Returns the port, if the server listens on one.
+    /// Returns the port, if the server listens on TCP.
     pub fn port(&self) -> Option<u16> {
         self.server.as_ref().and_then(Server::port)
     }
 
-    /// Also serves machines at this Unix socket, over vhost-user.
+    /// Also serves virtual machines at this Unix socket, over vhost-user.
     ///
     /// # Errors
     /// Returns an error if the address is not available, or no thread can be started.
@@ -211,7 +212,7 @@ impl Session {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
     }
 
-    /// Adds a fault, whose time counts from now, and returns its number.
+    /// Adds a fault, whose times count from now, and returns its number.
     ///
     /// # Errors
     /// Returns an error if the system does not support the fault, or the session serves without a model.
@@ -235,11 +236,11 @@ impl Session {
         self.ask(move |core| core.clear_fault(number))?.map_err(|error| error.to_string())
     }
 
-    /// Replaces a fault by another one, whose time counts from now, and returns the number of the new one.
+    /// Replaces a fault with `fault`, whose times count from now, and returns the number of the new fault.
     ///
     /// # Errors
-    /// Returns an error, and changes nothing, if the fault cannot be cleared, the system does not support the new one,
-    /// or the session serves without a model.
+    /// Returns an error, and changes nothing, if the old fault cannot be cleared, the system does not support the new
+    /// fault, or the session serves without a model.
     pub fn change_fault(&self, number: u16, fault: Fault) -> Result<u16, String> {
         self.ask(move |core| core.change_fault(number, fault))?
     }
@@ -249,12 +250,12 @@ impl Session {
         errand: impl FnOnce(&mut SimulatedSystem) -> A + Send + 'static,
     ) -> Result<A, String> {
         let Some((engine, _)) = &self.engine else {
-            return Err("without latency there are no faults".to_owned());
+            return Err("a server without latency does not support faults".to_owned());
         };
         engine.ask(errand).ok_or_else(|| "the session has ended".to_owned())
     }
 
-    /// Returns the figures of the session so far.
+    /// Returns the figures of the session until now.
     pub fn figures(&self) -> SessionFigures {
         let answer = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
         self.complete(answer)
@@ -287,7 +288,8 @@ impl Session {
         Some((self.counters(&looked), faults))
     }
 
-    /// Returns the counters of delivery and of the engine; `looked` contains the engine's figures at one instant.
+    /// Returns the counters of delivery and of the engine; `looked` contains the figures that the engine returned at
+    /// one instant.
     fn counters(&self, looked: &EngineFigures) -> Counters {
         let delivered = self.delivered.counts();
         let sample = &looked.sample;
@@ -380,7 +382,7 @@ pub(crate) fn prior(content: StartContent) -> PriorContent {
 }
 
 /// Returns whether a drive's content at the start depends on the plan. The timing of disks and cloud volumes does not
-/// depend on it.
+/// depend on the content.
 pub fn is_content_free(system: &SystemSpec) -> bool {
     system.attachments.iter().any(|attachment| match &attachment.drive.media {
         MediaSpec::Flash(flash) => flash.condition == Condition::Fresh,
@@ -388,7 +390,7 @@ pub fn is_content_free(system: &SystemSpec) -> bool {
     })
 }
 
-/// Returns the combined cache of a system's drives, which loses the writes that any of the drives may lose.
+/// Returns one cache for all drives of a system, which loses every write that any of the drives may lose.
 pub fn cache_of(system: &SystemSpec) -> Cache {
     let drives = system.attachments.iter().map(|attachment| &attachment.drive);
     let volatile: Vec<u64> = drives

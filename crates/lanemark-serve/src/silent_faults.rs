@@ -1,11 +1,11 @@
-//! Wrong data of requests that succeed: the destination of a misdirected write, and the flipped bits of a read.
+//! Wrong data in requests that succeed: the destination of a misdirected write, and the flipped bits of a read.
 //!
-//! The simulator decides which requests a silent fault affects. The details follow from its random number for the
-//! request, so that a seed gives the same damage.
+//! The simulator decides which requests a silent fault affects. The details are derived from the simulator's random
+//! number for the request, so that a seed always produces the same damage.
 
 use lanemark_schema::rng::{Rng, StreamKey};
 
-/// Flips `bits` different bits of `data`, or all if it has fewer.
+/// Flips `bits` different bits of `data`, or all bits if `data` has fewer.
 pub(crate) fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
     let mut random = Rng::new(StreamKey::from_seed(draw));
     let count = data.len() as u64 * 8;
@@ -19,9 +19,9 @@ pub(crate) fn flip_bits(data: &mut [u8], bits: u32, draw: u64) {
     }
 }
 
-/// Returns the offset to which a misdirected write of `length` at `offset` goes: a multiple of its length, so that it
-/// replaces whole blocks of other writes, and outside its own range. Returns `None` if an export of `size` bytes does
-/// not have such an offset.
+/// Returns the offset to which a misdirected write of `length` at `offset` is written. The offset is a multiple of the
+/// length, so that the write replaces whole blocks of other writes, and is outside the write's own range. Returns
+/// `None` if an export of `size` bytes is too small for that.
 pub(crate) fn elsewhere(offset: u64, length: u64, size: u64, draw: u64) -> Option<u64> {
     let slots = size.checked_div(length)?;
     if slots == 0 {

@@ -20,11 +20,11 @@ const UNREAD: Opcode = 0x5411;
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A Unix socket, to which only its user may connect.
+    /// A Unix socket, to which only its owner may connect.
     Unix(PathBuf),
     /// A port on 127.0.0.1; 0 for any free port. Every user of the machine may connect.
     Loopback(u16),
-    /// A port at any address of the machine, only with TLS.
+    /// A port on all addresses of the machine; TLS is required.
     #[cfg(feature = "full")]
     Address(std::net::SocketAddr),
 }
@@ -33,7 +33,7 @@ pub enum Endpoint {
 #[derive(Debug)]
 pub struct Listener {
     kind: SocketKind,
-    /// Address as it is shown and as programs receive it.
+    /// Address as it is shown to users and passed to programs.
     address: String,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Socket {
 }
 
 impl Listener {
-    /// Listens at `endpoint`. A socket file of a dead server is removed.
+    /// Listens at `endpoint`. The socket file of a dead server is removed.
     ///
     /// # Errors
     /// Returns an error if the address is in use or cannot be created.
@@ -59,7 +59,7 @@ impl Listener {
         match endpoint {
             Endpoint::Unix(path) => {
                 remove_dead(path)?;
-                // No other user may connect, not even in the moment before the mode is changed.
+                // No other user may connect, not even before the mode is changed.
                 let before = rustix::process::umask(Mode::from_raw_mode(0o177));
                 let bound = UnixListener::bind(path);
                 rustix::process::umask(before);
@@ -88,7 +88,7 @@ impl Listener {
         &self.address
     }
 
-    /// Returns the port, if this is TCP.
+    /// Returns the port of a TCP socket.
     pub fn port(&self) -> Option<u16> {
         match &self.kind {
             SocketKind::Tcp(listener) => Some(listener.local_addr().ok()?.port()),
@@ -108,7 +108,7 @@ impl Listener {
         }
     }
 
-    /// Ends the wait for connections with an error.
+    /// Ends a wait for connections with an error.
     pub(crate) fn close(&self) {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }
@@ -162,7 +162,7 @@ impl Socket {
         }
     }
 
-    /// Sends all of `bytes`, regardless of the time that it takes.
+    /// Sends all of `bytes`, however long that takes.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
             match send(self.as_fd(), bytes, SendFlags::NOSIGNAL) {
@@ -201,7 +201,7 @@ impl Socket {
         }
     }
 
-    /// Returns the memory of sent data that the other end has not read; `None` if the socket does not know it. A TCP
+    /// Returns the memory of sent data that the other end has not read; `None` if the socket does not report it. A TCP
     /// socket counts only data that has not reached the other end's kernel.
     pub(crate) fn unread(&self) -> Option<u32> {
         let Self::Unix(stream) = self else { return None };

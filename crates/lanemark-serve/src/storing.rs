@@ -1,4 +1,4 @@
-//! The thread that stores data on the host while the model's flush takes its time.
+//! The thread that stores data on the host while the model simulates the flush.
 //!
 //! Flushes are stored in the order of their arrival. A flush of data in memory finishes immediately.
 
@@ -9,11 +9,11 @@ use std::thread::JoinHandle;
 use crate::data::{Data, FlushCoverage};
 use crate::nbd::NbdError;
 
-/// A flush ends twice: in the model and in the file. The later of the two sends the reply.
+/// The two ends of a flush: in the model and in the file. The later end sends the reply.
 #[derive(Default)]
 pub(crate) struct FlushEnds(Mutex<BothEnds>);
 
-/// The outcome of storing on the host: the writes that the flush covers.
+/// The outcome of storing on the host: the writes that the flush covers, or an error.
 type SyncOutcome = Result<FlushCoverage, NbdError>;
 
 /// The function that sends the reply when both ends have occurred.
@@ -38,7 +38,8 @@ impl FlushEnds {
         answerer(outcome);
     }
 
-    /// Records the model's end. Returns the outcome if the file's end came before; otherwise `answerer` gets it.
+    /// Records the model's end. Returns the outcome if the file's end came first; otherwise the function from
+    /// `answerer` gets the outcome later.
     pub(crate) fn modelled(&self, answerer: impl FnOnce() -> ReplyFunction) -> Option<SyncOutcome> {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ends.real.is_none() {
@@ -70,7 +71,7 @@ impl StoringThread {
         Ok((Arc::new(Self { queue, data, is_at_once }), thread))
     }
 
-    /// Stores the data in the caller's thread, which waits; in virtual time this takes no time.
+    /// Stores the data in the caller's thread, which waits. The wait takes no virtual time.
     pub(crate) fn at_once(data: Arc<Data>) -> Arc<Self> {
         Arc::new(Self { queue: Mutex::new(None), data, is_at_once: true })
     }
@@ -82,7 +83,7 @@ impl StoringThread {
         both
     }
 
-    /// Begins to store the writes before `mark`, for these ends.
+    /// Begins to store the writes before `mark`, and records the file's end in `both`.
     pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushEnds>) {
         if self.is_at_once || self.data.is_memory() {
             return both.real(synced(&self.data, mark));
@@ -105,8 +106,8 @@ fn synced(data: &Data, mark: FlushCoverage) -> SyncOutcome {
     data.sync().map(|()| mark).map_err(NbdError::from)
 }
 
-/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies; a power cut in between is
-/// an error.
+/// Ends a flush of the drive, which `stores` the writes before `mark` unless the drive lies; a power cut since the mark
+/// is an error.
 pub(crate) fn flushed(data: &Data, mark: FlushCoverage, stores: bool) -> Result<(), NbdError> {
     match data.flushed(mark, stores) {
         true => Ok(()),
@@ -114,7 +115,7 @@ pub(crate) fn flushed(data: &Data, mark: FlushCoverage, stores: bool) -> Result<
     }
 }
 
-/// Stores the writes before `mark`; a power cut in between is an error.
+/// Stores the writes before `mark`; a power cut since the mark is an error.
 pub(crate) fn stored(data: &Data, mark: FlushCoverage) -> Result<(), NbdError> {
     flushed(data, synced(data, mark)?, true)
 }

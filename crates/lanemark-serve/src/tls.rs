@@ -1,12 +1,12 @@
 //! TLS in front of the server: the unencrypted part of the negotiation, the handshake, and a relay.
 //!
-//! NBD begins unencrypted and switches to TLS by `NBD_OPT_STARTTLS`, as the protocol's "forced" mode requires: until
-//! then any other option is answered with `NBD_REP_ERR_TLS_REQD`. After the handshake a thread carries bytes between
-//! the client's connection and a pair of sockets; the server serves the other end of the pair like any client.
-//! Unencrypted bytes after `STARTTLS` are read as part of the handshake, and end the connection: bytes that were sent
-//! before the handshake are never attributed to the client.
+//! NBD begins unencrypted and switches to TLS with `NBD_OPT_STARTTLS`. Until then, any other option is answered with
+//! `NBD_REP_ERR_TLS_REQD`, as the protocol's "forced" mode requires. After the handshake, a thread relays bytes between
+//! the client's connection and one end of a socket pair; the server serves the other end like any client. Unencrypted
+//! bytes after `STARTTLS` are read as part of the handshake, and end the connection: bytes that were sent before the
+//! handshake are never attributed to the client.
 //!
-//! Only TLS 1.3. Only certificates are supported, because rustls does not support pre-shared keys.
+//! Only TLS 1.3 is supported, and only certificates, because rustls does not support pre-shared keys.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
 use crate::nbd::negotiation::{self, HEADER, OPTION_MAX, OptionHeader, in_the_clear};
 
-/// Time limit of a client for the unencrypted negotiation and the handshake together.
+/// Time limit for a client's unencrypted negotiation and handshake together.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Maximum number of options before `STARTTLS`.
 const OPTIONS_MAX: usize = 64;
@@ -33,7 +33,7 @@ const BACKLOG: usize = 256 << 10;
 /// The clients that a server accepts.
 #[derive(Clone, Debug)]
 pub enum Clients {
-    /// Clients with a certificate of one of these authorities, in PEM.
+    /// Clients with a certificate from one of these authorities, in PEM.
     Of(Vec<u8>),
     /// All clients that can reach the port.
     Any,
@@ -45,7 +45,7 @@ pub struct Tls {
     config: Arc<ServerConfig>,
 }
 
-/// A reason why certificates or a key can't be used.
+/// A reason why a certificate or a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The certificate is invalid.
@@ -93,8 +93,8 @@ impl Tls {
         Ok(Self { config: Arc::new(builder.with_single_cert(chain, key)?) })
     }
 
-    /// Puts TLS in front of a connection, in a thread that is returned. The thread completes the handshake of the
-    /// client, passes the unencrypted end to `begin`, and then relays.
+    /// Starts a thread that puts TLS in front of a connection, and returns the thread. It completes the handshake of
+    /// the client, passes the unencrypted end to `begin`, and then relays.
     ///
     /// # Errors
     /// Returns the kernel's error if no thread can be started.
@@ -117,7 +117,7 @@ fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String>
     if all.is_empty() { Err("no certificate in PEM".to_owned()) } else { Ok(all) }
 }
 
-/// A stream whose reads and writes fail after a deadline, regardless of how slowly bytes arrive.
+/// A stream whose reads and writes fail after a deadline, even if bytes keep arriving slowly.
 struct DeadlineStream<'s> {
     stream: &'s TcpStream,
     until: Instant,
@@ -175,7 +175,7 @@ fn relay(
     inner: &UnixStream,
     flags: [u8; 4],
 ) -> io::Result<()> {
-    // The server repeats its greeting, which the client has already seen, and requests the client's flags.
+    // The server sends its greeting again, which the client has already received, and expects the client's flags.
     inner.set_read_timeout(Some(HANDSHAKE))?;
     let mut greeting = [0; negotiation::GREETING];
     (&*inner).read_exact(&mut greeting)?;
@@ -217,7 +217,7 @@ struct Relay<'s> {
     tls: ServerConnection,
     client: &'s TcpStream,
     inner: &'s UnixStream,
-    /// Bytes of the client that the server has not read yet.
+    /// Bytes from the client that the server has not read yet.
     to_inner: Vec<u8>,
     inner_ended: bool,
 }
@@ -279,7 +279,8 @@ impl Relay<'_> {
             polled => {
                 polled?;
                 let [client, inner] = both.map(|entry| entry.revents());
-                // A closed side is detected even without a pending operation on it; otherwise the wait would not end.
+                // A closed side is detected even without a pending operation on it. Without this, the wait would not
+                // end.
                 let gone = PollFlags::HUP | PollFlags::ERR;
                 let stuck = client.intersects(gone) && !self.takes_from_client()
                     || inner.intersects(gone) && !self.takes_from_inner() && !self.inner_ended;
@@ -291,7 +292,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Takes the client's decrypted bytes out of TLS.
+    /// Moves the client's decrypted bytes from TLS to `to_inner`.
     fn take_plain(&mut self) -> io::Result<()> {
         match self.tls.reader().read_to_end(&mut self.to_inner) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
@@ -428,7 +429,7 @@ mod tests {
     #[test]
     fn a_server_that_reads_slowly_gets_all_bytes_in_order() {
         let (ends, _far, server) = RelayEnds::new();
-        // More than the kernel buffers for a pair of sockets.
+        // More bytes than the kernel buffers for a socket pair.
         let all: Vec<u8> = (0..4u32 << 20).map(|number| (number % 251) as u8).collect();
         let mut relay = ends.relay(all.clone(), false);
         relay.send_to_inner().unwrap();

@@ -1,7 +1,7 @@
-//! The cleanup of a process before it ends, however it ends: mounts and disks, which outlast it.
+//! Removes mounts and disks before the process ends, however it ends, because they would outlast it.
 //!
-//! Each item is undone by its owner when the owner is dropped, including after a panic. If a signal ends the program
-//! immediately, values are not dropped; the code that ends the program therefore first calls [`all`].
+//! Each owner removes its mount or disk when it is dropped, including after a panic. If a signal ends the program
+//! immediately, values are not dropped; the code that ends the program therefore calls [`all`] first.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Adds up the verdicts on all units: ranges with the same damage, and writes that are present in part.
+//! Adds up the verdicts on all units: finds ranges with the same damage, and writes that are present only in part.
 
 use lanemark_schema::result::{Damage, DamageKind, FoundData, RequestCounts, UnitCounts};
 use lanemark_schema::units::Bytes;
@@ -6,10 +6,10 @@ use lanemark_schema::units::Bytes;
 use super::history::History;
 use super::judge::{UnitDamage, Verdict};
 
-/// Maximum number of ranges of each sort that are kept; further ranges are only counted.
+/// Maximum number of ranges of each kind that are kept; other ranges are only counted.
 const RANGES_MAX: usize = 65_536;
 
-/// Adjacent units with one verdict.
+/// Adjacent units with the same verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Range {
     first: u32,
@@ -17,7 +17,7 @@ struct Range {
     wrong: UnitDamage,
 }
 
-/// The verdicts so far.
+/// The verdicts until now.
 pub(super) struct VerdictCounts<'a> {
     history: &'a History,
     units: UnitCounts,
@@ -50,7 +50,7 @@ impl<'a> VerdictCounts<'a> {
         Self { history, units: UnitCounts::default(), held, wrong, unflushed }
     }
 
-    /// Adds the verdict on the unit with this number; units arrive in order.
+    /// Adds the verdict on the unit with this number; units are passed in order.
     pub(super) fn take(&mut self, number: u32, verdict: Verdict) {
         let units = &mut self.units;
         units.read += 1;
@@ -76,7 +76,7 @@ impl<'a> VerdictCounts<'a> {
         }
     }
 
-    /// Adds up the verdicts. If a change is present in some units, its missing units are torn.
+    /// Adds up the verdicts. If a change is present in some units, its other units are torn.
     pub(super) fn finish(self) -> VerdictSum {
         let Self { history, units, held, wrong, unflushed } = self;
         let torn = |range: Range| {
@@ -121,7 +121,7 @@ impl Range {
     fn goes_on_with(&self, number: u32, wrong: &UnitDamage) -> bool {
         let length = u64::from(number - self.first);
         let alike = match (self.wrong.found, wrong.found) {
-            // In a write at another offset, each unit follows the previous one.
+            // In a write at another offset, each unit follows the previous unit.
             (
                 FoundData::Elsewhere { generation: one, .. },
                 FoundData::Elsewhere { generation: other, .. },

@@ -1,4 +1,4 @@
-//! Reads every unit of the target back and judges it by the journal.
+//! Reads back every unit of the target, and judges it according to the journal.
 //!
 //! If a read fails, its units are read one by one, and units that fail again are unreadable.
 
@@ -29,23 +29,24 @@ use lanemark_measure::parts::{
 };
 use lanemark_measure::parts::{OverwritePermission, Target};
 
-/// A target to be checked against a journal.
+/// A target that is checked against a journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Check<'a> {
     /// The written target. The target is opened for reading only.
     pub path: &'a Path,
     /// Path of the journal.
     pub journal: &'a Path,
-    /// Event since the run; if it is not given, a power cut is assumed if the machine was restarted.
+    /// Event since the run. If it is not stated, a restart of the machine counts as a power cut.
     pub since: Option<InterveningEvent>,
     /// Engine that submits requests to the kernel.
     pub engine: EngineKind,
-    /// Set to stop the check early.
+    /// Stops the check early when set to true.
     pub stop: &'a AtomicBool,
 }
 
 impl Check<'_> {
-    /// Reads and judges the target. Returns `None` if stopped. Calls `on` with the progress a few times a second.
+    /// Reads and judges the target. Returns `None` if the check was stopped. Calls `on` with the progress a few times a
+    /// second.
     ///
     /// # Errors
     /// Returns the errors that [`VerifyError`] lists. Damage is not an error.
@@ -77,7 +78,7 @@ impl Check<'_> {
         let volatile_cache = cut && !header.write_through;
         let judge = Judge { history: &history, volatile: volatile_cache };
         let mut account = VerdictCounts::new(&history);
-        // If the target ends before the end of the written range, the units after its end are lost.
+        // If the target ends before the written range does, the units after its end are lost.
         let held = self.held_units(&history)?;
         if held < history.header.units() {
             let unit = u64::from(history.header.unit);
@@ -118,7 +119,7 @@ impl Check<'_> {
         if !std::fs::metadata(self.journal).map_err(failed)?.is_file() {
             return Err(VerifyError::NoJournal { path: self.journal.to_owned() });
         }
-        // Opening a pipe would wait for a writer.
+        // Without this flag, opening a pipe would wait for a writer.
         let mut options = File::options();
         let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
         let file = file.map_err(failed)?;
@@ -131,7 +132,7 @@ impl Check<'_> {
     /// Returns the number of whole written units before the end of the target.
     fn held_units(&self, history: &History) -> Result<u64, VerifyError> {
         let header = &history.header;
-        // A target that cannot be opened, or is endless, is reported when it is opened for reading.
+        // A target that cannot be opened, or does not have a size, is reported when it is opened for reading.
         let size = || {
             let kind = std::fs::metadata(self.path).ok()?.file_type();
             (kind.is_file() || kind.is_block_device()).then_some(())?;
@@ -144,7 +145,7 @@ impl Check<'_> {
         Ok(size.saturating_sub(header.from) / u64::from(header.unit))
     }
 
-    /// Reads all `held` units of the target, in order. Returns false if stopped.
+    /// Reads all `held` units of the target, in order. Returns false if the check was stopped.
     fn read(
         &self,
         history: &History,
@@ -193,7 +194,7 @@ impl Check<'_> {
         Ok(whole)
     }
 
-    /// Keeps `depth` reads in flight and passes their data on in the order of the target.
+    /// Keeps `depth` reads in flight, and passes on their data in the order of the target.
     fn read_by(
         &self,
         mut engine: impl Engine,
@@ -276,7 +277,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Returns the bytes that a completion reports as read.
+    /// Returns the number of bytes that a completion reports as read.
     fn moved(&self, piece: &UnitRead, result: i32) -> Result<u32, MeasureError> {
         let (path, operation, offset) =
             (self.path.to_owned(), Operation::Read, Bytes(piece.offset));
@@ -352,7 +353,7 @@ mod tests {
     use super::*;
     use crate::journal::Header;
 
-    /// An engine in which some reads fail, and completions arrive in another order.
+    /// An engine in which some reads fail, and completions arrive in a different order.
     struct FailingEngine {
         bad: Vec<u64>,
         unit: u32,

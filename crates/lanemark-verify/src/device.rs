@@ -1,14 +1,14 @@
-//! A device in memory, for trials. It executes requests in any order between submission and answer, sector by sector,
-//! and keeps executed changes in a volatile cache until a flush.
+//! A device in memory, for trials. Between the submission and the answer of requests, it executes them sector by sector
+//! in any order. It keeps executed changes in a volatile cache until a flush.
 //!
-//! The device remembers every version of every sector, so that a trial can later inject a fault of a real device: for a
-//! dropped write, the versions that it made are removed.
+//! The device remembers every version of every sector, so that a trial can later inject a fault of a real device. For
+//! example, to drop a write, its versions are removed.
 
 use lanemark_schema::rng::Rng;
 
 use super::unit::SECTOR;
 
-/// A change that was requested and is not answered yet.
+/// A change that was requested but not yet answered.
 #[derive(Clone, Debug)]
 pub(super) struct PendingChange {
     pub(super) generation: u64,
@@ -21,7 +21,7 @@ pub(super) struct PendingChange {
 /// A version of a sector.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
-    /// The change that made the version; zero for the initial content.
+    /// Generation of the change that wrote the version; zero for the initial content.
     pub(super) generation: u64,
     pub(super) data: Vec<u8>,
 }
@@ -51,7 +51,7 @@ impl Device {
         self.under_way.push(PendingChange { generation, offset, data, left });
     }
 
-    /// Executes some sectors of some change in flight.
+    /// Executes some sectors of a random change in flight.
     pub(super) fn work(&mut self, rng: &mut Rng) {
         if self.under_way.is_empty() {
             return;
@@ -85,7 +85,7 @@ impl Device {
         true
     }
 
-    /// Moves every version up to the last version of a `settled` change to the media.
+    /// Moves all versions of each sector, up to the last version of a `settled` change, to the media.
     pub(super) fn keep(&mut self, settled: &dyn Fn(u64) -> bool) {
         for (kept, versions) in self.kept.iter_mut().zip(&self.sectors) {
             let last = versions.iter().rposition(|version| settled(version.generation));
@@ -93,7 +93,7 @@ impl Device {
         }
     }
 
-    /// Reduces each sector to the version on the media or any later one.
+    /// Reduces each sector to the version on the media or to a random later version.
     pub(super) fn cut_power(&mut self, rng: &mut Rng) {
         for (kept, versions) in self.kept.iter().zip(&mut self.sectors) {
             let unsure = (versions.len() - kept) as u64;

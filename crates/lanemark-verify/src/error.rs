@@ -1,19 +1,19 @@
-//! The errors of a verification: of its write phase and of its check.
+//! The errors of a verification, in its write phase and in its check.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use lanemark_measure::MeasureError;
 
-/// The error of writing to verify, or of checking.
+/// An error while writing for a verification, or while checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
     /// The target could not be opened, written or read.
     #[error(transparent)]
     Target(#[from] MeasureError),
-    /// No test of the workload writes.
-    #[error("workload `{workload}` writes nothing, so there is nothing to verify")]
+    /// The workload does not contain a test that writes.
+    #[error("workload `{workload}` does not write, so there is nothing to verify")]
     NothingWritten {
         /// Id of the workload.
         workload: String,
@@ -29,13 +29,13 @@ pub enum VerifyError {
         source: io::Error,
     },
     /// A journal is never overwritten.
-    #[error("{}: exists, and a journal never replaces another file", path.display())]
+    #[error("{} exists, and a journal never replaces another file", path.display())]
     JournalExists {
         /// Path of the journal.
         path: PathBuf,
     },
     /// The file is not a journal, or its header was never written.
-    #[error("{}: is not a journal of `lanemark verify write`", path.display())]
+    #[error("{} is not a journal of `lanemark verify write`", path.display())]
     NoJournal {
         /// Path of the journal.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum VerifyError {
         record: u64,
     },
     /// The target to check does not exist.
-    #[error("{}: contains nothing to check", path.display())]
+    #[error("{} is missing or a folder, so there is nothing to check", path.display())]
     NoTarget {
         /// The target as the user wrote it.
         path: PathBuf,
@@ -64,15 +64,15 @@ impl VerifyError {
         Self::Journal { path: path.to_owned(), action, source }
     }
 
-    /// Returns one line on how to continue, if there is a remedy.
+    /// Returns one line of advice on how to continue, if there is a remedy.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Target(error) => return error.hint(),
             Self::NothingWritten { .. } => "choose a workload with tests that write",
-            Self::JournalExists { .. } => "give another --journal, or remove it",
-            Self::NoJournal { .. } => "give the file that `lanemark verify write` printed",
+            Self::JournalExists { .. } => "use a different --journal, or remove the file",
+            Self::NoJournal { .. } => "use the file that `lanemark verify write` printed",
             Self::JournalDamaged { .. } => "write the journal to reliable media",
-            Self::NoTarget { .. } => "give the target of `lanemark verify write`",
+            Self::NoTarget { .. } => "use the target of `lanemark verify write`",
             Self::Journal { .. } => return None,
         };
         Some(hint.to_owned())

@@ -1,8 +1,8 @@
 //! The history of each unit according to a journal, in the order of submission.
 //!
 //! Positions are numbers of records, and therefore define an order of events (see `journal`). A request that was
-//! answered with an error, or not answered, is *open*: the device may have executed it, in part or in full, at any time
-//! after it was requested.
+//! answered with an error, or was not answered, is *open*: the device may have executed it, in part or in full, at any
+//! time after the request.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl Change {
         self.answered != NEVER
     }
 
-    /// Returns whether `later` was requested after this change had been acknowledged.
+    /// Returns whether `later` was requested after this change was acknowledged.
     pub(super) fn is_before(&self, later: &Self) -> bool {
         self.answered < later.submitted
     }
@@ -47,11 +47,11 @@ impl Change {
 pub(super) struct History {
     pub(super) header: Header,
     pub(super) changes: Vec<Change>,
-    /// Each unit that a change touches, with the number of the change, in order.
+    /// Pairs of a unit and the number of a change that touches it, in order.
     touches: Vec<(u32, u32)>,
-    /// Start of the last flush that was acknowledged.
+    /// Position of the request of the last acknowledged flush.
     flushed: Option<u64>,
-    /// The highest generation that was requested.
+    /// The highest requested generation.
     pub(super) generation_last: u64,
     /// Whether the run reached its end.
     pub(super) ended: bool,
@@ -63,7 +63,7 @@ pub(super) struct History {
 pub(super) struct HistoryReader<'a> {
     history: History,
     path: &'a Path,
-    /// Requests without an answer: a change, or the position of a flush.
+    /// Requests without an answer by generation: a change, or the position of a flush.
     open: HashMap<u64, UnansweredRequest>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> HistoryReader<'a> {
     /// Adds the record at `position`.
     ///
     /// # Errors
-    /// Returns an error if no run writes such a record.
+    /// Returns an error if a run cannot have written this record.
     pub(super) fn take(&mut self, position: u64, record: Record) -> Result<(), VerifyError> {
         let history = &mut self.history;
         let damaged =
@@ -174,7 +174,7 @@ impl Header {
 }
 
 impl History {
-    /// Returns the changes that touch a unit, by number, in the order of their requests.
+    /// Returns the numbers of the changes that touch a unit, in the order of their requests.
     pub(super) fn at(&self, unit: u32) -> impl DoubleEndedIterator<Item = u32> + Clone {
         let first = self.touches.partition_point(|(touched, _)| *touched < unit);
         let rest = &self.touches[first..];

@@ -1,18 +1,18 @@
 //! The journal of requests and answers, stored so that it survives a kill or a power cut.
 //!
-//! The journal is a header of 96 bytes, followed by records of 48. It is append-only, under one lock, so that the order
-//! of records is an order of events: a request is recorded before it is submitted, an answer after it arrived. If A's
-//! answer is recorded before B's request, A had ended when B began. If not, they are assumed to have run at the same
-//! time, which allows more outcomes and never fewer.
+//! The journal consists of a header of 96 bytes, followed by records of 48 bytes. It is append-only and protected by
+//! one lock, so the order of records is an order of events: a request is recorded before it is submitted, and an answer
+//! after it arrived. If the answer to A is recorded before the request of B, then A had ended when B began. Otherwise A
+//! and B are assumed to have been concurrent, which allows more outcomes and never fewer.
 //!
 //! **A kill** leaves the page cache intact, so a `write(2)` of the records before the request is enough. **A power
-//! cut** does not: with `sync`, one `fdatasync` between the records and the requests serves all threads that wait for
-//! it. Answers are appended with the next batch of requests. If a cut loses an answer, its write is unacknowledged,
-//! which again only allows more outcomes.
+//! cut** does not: with `sync`, `fdatasync` is therefore called between the records and the requests, once for all
+//! threads that wait for it. Answers are appended with the next batch of requests. If an answer is lost in a power cut,
+//! its write counts as unacknowledged, which again only allows more outcomes.
 //!
-//! **A torn end** begins at the first position without a valid record, and no later record was acted upon. A valid
-//! record after that position proves damage in two cases: with `sync`, if it states that the invalid record had been
-//! synced; without, if the power was not cut. A damaged journal is refused.
+//! **A torn end** begins at the first position without a valid record; no request followed from any later record. A
+//! valid record after that position proves damage in two cases: with `sync`, if it states that the invalid record had
+//! been synced; without `sync`, if the power was not cut. A damaged journal is rejected.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -31,10 +31,11 @@ const MARK: [u8; 8] = *b"LNMKJRN1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) run: u64,
-    /// The smallest piece that is judged.
+    /// Size of the smallest piece that is judged, in bytes.
     pub(super) unit: u32,
-    /// Range of the target that is written, in bytes.
+    /// Start of the written range of the target, in bytes.
     pub(super) from: u64,
+    /// End of the written range of the target, in bytes.
     pub(super) to: u64,
     pub(super) begun_unix_ns: u64,
     /// Boot id of the machine; zero if unknown.
@@ -62,7 +63,7 @@ impl Header {
         bytes
     }
 
-    /// Returns the header if its checksum is right and its values are possible.
+    /// Returns the header if its checksum is correct and its values are valid.
     fn decode(bytes: &[u8; HEADER]) -> Option<Self> {
         let wide = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
         let checksum = bytes[HEADER - 4..].try_into().map(u32::from_le_bytes).ok()?;
@@ -101,11 +102,11 @@ pub(super) struct Journal {
     synced: Mutex<u64>,
 }
 
-/// The number of records appended, and the state of the file.
+/// The number of appended records, and the state of the file.
 struct JournalState {
     records: u64,
     bytes: Vec<u8>,
-    /// Whether an append failed, so that the next record would begin at a wrong offset.
+    /// Whether an append failed, after which the next record would begin at a wrong offset.
     broken: bool,
 }
 
@@ -131,12 +132,13 @@ impl Journal {
         })
     }
 
-    /// Appends `records` in order. When it returns, they survive a kill, and with `sync` a power cut.
+    /// Appends `records` in order. When the function returns, the records survive a kill, and with `sync` also a power
+    /// cut.
     pub(super) fn append(&self, records: &[Record]) -> Result<(), VerifyError> {
         if records.is_empty() {
             return Ok(());
         }
-        // The number of synced records is read first: a number that is too low is harmless.
+        // The number of synced records is read first, because a number that is too low is harmless.
         let known = *lock(&self.synced);
         let upto = {
             let mut written = lock(&self.written);
@@ -159,7 +161,7 @@ impl Journal {
         if self.sync { self.sync_to(upto) } else { Ok(()) }
     }
 
-    /// Waits until `upto` records are on the media; the first caller syncs for all others that wait.
+    /// Waits until `upto` records are on the media; the first caller syncs for all waiting callers.
     fn sync_to(&self, upto: u64) -> Result<(), VerifyError> {
         let mut synced = lock(&self.synced);
         if *synced < upto {
@@ -181,7 +183,8 @@ impl Journal {
     }
 }
 
-/// Acquires the lock. If a thread panicked, any incomplete state that it left is marked as broken.
+/// Acquires the lock. If a thread panicked, the state that it left is used, because an incomplete state is marked as
+/// broken.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -208,8 +211,8 @@ pub(super) fn read_header(from: &mut impl Read, path: &Path) -> Result<Header, V
     Header::decode(&bytes).ok_or_else(|| VerifyError::NoJournal { path: path.to_owned() })
 }
 
-/// Reads the records after `header` and passes each to `take`. `cut` states whether the power may have failed since, so
-/// that records may be missing before later ones.
+/// Reads the records after `header` and passes each to `take`. `cut` states whether the power may have failed since, in
+/// which case records may be missing before later records.
 pub(super) fn read_records(
     from: impl Read,
     path: &Path,
@@ -232,8 +235,8 @@ pub(super) fn read_records(
         match (decoded, bad) {
             (Some((record, _)), None) => take(number, record)?,
             (None, None) => bad = Some(number),
-            // A valid record follows an invalid one: with `sync`, no request followed a later record; without it, only
-            // a power cut leaves such a gap.
+            // A valid record follows an invalid record. With `sync`, no request was submitted after a later record;
+            // without `sync`, only a power cut leaves such a gap.
             (Some((_, synced)), Some(hole)) => {
                 let damaged = if header.sync { synced > hole } else { !cut };
                 if damaged {
@@ -250,7 +253,7 @@ pub(super) fn read_records(
     }
 }
 
-/// Reads until `bytes` are full or the input ends.
+/// Reads until `bytes` is full or the input ends.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut length = 0;
     while length < bytes.len() {

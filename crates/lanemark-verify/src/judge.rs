@@ -1,19 +1,20 @@
 //! The judgement of one unit: the data that it may contain, and the damage if it contains other data.
 //!
-//! Let N be the acknowledged change to a unit that was **requested** last. A change is allowed if it had not ended when
-//! N began: N itself, any change in flight at the same time (either order is allowed), any change that was requested
-//! later, and any open change. A change that was acknowledged before N was requested is not allowed. The content from
-//! before the run is allowed only if no change was acknowledged.
+//! Of the acknowledged changes to a unit, let N be the change that was **requested** last. The allowed changes are the
+//! changes that had not ended when N began: N itself, any change in flight at the same time (in either order), any
+//! change that was requested later, and any open change. A change that was acknowledged before N was requested is not
+//! allowed. The content from before the run is allowed only if no change was acknowledged.
 //!
-//! If a cache may have lost its content, the same rule applies with N among the durable changes only: changes that an
-//! acknowledged flush followed or that were marked durable. Content that is allowed only by this rule is *unflushed*.
+//! If a cache may have lost its content, the same rule applies, but N is the last of the durable changes: the changes
+//! that were followed by an acknowledged flush or were marked durable. Content that only this second rule allows is
+//! *unflushed*.
 //!
-//! Concurrent requests on one unit may mix in it, sector by sector (512 B), and so may a request that a cut
-//! interrupted. Therefore an incomplete unit is judged by its sectors, each compared with the data that every allowed
-//! change would have written to it.
+//! After concurrent requests to a unit, or a request that a power cut interrupted, the unit may contain sectors (512 B)
+//! of several changes. Therefore each sector of an incomplete unit is compared with the data that each allowed change
+//! would have written to it.
 //!
 //! A trim leaves zeros, as `fallocate` promises for files and devices. Zeros that no trim explains are *corrupt*: a
-//! file that was created for the run contained zeros once, but so does media that lost its content.
+//! file that was created for the run initially contained zeros, but so does media that lost its content.
 
 use lanemark_schema::result::{DamageKind, FoundData};
 use lanemark_schema::units::Bytes;
@@ -24,19 +25,19 @@ use super::unit::{SECTOR, Stamp};
 /// The verdict on a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The unit contains allowed data: all of the change with this number, or sectors of several changes.
+    /// The unit contains allowed data: only data of the change with this number, or sectors of several changes.
     Intact(Option<u32>),
-    /// No content is required of the unit, and its content is unknown.
+    /// The unit may have any content, and its content is unknown.
     Unjudged,
     /// The acknowledged change with this number is missing and was never flushed, which is allowed.
     Unflushed(u32, FoundData),
-    /// The unit contains a change whose record the journal lost with its end.
+    /// The unit contains a change whose record was in the lost end of the journal.
     Unjournalled,
     /// The unit is damaged.
     Wrong(UnitDamage),
 }
 
-/// The damage of a unit.
+/// The damage to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnitDamage {
     pub(super) kind: DamageKind,
@@ -45,14 +46,14 @@ pub(super) struct UnitDamage {
     pub(super) found: FoundData,
 }
 
-/// Judges units by a history.
+/// Judges units according to a history.
 pub(super) struct Judge<'a> {
     pub(super) history: &'a History,
     /// Whether unflushed changes may be missing.
     pub(super) volatile: bool,
 }
 
-/// The newest required change, which determines the allowed ones.
+/// The newest required change, which determines the allowed changes.
 #[derive(Clone, Copy)]
 struct RequiredChange<'a> {
     newest: Option<(u32, &'a Change)>,
@@ -71,7 +72,7 @@ impl RequiredChange<'_> {
 }
 
 impl Judge<'_> {
-    /// Judges the unit with this number, which cannot be read: it is damaged unless no change was required.
+    /// Judges the unit with this number, which cannot be read. The unit is damaged unless no change was required.
     pub(super) fn unreadable(&self, number: u32) -> Verdict {
         let unit = Unit { judge: self, number, offset: 0, bytes: &[] };
         match unit.firm().allows_former() {
@@ -80,7 +81,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges the unit with this number, which is beyond the end of the target: it is lost unless zeros are allowed.
+    /// Judges the unit with this number, which is past the end of the target. The unit is lost unless zeros are
+    /// allowed.
     pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
         match self.judge(number, zeros) {
             Verdict::Wrong(wrong) => Verdict::Wrong(UnitDamage { kind: DamageKind::Lost, ..wrong }),
@@ -139,7 +141,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Returns the data that was allowed right before the newest required change.
+    /// Returns the change that was required immediately before the newest required change.
     fn previous(&self) -> RequiredChange<'a> {
         let Some((last, _)) = self.firm().newest else { return RequiredChange { newest: None } };
         let mut earlier = self.changes().rev().skip_while(|(number, _)| *number >= last);
@@ -151,7 +153,7 @@ impl<'a> Unit<'a> {
         Verdict::Wrong(UnitDamage { kind, expected, found: found_data })
     }
 
-    /// Returns the verdict for a change that is missing without a flush; `firm` has allowed it.
+    /// Returns the verdict for an acknowledged change that is missing and was not flushed, which `firm` allows.
     fn unflushed(&self, found_data: FoundData) -> Verdict {
         match self.acknowledged().newest {
             Some((number, _)) => Verdict::Unflushed(number, found_data),
@@ -159,7 +161,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Judges a whole unit of this run and offset.
+    /// Judges a complete unit with the stamp of this run and offset.
     fn stamped(&self, stamp: Stamp) -> Verdict {
         let found = FoundData::Generation(stamp.generation);
         let same = |change: &Change| change.generation == stamp.generation && !change.trim;
@@ -216,7 +218,7 @@ impl<'a> Unit<'a> {
         let sectors = self.bytes.len() / SECTOR;
         let (acknowledged, firm) = (self.acknowledged(), self.firm());
         let newest = firm.newest.map(|(number, _)| number);
-        // For each sector: allowed, allowed if unflushed changes may be missing, known.
+        // Whether each sector is allowed, is allowed if unflushed changes may be missing, and is known.
         let mut known = vec![[false; 3]; sectors];
         let mut newest_there = false;
         let mut expected = vec![0; self.bytes.len()];
@@ -254,7 +256,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    /// Writes the content of the unit if all of it came from `change`.
+    /// Writes to `bytes` the content that the unit would have if all of it came from `change`.
     fn write_expected(&self, change: &Change, bytes: &mut [u8]) {
         if change.trim {
             bytes.fill(0);

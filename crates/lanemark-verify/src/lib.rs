@@ -1,31 +1,33 @@
-//! Writes data so that all of it can be judged afterwards, and judges it: after a kill, after a power cut, or at rest.
+//! Writes data that can be completely judged afterwards, and judges it after a kill, after a power cut, or at rest.
 //!
-//! [`Verification`] runs the writes, trims and flushes of a workload. Every unit of every write carries its identity
-//! (`unit`), and a journal (`journal`, `record`) keeps each request and each answer. [`Check`] reads all units back.
-//! `history` reads the changes of each unit from the journal, `judge` compares them with the unit's content, and
-//! `account` adds up the verdicts. `load` is the loop of one writing thread, over the engines of `lanemark_measure`.
+//! [`Verification`] runs the writes, trims and flushes of a workload. Every unit of every write contains its own
+//! identity (`unit`), and a journal (`journal`, `record`) stores each request and each answer. [`Check`] reads all
+//! units back. `history` reads the changes of each unit from the journal, `judge` compares them with the unit's
+//! content, and `account` adds up the verdicts. `load` is the loop of one writing thread, over the engines of
+//! `lanemark_measure`.
 //!
-//! # Contents that are right
+//! # Correct contents
 //!
-//! The journal orders changes to one unit only in part: A came before B if A was answered before B was requested.
+//! The journal defines a partial order of the changes to a unit: A came before B if A was answered before B was
+//! requested.
 //!
 //! | case | contents that are right |
 //! |---|---|
 //! | one write acknowledged, nothing after it | that write |
-//! | overlapping writes in flight at once, both acknowledged | either, sector by sector |
+//! | overlapping writes in flight at the same time, both acknowledged | either, sector by sector |
 //! | a write requested and not acknowledged | that write, the previous contents, or sectors of both |
 //! | a write not acknowledged, and a later one acknowledged | either: the first may have been carried out last |
-//! | a request answered with an error | the same as for a write not acknowledged |
-//! | a trim | zeros, by the same rules |
+//! | a request answered with an error | the same contents as for a write that was not acknowledged |
+//! | a trim | zeros, under the same rules |
 //! | a write acknowledged and not flushed, then a kill | that write: the page cache and the device kept it |
 //! | a write acknowledged and not flushed, then a power cut | that write or the previous contents (*unflushed*), unless the device claims not to have a volatile cache |
 //! | a write acknowledged and flushed, or marked durable, then a power cut | that write |
 //!
-//! # Contents that are wrong
+//! # Wrong contents
 //!
-//! The contents themselves distinguish the faults: the previous contents (*lost*), older contents (*stale*), a part of
-//! the write at another offset (*torn*), a unit of another offset (*misplaced*), a unit of another run (*foreign*), a
-//! unit that the journal does not contain (*unrecorded*), an unreadable unit (*unreadable*), anything else (*corrupt*).
+//! The wrong contents show the kind of fault: the previous contents (*lost*), older contents (*stale*), a part of the
+//! write at another offset (*torn*), a unit of another offset (*misplaced*), a unit of another run (*foreign*), a unit
+//! that the journal does not contain (*unrecorded*), an unreadable unit (*unreadable*), anything else (*corrupt*).
 //!
 //! # Limits
 //!
@@ -33,7 +35,7 @@
 //! was carried out in time, or establish an order that the journal leaves open. The kernel's boot id shows whether the
 //! machine was restarted; the caller can state a power cut.
 //!
-//! Requests follow each other as fast as they are answered. The offsets, sizes, order, depth and threads of a workload
+//! Each request is submitted as soon as another completes. The offsets, sizes, order, depth and threads of a workload
 //! are used; its times (open loop, think time) are not.
 
 mod account;

@@ -1,5 +1,5 @@
-//! The loop of one thread that writes to be verified. A request is in the journal before it is submitted, and an answer
-//! is in the journal before any request that depends on it.
+//! The loop of one thread that writes data for a later check. A request is recorded in the journal before it is
+//! submitted, and an answer is recorded before any request that depends on it.
 
 use std::io;
 use std::path::Path;
@@ -17,8 +17,8 @@ use lanemark_measure::MeasureError;
 use lanemark_measure::parts::POLL_NS;
 use lanemark_measure::parts::{Engine, Transfer};
 
-/// Maximum number of requests that one append records. The records share one system call, and the drive has other
-/// requests in flight during the call.
+/// Maximum number of requests that one append records. One system call writes all their records, and the drive has
+/// other requests in flight during the call.
 const BATCH: usize = 32;
 
 /// The state that all threads of a run share.
@@ -27,10 +27,10 @@ pub(super) struct Shared<'a> {
     pub(super) journal: &'a Journal,
     pub(super) run: u64,
     pub(super) unit: usize,
-    /// The next generation.
+    /// The generation of the next request.
     pub(super) generation: AtomicU64,
     pub(super) begun: Instant,
-    /// Set when another thread failed.
+    /// Set when a thread failed.
     pub(super) abort: AtomicBool,
     pub(super) counts: Counts,
 }
@@ -66,7 +66,7 @@ struct Slot {
 }
 
 impl<'a, E: Engine> LoadThread<'a, E> {
-    /// Creates a loop with `depth` slots, the number of the engine's slots.
+    /// Creates a loop with `depth` slots, which must be the number of the engine's slots.
     pub(super) fn new(shared: &'a Shared<'a>, engine: E, thread: u32, depth: u32) -> Self {
         let access =
             Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
@@ -81,7 +81,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         }
     }
 
-    /// Submits the requests of `source` until it ends or another thread failed, and waits for all of them.
+    /// Submits the requests of `source` until it ends or another thread has failed, and waits for all of them.
     pub(super) fn run(
         mut self,
         source: &mut dyn FnMut() -> Option<Access>,
@@ -130,7 +130,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         }
     }
 
-    /// Gives a request its generation and its data, and records it.
+    /// Sets the generation and the data of a request, and records the request.
     fn prepare(&mut self, slot: u32, access: Access) {
         let kind = match access.operation {
             Operation::Read => None,
@@ -213,7 +213,7 @@ impl<'a, E: Engine> LoadThread<'a, E> {
         }
     }
 
-    /// Returns whether a slot's request is done, or its rest must be requested again.
+    /// Returns whether a slot's request is complete; if not, its rest must be requested again.
     fn is_whole(&mut self, slot: u32, result: i32) -> Result<bool, MeasureError> {
         let path = || self.shared.path.to_owned();
         let Slot { access, done, .. } = &mut self.slots[slot as usize];

@@ -1,8 +1,8 @@
 //! The records of a journal: 48 bytes each, little-endian, each with its own checksum.
 //!
-//! The checksum (CRC-32) also covers the run and the record's number, so that a record of another journal, or a record
-//! at another position, is invalid. A record also states how many records before it were known to be on the journal's
-//! media, which distinguishes a journal whose end was lost from a journal that was damaged in the middle.
+//! The checksum (CRC-32) also covers the run and the number of the record, so that a record from another journal or
+//! position is invalid. A record also states how many earlier records were known to be on the journal's media, which
+//! distinguishes a journal whose end was lost from a journal that was damaged in the middle.
 
 /// Size of a record, in bytes.
 pub(super) const RECORD: usize = 48;
@@ -12,7 +12,7 @@ pub(super) const RECORD: usize = 48;
 pub(super) enum RecordKind {
     /// A write is about to be requested.
     Write,
-    /// A write that must be on the media when it is acknowledged.
+    /// A write is about to be requested that must be on the media when it is acknowledged.
     DurableWrite,
     /// A trim is about to be requested.
     Trim,
@@ -50,7 +50,7 @@ const KINDS: [RecordKind; 7] = [
 ];
 
 impl Record {
-    /// Encodes the record with this `number` in the journal of `run`, with `synced` records before it on the media.
+    /// Encodes the record as number `number` in the journal of `run`, when `synced` records were on the media.
     pub(super) fn encode(&self, run: u64, number: u64, synced: u64) -> [u8; RECORD] {
         let mut bytes = [0; RECORD];
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or_default() as u32 + 1;
@@ -66,7 +66,7 @@ impl Record {
         bytes
     }
 
-    /// Decodes the record and its number of synced records, if `bytes` are the record with this `number` of `run`.
+    /// Decodes the record and its number of synced records, if `bytes` contains the record `number` of `run`.
     pub(super) fn decode(bytes: &[u8], run: u64, number: u64) -> Option<(Self, u64)> {
         let bytes: &[u8; RECORD] = bytes.try_into().ok()?;
         let wide = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);

@@ -1,4 +1,4 @@
-//! Writes the changes of a workload to a target that is kept.
+//! Writes the changes of a workload to a target, which is kept for a later check.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -29,8 +29,9 @@ use lanemark_measure::parts::{
 };
 use lanemark_measure::parts::{OverwritePermission, Target};
 
-/// Units in one write of the initial fill, and the number of writes in flight.
+/// Number of units per write of the initial fill.
 pub(super) const FILL_UNITS: u64 = 256;
+/// Number of writes in flight during the initial fill.
 pub(super) const FILL_DEPTH: u32 = 8;
 
 /// The writing part of a verification: a workload's changes on one target, recorded in a journal.
@@ -44,19 +45,19 @@ pub struct Verification<'a> {
     pub workload: &'a Workload,
     /// Seed of the random offsets.
     pub seed: u64,
-    /// The existing file whose content may be lost; it must be the target.
+    /// An existing file whose content may be lost; it must be the target.
     pub overwrite: Option<&'a Path>,
-    /// The block device whose data may all be lost; it must be the target.
+    /// A block device whose data may all be lost; it must be the target.
     pub offered: Option<&'a Path>,
     /// Engine that submits requests to the kernel.
     pub engine: EngineKind,
     /// Whether to use the page cache intentionally.
     pub buffered: bool,
-    /// Whether requests wait until the journal is on its media, for power cuts.
+    /// Whether requests wait until the journal is on its media, so that it survives a power cut.
     pub sync: bool,
     /// Whether the whole span is written and flushed first, so that each unit has known content.
     pub fill: bool,
-    /// Set to stop the run early.
+    /// Stops the run early when set to true.
     pub stop: &'a AtomicBool,
 }
 
@@ -65,7 +66,7 @@ pub struct Verification<'a> {
 pub struct VerifyProgress {
     /// Whether the target is still being filled, or is being checked.
     pub filling: bool,
-    /// Data written or read so far.
+    /// Number of bytes written or read until now.
     pub done: Bytes,
     /// Total number of bytes, if known.
     pub total: Option<Bytes>,
@@ -75,7 +76,7 @@ impl Verification<'_> {
     /// Writes the workload's changes and their journal. Calls `on` with the progress a few times a second, on this
     /// thread.
     ///
-    /// A stop is not an error. Once the journal is created, the target is kept in every case.
+    /// A stop is not an error. After the journal is created, the target is always kept.
     ///
     /// # Errors
     /// Returns the errors that [`VerifyError`] lists.
@@ -93,7 +94,7 @@ impl Verification<'_> {
         let header = self.header(&workload, &target);
         let journal = Journal::create(self.journal, &header)?;
         target.keep();
-        // A file whose directory entry a power cut removes could not be checked.
+        // Without this call, a power cut could remove the directory entry of the file, which could then not be checked.
         rustix::fs::fsync(&target).map_err(|error| self.error("sync", error.into()))?;
         let shared = Shared {
             path: self.path,
@@ -152,7 +153,7 @@ impl Verification<'_> {
         Ok(written)
     }
 
-    /// Returns the workload without tests that change no data, and the names of those tests.
+    /// Returns the workload without the tests that do not change data, and the names of those tests.
     fn changing(&self) -> Result<(Workload, Vec<String>), VerifyError> {
         let mut workload = self.workload.clone();
         workload.tests.retain(Test::destroys);
@@ -173,7 +174,7 @@ impl Verification<'_> {
         let to = workload.tests.iter().map(|test| test.end().get()).max().unwrap_or(0);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let begun_unix_ns = since.as_nanos() as u64;
-        // Two runs with one seed must not mistake each other's units for their own.
+        // A run must not mistake units of another run with the same seed for its own.
         let run = self.seed.rotate_left(40) ^ begun_unix_ns ^ u64::from(std::process::id()) << 48;
         Header {
             run,
@@ -187,7 +188,7 @@ impl Verification<'_> {
         }
     }
 
-    /// Writes the whole span and flushes it. Returns false if stopped.
+    /// Writes the whole span, and flushes it. Returns false if the run was stopped.
     fn fill(
         &self,
         target: &Target,
@@ -226,7 +227,7 @@ impl Verification<'_> {
         self.on_engine(target.as_fd(), shared, 0, 1, unit, &mut || flush.take())
     }
 
-    /// Runs tests side by side, with all their threads. Returns false if stopped.
+    /// Runs tests concurrently, with all their threads. Returns false if the run was stopped.
     fn tests(
         &self,
         target: &Target,
@@ -361,7 +362,7 @@ impl Verification<'_> {
     }
 }
 
-/// Returns the largest power of two that divides all offsets and sizes of `tests`, up to [`UNIT_MAX`].
+/// Returns the largest power of two, up to [`UNIT_MAX`], that divides all offsets and sizes of `tests`.
 fn unit_of(tests: &[Test]) -> u32 {
     let sizes = |test: &Test| test.mix().sizes.iter().map(|size| size.block.get()).collect();
     let all = tests.iter().flat_map(|test| {

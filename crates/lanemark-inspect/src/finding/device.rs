@@ -24,8 +24,8 @@ fn hops(device: &InspectedDevice) -> impl Iterator<Item = &InspectedHop> {
     device.paths.iter().flat_map(|path| &path.hops)
 }
 
-/// Returns whether the kernel itself speaks SCSI or ATA to a drive: it is neither a volume of a RAID controller nor a
-/// device that another machine or a USB bridge shows.
+/// Returns whether the kernel itself sends SCSI or ATA commands to a drive, so that the device is neither a volume of a
+/// RAID controller nor a device that another machine or a USB bridge presents.
 fn is_plain_drive(device: &InspectedDevice) -> bool {
     let is = |test: fn(&HopPart) -> bool| hops(device).any(|hop| test(&hop.part));
     is(|part| matches!(part, HopPart::ScsiDevice { .. }))
@@ -33,8 +33,8 @@ fn is_plain_drive(device: &InspectedDevice) -> bool {
         && !hops(device).any(|hop| role(hop) == Some(PciRole::Raid))
 }
 
-/// Returns the adapter whose volume a device is. A drive that the adapter passes through reports ATA, or a SATA or SAS
-/// link.
+/// Returns a finding if a device is a volume of an adapter, which hides the drives. A drive that the adapter passes
+/// through reports ATA, or a SATA or SAS link.
 fn hidden(device: &InspectedDevice) -> Option<Finding> {
     let adapter = hops(device).find(|hop| role(hop) == Some(PciRole::Raid))?;
     let passed_on = |hop: &InspectedHop| {
@@ -57,7 +57,7 @@ fn queueing(device: &InspectedDevice) -> Option<Finding> {
 }
 
 fn cache(device: &InspectedDevice) -> Option<Finding> {
-    // An NVMe drive that keeps its buffer when the power fails reports the same as a drive without a buffer.
+    // An NVMe drive that protects its buffer against power loss reports the same value as a drive without a buffer.
     let off = device.queue.write_cache == Some(WriteCache::WriteThrough);
     (off && is_plain_drive(device) && device.read_only != Some(true))
         .then_some(Finding::WriteCacheOff)

@@ -6,7 +6,7 @@ use lanemark_schema::result::{
 
 use super::device_kind::role;
 
-/// A slower USB device is connected through a USB 2 port or cable.
+/// Rate below which a USB device is connected through a USB 2 port or cable.
 const USB_FAST: u64 = 5_000_000_000;
 
 /// Finds the limits of the `link` from `above` to `hop`.
@@ -22,7 +22,7 @@ pub(super) fn rules(
             sata(above.unwrap_or(hop), link).into_iter().collect()
         }
         InspectedLink::Sas(link) => sas(hop, link).into_iter().collect(),
-        // Devices below a slow hub are slow because of the hub.
+        // Devices under a slow hub are slow because of the hub.
         InspectedLink::Usb(link) if !optical && !above.is_some_and(is_slow_usb) => {
             usb(hop, link).into_iter().collect()
         }
@@ -38,7 +38,7 @@ fn pcie(above: Option<&InspectedHop>, hop: &InspectedHop, link: &PcieLink) -> Ve
     {
         found.push(Finding::PcieBelowCapability { hop: name(), current, capable });
     }
-    // One end shows that the link is slow, but not the reason.
+    // The attributes of one end show that the link is slow, but not why.
     if let (Some(current), None, Some(device_max)) = (link.current, link.upper_max, link.lower_max)
         && current.below(device_max)
     {

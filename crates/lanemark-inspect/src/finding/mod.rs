@@ -1,7 +1,7 @@
-//! The rules that find limits of devices in an inspection, each with its figures.
+//! The rules that find limits in an inspection.
 //!
-//! A rule examines a device and its hops and returns its findings; equal findings of several devices at one position
-//! are merged. A rule whose figure is unknown reports nothing.
+//! A rule examines a device and its hops, and returns findings with their figures. Equal findings about several devices
+//! at one position are merged. If a figure is unknown, the rule does not report a finding.
 
 mod device;
 mod device_kind;
@@ -16,7 +16,7 @@ use lanemark_schema::result::{Finding, InspectedDevice, InspectedFinding};
 
 pub(crate) use device_kind::is_optical;
 
-/// Findings in the order of arrival, merged by position and content.
+/// Findings in the order in which they were added, merged by position and content.
 #[derive(Debug, Default)]
 struct Findings {
     order: BTreeMap<String, usize>,

@@ -1,8 +1,8 @@
 //! Links that several devices share.
 //!
 //! A device can use the full capacity of its last link; a hard disk is limited by its media. If the sum over all
-//! devices below a link exceeds the link's capacity, they cannot all work at full speed at once. If packet sizes are
-//! unknown, the minimum of the devices is compared with the maximum of the link.
+//! devices under a link exceeds the link's capacity, they cannot all work at full speed at the same time. If packet
+//! sizes are unknown, the minimum sum of the devices is compared with the maximum capacity of the link.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use lanemark_schema::units::BytesPerSecond;
 
 /// Maximum throughput of the media of a hard disk with one actuator, rounded up, in bytes a second.
 const DISK_MAX: u64 = 300_000_000;
-/// Throughput of the slowest chipset uplink; a smaller load never exceeds an uplink.
+/// Throughput of the slowest chipset uplink; a smaller load fits through any uplink.
 const UPLINK_MIN: u64 = 1_600_000_000;
 
-/// The load below a link or chipset.
+/// The load of the devices under a link or chipset.
 #[derive(Debug, Default)]
 struct UplinkLoad<'a> {
     uplink: Option<(&'a InspectedHop, BytesPerSecond)>,
     /// Throughput of the last link of each path, by its position in the device tree.
     below: BTreeMap<&'a str, u64>,
     devices: BTreeSet<&'a str>,
-    /// Whether only the bounds of a rate are known.
+    /// Whether only the minimum and maximum of a rate are known.
     bounds: bool,
     order: usize,
 }
 
-/// Finds uplinks that carry less than the devices below them can use.
+/// Finds uplinks that carry less than the devices under them can use.
 pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut uplinks: BTreeMap<&str, UplinkLoad<'_>> = BTreeMap::new();
     let mut chipset = UplinkLoad::default();
@@ -104,7 +104,7 @@ fn takes(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
     Some(if device.queue.rotational == Some(true) { rate.min(DISK_MAX) } else { rate })
 }
 
-/// Returns whether only the bounds of the capacity of the link to `hop` are known.
+/// Returns whether only the minimum and maximum of the capacity of the link to `hop` are known.
 fn is_bounded(hop: &InspectedHop) -> bool {
     hop.link.as_ref().and_then(|link| link.range()).is_some_and(|(least, most)| least != most)
 }

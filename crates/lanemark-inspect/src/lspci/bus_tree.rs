@@ -1,8 +1,8 @@
-//! The trees of `lspci -t` and `-tv`.
+//! Reads the trees of `lspci -t` and `-tv`.
 //!
-//! The column of a branch identifies its bus, so that a tree needs its line breaks and its indentation. A branch whose
-//! column matches no line above it, or that is in the middle of a name, shows that the line breaks or indentation were
-//! lost. Such a tree is refused, because its functions would be placed below the wrong bridges.
+//! The column of a branch identifies its bus, so a tree must have its original line breaks and indentation. If the
+//! column of a branch does not match a line above it, or if a branch is in the middle of a name, they were lost. Such a
+//! tree is rejected, because its functions would appear under the wrong bridges.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn is_in(text: &str) -> bool {
     })
 }
 
-/// Returns the class of a function in a tree, by words that vendors use for their controllers.
+/// Returns the class of a function in a tree, which it derives from words that vendors use in the names of controllers.
 fn class_of_name(name: &str) -> Option<u32> {
     const WORDS: [(&str, u32); 10] = [
         ("NVMe", 0x01_0802),
@@ -40,7 +40,7 @@ fn class_of_name(name: &str) -> Option<u32> {
     WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, class)| *class)
 }
 
-/// Reads the functions of `text`, whose lines before the tree are skipped.
+/// Reads the functions of the tree in `text`. Lines before the tree are skipped.
 pub(super) fn read(text: &str) -> Result<BTreeMap<Address, Function>, UnreadableTree> {
     let mut functions = BTreeMap::new();
     // Columns of branches, each with its domain and bus.
@@ -122,7 +122,7 @@ fn bus_number(text: &str) -> Option<u8> {
     u8::try_from(hexadecimal(text, 2)?).ok()
 }
 
-/// Returns whether a name contains a branch with a function, `+-06.0`, which should begin a separate line.
+/// Returns whether a name contains a branch with a function, such as `+-06.0`, which should begin a separate line.
 fn has_branch(name: &str) -> bool {
     let mut marks = name.match_indices("+-").chain(name.match_indices("\\-"));
     marks.any(|(at, mark)| name.get(at + mark.len()..).is_some_and(begins_with_slot))

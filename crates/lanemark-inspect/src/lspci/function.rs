@@ -1,11 +1,11 @@
-//! A PCI function in a text, its address, and the bounds of both.
+//! A PCI function in a text, its address, and limits on the input.
 
 /// Maximum number of lines that are read.
 pub(super) const LINES_MAX: usize = 200_000;
 /// Maximum number of functions that are created.
 pub(super) const FUNCTIONS_MAX: usize = 4096;
 
-/// The address of a function: domain, bus, and device with its function.
+/// Address of a function: the domain, the bus, and the device with its function number.
 pub(super) type Address = (u32, u8, String);
 
 /// A PCI function as the text describes it.
@@ -15,12 +15,12 @@ pub(super) struct Function {
     pub(super) class: Option<u32>,
     pub(super) name: String,
     pub(super) driver: Option<String>,
-    /// Bus below a bridge.
+    /// Number of the bus below a bridge.
     pub(super) below: Option<u8>,
     pub(super) capable: Option<(String, String)>,
     pub(super) trained: Option<(String, String)>,
-    /// Kind of port as the PCI Express capability numbers it. Payloads and read requests are stored as codes: 128 B
-    /// shifted left by the code.
+    /// Port type, as the PCI Express capability encodes it. Payloads and read requests are stored as codes: the size is
+    /// 128 B shifted left by the code.
     pub(super) port_type: Option<u8>,
     pub(super) payload_capable: Option<u16>,
     pub(super) payload: Option<u16>,
@@ -37,7 +37,7 @@ pub(super) fn hexadecimal(text: &str, digits: usize) -> Option<u32> {
     plain.then(|| u32::from_str_radix(text, 16).ok()).flatten()
 }
 
-/// Parses `00.0`, a device with its function.
+/// Parses a device with its function number, such as `00.0`.
 pub(super) fn slot(text: &str) -> Option<String> {
     let (device, function) = text.split_once('.')?;
     let is = |text: &str, length| {

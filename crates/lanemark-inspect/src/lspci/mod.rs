@@ -1,12 +1,12 @@
-//! The texts of `lspci -vvv` and `lspci -tv` (pciutils), limited to the parts that concern storage.
+//! Reads the output of `lspci -vvv` and `lspci -tv` (pciutils), as far as it concerns storage.
 //!
 //! The text is converted to a sysfs tree of its functions, and the tree is inspected. `pasted` removes the characters
-//! that were added around a pasted text. `verbose` reads from `-vvv` output the bridges with the buses below them,
-//! classes, drivers, the links' capabilities and states (`LnkCap`, `LnkSta`) and payload sizes (`DevCap`, `DevCtl`).
-//! `bus_tree` reads from `-tv` output the position and name of each function. Neither format names drives: an NVMe
-//! function counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one
-//! device that is named after the controller. A text may contain any part of a machine: if a port is missing, its end
-//! of a link is unknown.
+//! that were added around pasted text. From `-vvv` output, `verbose` reads bridges with the buses below them, classes,
+//! drivers, the capabilities and states of links (`LnkCap`, `LnkSta`), and payload sizes (`DevCap`, `DevCtl`). From
+//! `-tv` output, `bus_tree` reads the position and name of each function. Neither format names drives: an NVMe function
+//! counts as one drive with one namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one device
+//! with the name of the controller. A text may contain only a part of a machine; if a port is missing, its end of the
+//! link is unknown.
 //!
 //! Not read: `-x` dumps, `-vmm`, and trees printed with other options.
 
@@ -28,7 +28,7 @@ use function::{Address, Function};
 /// Maximum number of bridges above a function.
 const DEPTH_MAX: usize = 32;
 
-/// Kinds of storage controllers: name, and class without its lowest byte.
+/// Kinds of storage controllers, each with its name and its class without the lowest byte.
 const CONTROLLERS: [(&str, u32); 7] = [
     ("ide", 0x01_01),
     ("ata", 0x01_05),
@@ -44,7 +44,7 @@ const CONTROLLERS: [(&str, u32); 7] = [
 pub(crate) struct LspciTree {
     /// The folder with the tree, which is removed with this value.
     pub(crate) folder: PrivateFolder,
-    /// Functions whose capabilities were hidden from an unprivileged user, by their position in the tree.
+    /// Positions in the tree of the functions whose capabilities were hidden from an unprivileged user.
     pub(crate) denied: Vec<String>,
 }
 
@@ -55,13 +55,13 @@ pub enum LspciProblem {
     Empty,
     /// The text contains no output of lspci.
     NotLspci,
-    /// The text has lines of links without the beginning of their function.
+    /// The text contains lines about links without the heading of their function.
     LinksOnly,
-    /// The text is the output of `lspci -vmm`, which prints no links.
+    /// The text is the output of `lspci -vmm`, which does not print links.
     MachineReadable,
     /// A tree of `lspci -tv` has lost its line breaks or its indentation.
     BrokenTree,
-    /// The text has functions, but no storage controller among them.
+    /// The text contains functions, but no storage controller.
     NoStorage {
         /// Number of functions in the text.
         functions: usize,
@@ -134,7 +134,8 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
     })
 }
 
-/// Reads the functions of a text: from `-vvv` output, with the bridges above them that a tree in the same text shows.
+/// Reads the functions of a text. If the text contains both `-vvv` output and a tree, the bridges above a function come
+/// from the tree.
 fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
     let mut functions = verbose::read(text);
     if bus_tree::is_in(text) {
@@ -162,18 +163,19 @@ fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
 }
 
 impl Function {
-    /// Returns the configuration space with the text's values of the PCI Express capability; `None` if the text does
-    /// not contain them.
+    /// Returns a configuration space with the values of the PCI Express capability from the text; `None` if the text
+    /// does not contain them.
     fn config(&self) -> Option<Vec<u8>> {
         let (capable, set) = (self.payload_capable?, self.payload?);
         let mut config = vec![0; 256];
-        // A list with one capability, at 40h: id, end of the list, flags, supported values, and set values.
+        // The list consists of one capability, at 40h, with its id, the end of the list, flags, supported values and
+        // set values.
         config[0x06] = 0x10;
         config[0x34] = 0x40;
         config[0x40] = 0x10;
         config[0x42] = self.port_type? << 4 | 2;
         config[0x44..0x46].copy_from_slice(&capable.to_le_bytes());
-        // A reserved code replaces a code that the text does not contain.
+        // If the text does not contain a code, a reserved code is used.
         let control = set << 5 | self.read_request.unwrap_or(7) << 12;
         config[0x48..0x4a].copy_from_slice(&control.to_le_bytes());
         Some(config)
@@ -184,7 +186,8 @@ fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     fs::write(folder.join(name), format!("{text}\n"))
 }
 
-/// Returns the position of a function: below the bridge to its bus, and so on up to a bus without a bridge.
+/// Returns the position of a function: below the bridge to its bus, the bridge to that bridge's bus, and so on up to a
+/// bus without a bridge.
 fn position_of(functions: &BTreeMap<Address, Function>, address: &Address) -> Option<String> {
     let mut steps = vec![address];
     for _ in 0..DEPTH_MAX {

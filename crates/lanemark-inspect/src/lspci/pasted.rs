@@ -1,10 +1,10 @@
-//! Restores a pasted text to lspci's output: removes the characters that terminals, mail programs and forums add around
-//! its lines.
+//! Restores the output of lspci from pasted text: removes the characters that terminals, mail programs and forums add
+//! around lines.
 //!
 //! The module removes escape sequences of terminals (ECMA-48, section 5.4: `ESC [` up to a byte from 40h to 7Eh),
 //! carriage returns, a byte order mark, quotation marks (`>`) at the beginning of a line, and the lines of Markdown's
 //! code fences. Columns stay aligned, because each line of a quotation loses the same prefix. Lost line breaks and
-//! indentation are not restored. The reader of `lspci -vvv` needs neither; a tree needs both.
+//! indentation are not restored. The reader of `lspci -vvv` does not need them; the reader of a tree does.
 
 /// Returns `text` without the characters that were added around its lines.
 pub(super) fn clean(text: &str) -> String {
@@ -45,7 +45,7 @@ fn without_escapes(text: &str) -> String {
     plain
 }
 
-/// Returns the line without its leading quotation marks and the space after each.
+/// Returns the line without its leading quotation marks and the space after each quotation mark.
 fn unquoted(line: &str) -> &str {
     let mut rest = line;
     while let Some(inner) = rest.trim_start().strip_prefix('>') {

@@ -1,18 +1,18 @@
-//! The functions of `lspci -vvv`, with or without `-nn`, `-n` and `-D`.
+//! Reads the functions in the output of `lspci -vvv`, with or without `-nn`, `-n` and `-D`.
 //!
-//! A function begins at its address, followed by its class and name. The text after them is searched for lspci's own
-//! keys (`LnkCap:`, `LnkSta:`, `Bus: primary=`) at any position: pastes lose line breaks and indentation, and mail
-//! programs wrap lines. The value of a key ends at the next key. Since pciutils 3, a link's speed has the unit GT/s and
-//! its keys are `LnkCap:` and `LnkSta:`. Older versions print `Link: Supported Speed 2.5Gb/s` and
-//! `Link: Speed 2.5Gb/s`, which are read too. The words `(ok)`, `(downgraded)` and `(overdriven)`, which only newer
-//! versions print, are not needed.
+//! A function begins at its address, followed by its class and name. The following text is searched for lspci's own
+//! keys (`LnkCap:`, `LnkSta:`, `Bus: primary=`) at any position, because pasted text loses line breaks and indentation,
+//! and mail programs wrap lines. The value of a key ends at the next key. Since pciutils 3, a link's speed has the unit
+//! GT/s and its keys are `LnkCap:` and `LnkSta:`. Older versions print `Link: Supported Speed 2.5Gb/s` and `Link: Speed
+//! 2.5Gb/s`, which are also read. The words `(ok)`, `(downgraded)` and `(overdriven)`, which only newer versions print,
+//! are ignored.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::function::{Address, FUNCTIONS_MAX, Function, hexadecimal, slot};
 
-/// Maximum text of one function that is read, in bytes; lspci prints up to about 10 kB.
+/// Maximum length of the text that is read for one function, in bytes; lspci prints up to about 10 kB.
 const BODY_MAX: usize = 64 << 10;
 /// Maximum length of a key's value, in bytes.
 const VALUE_MAX: usize = 400;
@@ -60,8 +60,8 @@ const KEYS: [&str; 35] = [
     "Kernel modules:",
 ];
 
-/// Reads the functions of `text`. A function that appears twice, for example in a list and in detail, is read as one
-/// function.
+/// Reads the functions of `text`. A function that appears twice, for example in a list and in a detailed description,
+/// is read as one function.
 pub(super) fn read(text: &str) -> BTreeMap<Address, Function> {
     let mut functions: BTreeMap<Address, Function> = BTreeMap::new();
     let mut heads = heads(text).peekable();
@@ -86,16 +86,17 @@ pub(super) fn has_links(text: &str) -> bool {
     text.contains("LnkCap:") || text.contains("LnkSta:")
 }
 
-/// The beginning of a function: `01:00.0 Non-Volatile memory controller [0108]: Samsung …`.
+/// The heading of a function, such as `01:00.0 Non-Volatile memory controller [0108]: Samsung …`.
 struct FunctionHeading<'t> {
     address: Address,
     class: &'t str,
-    /// Offsets at which the function and its name begin.
+    /// Offset of the heading in the text.
     start: usize,
+    /// Offset of the function's name in the text.
     name: usize,
 }
 
-/// Returns the beginnings of all functions. A function may begin within a line if a paste has lost the line break.
+/// Returns the headings of all functions. A heading may be within a line if the pasted text has lost the line break.
 fn heads(text: &str) -> impl Iterator<Item = FunctionHeading<'_>> {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -115,7 +116,7 @@ fn heads(text: &str) -> impl Iterator<Item = FunctionHeading<'_>> {
     })
 }
 
-/// Returns the class at the beginning of `text`, and the offset of the name after it.
+/// Returns the class at the start of `text`, and the offset of the name that follows the class.
 fn class_before_name(text: &str) -> Option<(&str, usize)> {
     let window = prefix(text, CLASS_MAX);
     let end = window.find(": ").or_else(|| window.find(":\n"))?;
@@ -151,7 +152,7 @@ impl Function {
         let size = |text: &str, key| after(text, key, &[""]).and_then(|size| code(&size));
         let capable = first(["DevCap:", "Device: Supported:"]);
         self.payload_capable = capable.and_then(|text| size(&text, "MaxPayload "));
-        // The set sizes are in a separate line, below the switches of DevCtl.
+        // The configured sizes are in a separate line, after the switches of DevCtl.
         if let Some(control) = first(["DevCtl:", "Device: MaxPayload"]) {
             self.payload = size(&control, "MaxPayload ");
             self.read_request = size(&control, "MaxReadReq ");
@@ -165,7 +166,7 @@ impl Function {
         self.driver = (plain && !driver.is_empty()).then(|| driver.to_owned());
     }
 
-    /// Adds the values that only another text about the same function contains.
+    /// Adds the values that only the text `other` about the same function contains.
     pub(super) fn complete(&mut self, other: Self) {
         if self.name.is_empty() {
             self.name = other.name;
@@ -183,7 +184,7 @@ impl Function {
     }
 }
 
-/// Returns up to `most` bytes from the beginning of `text`.
+/// Returns up to `most` bytes from the start of `text`.
 fn prefix(text: &str, most: usize) -> &str {
     let fits = (0..=most.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     &text[..fits.unwrap_or(0)]
@@ -208,7 +209,7 @@ fn value(body: &str, key: &str) -> Option<String> {
     Some(window[..end].split_whitespace().collect::<Vec<&str>>().join(" "))
 }
 
-/// Returns the class of a function with its interface, as far as its words determine them.
+/// Returns the class of a function and its interface, as far as the text determines them.
 fn class_of(class: &str) -> Option<u32> {
     const WORDS: [(&str, u32); 8] = [
         ("PCI bridge", 0x06_0400),
@@ -234,7 +235,7 @@ fn class_of(class: &str) -> Option<u32> {
     }
 }
 
-/// Parses `0000:01:00.0`, or `01:00.0` of domain 0.
+/// Parses `0000:01:00.0`, or `01:00.0` in domain 0.
 fn address(text: &str) -> Option<Address> {
     let (rest, device) = text.rsplit_once(':')?;
     let (domain, bus) = rest.split_once(':').unwrap_or(("0", rest));
@@ -242,8 +243,8 @@ fn address(text: &str) -> Option<Address> {
     Some((hexadecimal(domain, 8)?, bus, slot(device)?))
 }
 
-/// Returns the word after `key` in `text`, up to the first of `ends` that it contains: `8` for `Speed 8GT/s` with the
-/// end `GT/s`.
+/// Returns the word after `key` in `text`, up to the first string of `ends` in the word: for example, `8` for `Speed
+/// 8GT/s` with the end `GT/s`.
 fn after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
     let word = text.split_once(key)?.1;
     let word = word.split([',', ' ', '(', ';']).next()?;
@@ -254,12 +255,12 @@ fn after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
     plain.then(|| word.to_owned())
 }
 
-/// Returns the code of a size in bytes, 0 for 128 to 5 for 4096.
+/// Returns the code of a size in bytes, from 0 for 128 to 5 for 4096.
 fn code(text: &str) -> Option<u16> {
     (0..=5).find(|code| text == (128 << code).to_string())
 }
 
-/// Returns the kind of port in `Express (v2) Root Port (Slot+), MSI 00`.
+/// Returns the port type in a text such as `Express (v2) Root Port (Slot+), MSI 00`.
 fn port_type(text: &str) -> Option<u8> {
     const KINDS: [(&str, u8); 8] = [
         ("Legacy Endpoint", 1),

@@ -4,7 +4,7 @@ use std::io;
 
 use lanemark_schema::workload::Operation;
 
-/// A request or the rest of one.
+/// A request, or the rest of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Read, write, trim or flush.
@@ -31,16 +31,18 @@ pub trait Engine {
     /// Queues a transfer between the target and the buffer of `slot`, which must not be in flight.
     fn push(&mut self, slot: u32, transfer: Transfer);
 
-    /// Submits the queued requests and does not wait. Requests that the kernel does not take stay queued.
+    /// Submits the queued requests without waiting. Requests that the kernel does not accept stay queued.
     fn submit(&mut self) -> io::Result<()>;
 
-    /// Submits the queued requests and waits for one completion, up to `timeout_ns` if given. Returning in time without
-    /// a completion is not an error. Without a timeout, a request must be outstanding.
+    /// Submits the queued requests and waits for one completion, up to `timeout_ns` if given. The call may return
+    /// without a completion before the timeout, which is not an error. Without a timeout, a request must be
+    /// outstanding.
     ///
-    /// A timeout costs the kernel a timer, 3% of the processor time of a small request on a fast device.
+    /// For a timeout, the kernel sets a timer, which takes 3% of the processor time of a small request on a fast
+    /// device.
     fn submit_and_wait(&mut self, timeout_ns: Option<u64>) -> io::Result<()>;
 
-    /// Returns the next completion that was available when the last wait ended: the slot, and bytes moved or a negative
-    /// error number.
+    /// Returns the next completion that was available when the last wait ended: the slot, and the number of bytes moved
+    /// or a negative error number.
     fn next_completion(&mut self) -> Option<(u32, i32)>;
 }

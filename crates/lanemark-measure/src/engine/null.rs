@@ -1,4 +1,4 @@
-//! An engine that makes no system calls: each request is complete with the next wait.
+//! An engine without system calls: each request completes with the next wait.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,17 +1,17 @@
-//! An io_uring of one thread with the buffers of its requests.
+//! An io_uring of one thread, with the buffers of its requests.
 //!
-//! The ring owns its [`Arena`] and records the slots that are lent to the kernel. Outside code therefore cannot touch a
-//! buffer in flight, and no buffer is unmapped under the kernel: dropping a ring waits for the outstanding requests.
-//! Buffers, file and the ring's own descriptor are registered with the kernel if it allows that (io_uring_register(2));
-//! otherwise plain requests are used and [`Ring::refusal`] states the reason.
+//! The ring owns its [`Arena`] and records the slots that are lent to the kernel. Other code therefore cannot access a
+//! buffer in flight, and no buffer is unmapped while the kernel uses it: dropping a ring waits for the outstanding
+//! requests. The buffers, the file and the ring's own descriptor are registered with the kernel if it allows this
+//! (io_uring_register(2)); otherwise plain requests are used, and [`Ring::refusal`] returns the reason.
 //!
 //! The ring is set up with `SINGLE_ISSUER | DEFER_TASKRUN` (io_uring_setup(2), Linux 6.1): completions are posted only
 //! while this thread waits for them, so posting never interrupts the thread. Older kernels get `COOP_TASKRUN`, and the
 //! oldest kernels get no flags.
 //!
-//! Two options use other kernel paths than an ordinary program and are therefore off by default: with `SQPOLL`, a
-//! kernel thread takes requests without a system call; with `IOPOLL`, completions are polled for instead of announced
-//! by interrupts.
+//! Two options use kernel paths that an ordinary program does not use, and are therefore off by default: with `SQPOLL`,
+//! a kernel thread takes requests without a system call; with `IOPOLL`, the kernel polls for completions instead of
+//! waiting for interrupts.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -24,7 +24,7 @@ use lanemark_schema::workload::Operation;
 use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
-/// The largest buffer that can be registered as one buffer, according to `io_sqe_buffer_register` in the kernel.
+/// Maximum size of one registered buffer, according to `io_sqe_buffer_register` in the kernel.
 const REGISTERED_MAX: usize = 1 << 30;
 
 /// A ring with its buffers.
@@ -37,7 +37,7 @@ pub struct Ring<'u> {
     outstanding: u32,
     file: BorrowedFd<'u>,
     file_registered: bool,
-    /// Slots in one registered buffer, if buffers are registered.
+    /// Number of slots in one registered buffer, if buffers are registered.
     slots_per_buffer: Option<u32>,
     refusal: Option<String>,
 }
@@ -47,7 +47,7 @@ pub struct Ring<'u> {
 pub struct RingOptions {
     /// Whether to register buffers and file with the kernel.
     pub register: bool,
-    /// Whether a kernel thread takes requests.
+    /// Whether a kernel thread takes submissions.
     pub submission_polled: bool,
     /// Whether the kernel polls for completions.
     pub completion_polled: bool,
@@ -59,10 +59,10 @@ impl Default for RingOptions {
     }
 }
 
-/// Time for which the kernel's thread polls without finding requests before it sleeps, in ms.
+/// Time for which the kernel's thread polls for requests without success before it sleeps, in ms.
 const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
-/// Creates the kernel's part of a ring for `entries` requests, with the best flags that it supports.
+/// Creates the kernel side of a ring for `entries` requests, with the best flags that the kernel supports.
 pub fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
     let attempts: &[fn(&mut Builder) -> &mut Builder] = match options.submission_polled {
         true => &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)],
@@ -86,7 +86,7 @@ pub fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
     Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
 }
 
-/// Set-ups of the ring from the newest to the oldest kernel feature.
+/// Configurations of the ring, ordered from the newest to the oldest kernel feature.
 const UNPOLLED: [fn(&mut Builder) -> &mut Builder; 4] = [
     |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
     |builder| builder.setup_single_issuer().setup_defer_taskrun(),
@@ -119,7 +119,7 @@ impl<'u> Ring<'u> {
     }
 
     fn register(&mut self) {
-        // A failure costs only a descriptor lookup per call, so it raises no warning.
+        // After a failure, each call only needs an additional descriptor lookup, so there is no warning.
         let _ = self.submitter.register_ring_fd();
         match self.submitter.register_files(&[self.file.as_raw_fd()]) {
             Ok(()) => self.file_registered = true,
@@ -197,8 +197,8 @@ impl Engine for Ring<'_> {
         assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
         assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
         let entry = self.entry(slot, transfer);
-        // SAFETY: the buffer is in the arena and may be lent: the slot was not in flight and now is, and neither a
-        // reference to it nor its unmapping can occur before its completion.
+        // SAFETY: the buffer is in the arena and may be lent: the slot was not in flight and now is, and before its
+        // completion the buffer can be neither referenced nor unmapped.
         unsafe { self.submission.push(&entry) }
             .expect("the queue has an entry for each slot, and a slot is queued at most once");
         self.outstanding += 1;
@@ -236,8 +236,8 @@ impl Engine for Ring<'_> {
     }
 }
 
-/// Treats as success the errors that only require another call: a timeout, a signal, a shortage of memory, or
-/// completions that must be taken first.
+/// Converts errors that only require another call to success: a timeout, a signal, a shortage of memory, or completions
+/// that must be taken first.
 fn in_order(answer: io::Result<usize>) -> io::Result<()> {
     match answer {
         Ok(_) => Ok(()),
@@ -252,15 +252,15 @@ impl Drop for Ring<'_> {
     fn drop(&mut self) {
         while self.outstanding > 0 {
             if self.submit_and_wait(Some(1_000_000_000)).is_err() {
-                // The kernel may still write to the buffers: leaking the memory is better than letting another
-                // allocation reuse it.
+                // The kernel may still write to the buffers, so their memory is leaked; otherwise another allocation
+                // could reuse it.
                 return;
             }
             while self.next_completion().is_some() {}
         }
-        // The kernel destroys a closed ring asynchronously. Until then, its locked memory would count against this
-        // user, and a removed file would occupy its space, so both are released now. The registered descriptor would
-        // keep the ring until the thread ends.
+        // The kernel destroys a closed ring asynchronously. Until then, its locked memory would count towards this
+        // user's limit, and a removed file would still occupy space, so both are released now. The registered
+        // descriptor would keep the ring until the thread ends.
         if self.slots_per_buffer.is_some() {
             let _ = self.submitter.unregister_buffers();
         }

@@ -1,4 +1,5 @@
-//! `preadv2` and `pwritev2`, one request at a time: the cheapest engine for a queue depth of one.
+//! An engine that calls `preadv2` and `pwritev2`, one request at a time. It is the cheapest engine for a queue depth of
+//! one.
 //!
 //! The system call is made in the engine's wait, so that the loop's time stamps are taken immediately before and after
 //! it.
@@ -21,13 +22,13 @@ pub struct SynchronousEngine<'a> {
 }
 
 impl<'a> SynchronousEngine<'a> {
-    /// Creates the engine; with `polled` the kernel waits for the device by polling it (`RWF_HIPRI`).
+    /// Creates the engine. If `polled` is set, the kernel waits for the device by polling it (`RWF_HIPRI`).
     pub fn new(file: BorrowedFd<'a>, arena: Arena, polled: bool) -> Self {
         let flags = if polled { libc::RWF_HIPRI } else { 0 };
         Self { file, arena, queued: None, complete: None, flags }
     }
 
-    /// Makes the call and returns the bytes moved or a negative error number.
+    /// Makes the call, and returns the number of bytes moved or a negative error number.
     fn call(&mut self, slot: u32, transfer: Transfer) -> i32 {
         let Transfer { operation, offset, skip, length } = transfer;
         let file = self.file.as_raw_fd();
@@ -35,7 +36,7 @@ impl<'a> SynchronousEngine<'a> {
         let base = unsafe { self.arena.pointer(slot).add(skip as usize) };
         let part = libc::iovec { iov_base: base.cast(), iov_len: length as usize };
         let offset = offset as libc::off_t;
-        // SAFETY: the vector names one range of the arena, which no other code uses during the call.
+        // SAFETY: the vector contains one range of the arena, which no other code uses during the call.
         let answer = unsafe {
             match operation {
                 Operation::Read => libc::preadv2(file, &part, 1, offset, self.flags),

@@ -1,4 +1,4 @@
-//! The measured values, and their text as a host file.
+//! The measured values, and their text in a host file.
 
 use std::fmt::Write;
 
@@ -8,22 +8,22 @@ use super::target::ProtocolName;
 /// The first line of a host file that this program wrote.
 pub const MARK: &str = "# A measured host,";
 
-/// Minimum distance between the value and the ends of a range. The slices of one run vary less than different runs on
-/// one machine.
+/// Minimum ratio between a value and either end of its range, because the slices of one run vary less than different
+/// runs on one machine.
 const APART: f64 = 1.3;
-/// The minimum growth, in percent, for which a file states a range.
+/// Minimum growth, in percent, for which a file states a range.
 const GROWTH_LEAST: f64 = 0.5;
-/// The shortest time that a file states, in nanoseconds.
+/// Minimum time that a file states, in nanoseconds.
 const SHORTEST_NS: f64 = 50.0;
 
-/// A value in nanoseconds with the range that contains 80% of its repeats.
+/// A value in nanoseconds, with the range that contains 80% of its repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredValue {
     /// The median.
     pub value: f64,
-    /// The low end.
+    /// Lower end of the range.
     pub low: f64,
-    /// The high end.
+    /// Upper end of the range.
     pub high: f64,
 }
 
@@ -34,7 +34,7 @@ pub struct Driver {
     pub protocol: ProtocolName,
     /// Processor time of a request in addition to a read of zeros.
     pub time: MeasuredValue,
-    /// Share of this time before the device begins.
+    /// Share of this time that is spent before the device receives the request.
     pub submit_share: f64,
 }
 
@@ -49,12 +49,13 @@ pub struct HostFigures {
     pub wake: MeasuredValue,
     /// The cost of the target's driver, if there was a target.
     pub driver: Option<Driver>,
-    /// Processor time of a request, by the number of concurrent threads.
+    /// Processor time of a request for each number of concurrent threads.
     pub by_threads: Vec<(u32, f64)>,
 }
 
 impl MeasuredValue {
-    /// Returns the median of `values`, and the tenth and ninetieth percentile, each at least a factor of `APART` away.
+    /// Returns the median of `values`, and the tenth and ninetieth percentile, each a factor of `APART` or more away
+    /// from the median.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -108,7 +109,8 @@ impl HostFigures {
         }
     }
 
-    /// Returns the growth of a request's processor time with each doubling of the threads, zero if it does not grow.
+    /// Returns the growth of a request's processor time per doubling of the number of threads; zero if it does not
+    /// grow.
     pub fn thread_growth(&self) -> f64 {
         let (Some((one, first)), Some((many, last))) =
             (self.by_threads.first(), self.by_threads.last())
@@ -135,17 +137,17 @@ impl HostFigures {
             (
                 "request_submit  ",
                 &self.submit,
-                "reads of 4 KiB of /dev/zero, 32 outstanding, to submit one",
+                "submission of a 4 KiB read of /dev/zero, with 32 reads outstanding",
             ),
             (
                 "request_complete",
                 &self.complete,
-                "reads of 4 KiB of /dev/zero, 32 outstanding, to complete one",
+                "completion of a 4 KiB read of /dev/zero, with 32 reads outstanding",
             ),
             (
                 "wake            ",
                 &self.wake,
-                "from an interrupt of a timer to the thread that slept for 80 µs",
+                "from a timer interrupt to the thread that slept for 80 µs",
             ),
         ];
         for (key, value, what) in lines {
@@ -153,7 +155,7 @@ impl HostFigures {
         }
         let growth = 100.0 * self.thread_growth();
         let most = self.by_threads.last().map_or(1, |(threads, _)| *threads);
-        // A range is above zero.
+        // The ends of a range must be above zero.
         let range = match growth >= GROWTH_LEAST {
             true => format!(
                 ", range = [\"{:.1}%\", \"{:.1}%\"]",
@@ -169,9 +171,9 @@ impl HostFigures {
         if let Some(Driver { protocol, time, submit_share }) = &self.driver {
             let what = match protocol {
                 ProtocolName::Other => {
-                    "reads of the target in addition to reads of /dev/zero; its protocol is not known"
+                    "reads of the target, less reads of /dev/zero; the protocol of the target is not known"
                 }
-                _ => "reads of the target in addition to reads of /dev/zero",
+                _ => "reads of the target, less reads of /dev/zero",
             };
             let _ = write!(
                 text,
@@ -210,7 +212,7 @@ mod tests {
             Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(1400.0, 600.0)]);
         assert!((driver.time.value - 1200.0).abs() < 1e-9);
         assert!((driver.submit_share - 0.75).abs() < 1e-9);
-        // If a target is as cheap as zeros, its driver takes the shortest time.
+        // If reading a target costs no more than reading zeros, its driver takes the minimum time.
         let none = Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)]);
         assert_eq!((none.time.value, none.submit_share), (SHORTEST_NS, 0.5));
     }

@@ -1,6 +1,6 @@
 //! The costs of a request on this machine's processors: the values of a host file.
 //!
-//! Three parts are measured, each of them several times, so that every value has a range:
+//! Three parts are measured, each several times, so that every value has a range:
 //!
 //! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
 //!   memory. This cost becomes the host's `request_submit` and `request_complete`.
@@ -9,7 +9,7 @@
 //!   of the target's protocol. A block device is opened for reading only.
 //! - *Wake*: the time from a timer interrupt until the sleeping thread runs. This time becomes `wake`.
 //!
-//! Concurrent threads show the growth of the processor time. Processor time is read from each thread's clock
+//! Concurrent threads show by how much the processor time grows. Processor time is read from each thread's clock
 //! (`CLOCK_THREAD_CPUTIME_ID`), so that the device's time is not included.
 
 mod figures;
@@ -28,9 +28,9 @@ use crate::error::MeasureError;
 use reads::{ReadSlice, Reads};
 use target::HostTarget;
 
-/// Number of slices of a part, from which the range of its values follows.
+/// Number of slices per part, from which the range of each value is computed.
 const SLICES: u32 = 5;
-/// Shares of the duration: reads of zeros, reads of the target, threads, wakes.
+/// Shares of the duration for reads of zeros, reads of the target, concurrent threads, and wakes.
 const SHARES: [f64; 4] = [0.3, 0.3, 0.25, 0.15];
 /// Maximum number of concurrent threads.
 const THREADS_MAX: usize = 16;
@@ -38,18 +38,18 @@ const THREADS_MAX: usize = 16;
 /// A measurement of this machine as a host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostProbe<'a> {
-    /// A block device, which is only read; or a folder, in which a file is created for the run. Without a target the
+    /// A block device, which is only read, or a folder, in which a file is created for the run. Without a target, the
     /// driver's time is not measured.
     pub target: Option<&'a Path>,
     /// Duration of the whole measurement.
     pub duration: Duration,
-    /// Set to stop the measurement early.
+    /// Stops the measurement early when set to true.
     pub stop: &'a AtomicBool,
 }
 
 impl HostProbe<'_> {
-    /// Measures. `on` is called with the name of each part when it begins. Returns `None` if the measurement was
-    /// stopped early.
+    /// Measures this machine. `on` is called with the name of each part when the part begins. Returns `None` if the
+    /// measurement was stopped early.
     ///
     /// # Errors
     /// Returns the error of the target or of the first failed request.
@@ -82,7 +82,7 @@ impl HostProbe<'_> {
         Ok(Some(HostFigures::of(&of_zeros, driver, &by_threads, &wakes)))
     }
 
-    /// Reads `target` with one thread for several slices.
+    /// Reads `target` with one thread, for several slices.
     fn slices(
         &self,
         target: &HostTarget,
@@ -97,7 +97,7 @@ impl HostProbe<'_> {
         Ok(Some(slices))
     }
 
-    /// Reads `target` with `threads` threads at once, and returns their sum.
+    /// Reads `target` with `threads` concurrent threads, and returns the sum of their slices.
     fn threads(
         &self,
         target: &HostTarget,

@@ -1,4 +1,4 @@
-//! Random reads of one thread, with the processor time of submitting and of completing them.
+//! Random reads by one thread, and the processor time to submit and to complete them.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,14 +14,14 @@ use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
-/// Outstanding requests.
+/// Number of outstanding requests.
 const DEPTH: u32 = 32;
-/// Share of a slice, at its start, that does not count.
+/// Divisor of a slice's duration for the ramp, which is not counted.
 const RAMP: u32 = 10;
-/// Pairs of clock readings from which the clock's own time is computed.
+/// Number of pairs of clock readings from which the clock's own time is computed.
 const READINGS: u32 = 2_000;
 
-/// Reads of one thread.
+/// Reads by one thread.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'a> {
     pub target: &'a HostTarget,
@@ -136,7 +136,7 @@ fn thread_ns() -> f64 {
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Returns how much of a clock reading falls between two other readings.
+/// Returns the time of a clock reading that is included in the difference between two readings.
 fn clock_time() -> f64 {
     let begun = thread_ns();
     for _ in 1..READINGS {
@@ -167,7 +167,7 @@ mod tests {
         let slept = thread_ns();
         assert!((0.0..40e6).contains(&(slept - begun)), "{}", slept - begun);
         while thread_ns() - slept < 2e6 {}
-        // A reading takes from ten nanoseconds to some microseconds.
+        // A reading takes between ten nanoseconds and a few microseconds.
         let reading = clock_time();
         assert!((5.0..100_000.0).contains(&reading), "{reading}");
     }

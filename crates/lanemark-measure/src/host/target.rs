@@ -1,4 +1,4 @@
-//! The targets of the reads: the zeros of the kernel, a file in a folder, or a block device that is only read.
+//! The targets of the reads: the kernel's `/dev/zero`, a file in a folder, or a block device that is only read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ const FILE_SIZE: u64 = 64 << 20;
 pub(super) struct HostTarget {
     pub path: PathBuf,
     pub file: File,
-    /// The part that is read, in bytes.
+    /// Size of the part that is read, in bytes.
     pub size: u64,
     pub protocol: ProtocolName,
 }
@@ -27,19 +27,19 @@ pub(super) struct HostTarget {
 pub enum ProtocolName {
     /// NVM Express.
     Nvme,
-    /// SATA behind AHCI.
+    /// SATA, through an AHCI adapter.
     Ahci,
     /// A SAS adapter.
     Sas,
     /// USB Attached SCSI.
     Uasp,
-    /// Another kind of device, such as a virtual disk or a RAM disk. Its driver is assumed to cost as much as the NVMe
-    /// driver.
+    /// Any other kind of device, such as a virtual disk or a RAM disk. Its driver is assumed to cost as much as the
+    /// NVMe driver.
     Other,
 }
 
 impl ProtocolName {
-    /// Returns the table of a host file.
+    /// Returns the name of the protocol's table in a host file.
     pub fn table(self) -> &'static str {
         match self {
             Self::Nvme | Self::Other => "nvme",
@@ -49,7 +49,7 @@ impl ProtocolName {
         }
     }
 
-    /// Returns the protocol of the device at a path of sysfs.
+    /// Returns the protocol of the device at a path in sysfs.
     fn of(sysfs: &Path) -> Self {
         let parts = || sysfs.iter().filter_map(|part| part.to_str());
         let is_numbered = |part: &str, start: &str| {
@@ -76,8 +76,8 @@ impl ProtocolName {
 }
 
 impl HostTarget {
-    /// Opens the target without a device: the kernel's zeros. Files of a RAM file system are not suitable, because
-    /// io_uring passes their requests to other threads.
+    /// Opens the target that does not need a device: the kernel's `/dev/zero`. Files of a RAM file system are not
+    /// suitable, because io_uring passes their requests to other threads.
     pub(super) fn zeros() -> Result<Self, MeasureError> {
         let path = PathBuf::from("/dev/zero");
         let failed =
@@ -86,8 +86,8 @@ impl HostTarget {
         Ok(Self { path, file, size: FILE_SIZE, protocol: ProtocolName::Other })
     }
 
-    /// Opens a block device for reading, or creates a file in a folder. The file is unnamed, so it disappears with the
-    /// run.
+    /// Opens a block device for reading, or creates a file in a folder. The file does not have a name, so it disappears
+    /// with the run.
     pub(super) fn open(path: &Path) -> Result<Self, MeasureError> {
         let failed = |action: &'static str| {
             move |source: io::Error| match source.kind() {

@@ -7,13 +7,13 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// Time for which the thread sleeps: about as long as a read from flash takes.
 const SLEEP_NS: u64 = 80_000;
-/// Wakes that do not count.
+/// Number of wakes at the start that are not counted.
 const RAMP: usize = 50;
 
-/// Returns the delays of wakes in nanoseconds, sorted, or `None` if the measurement was stopped.
+/// Returns the sorted delays of wakes in nanoseconds, or `None` if the measurement was stopped.
 pub(super) fn samples(duration: Duration, stop: &AtomicBool) -> Option<Vec<f64>> {
-    // The kernel may delay the timers of a thread by its slack, 50 µs by default.
-    // SAFETY: the call changes a number of this thread only.
+    // The kernel may delay the timers of a thread by the thread's slack, which is 50 µs by default. SAFETY: the call
+    // changes a number of this thread only.
     let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
     let set = |slack: libc::c_ulong| {
         // SAFETY: as above.
@@ -46,7 +46,7 @@ fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Sleeps until an instant of the monotonic clock. A signal ends the sleep early, and the delay is then zero.
+/// Sleeps until an instant of the monotonic clock. If a signal ends the sleep early, the delay is zero.
 fn sleep_until(at_ns: u64) {
     let at =
         Timespec { tv_sec: (at_ns / 1_000_000_000) as _, tv_nsec: (at_ns % 1_000_000_000) as _ };

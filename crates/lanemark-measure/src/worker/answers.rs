@@ -1,9 +1,9 @@
-//! The handling of completions: successful and failed requests are counted separately.
+//! Handles completions: counts successful and failed requests separately.
 
 use super::*;
 
 impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
-    /// Takes the available completions, and counts those in the window.
+    /// Takes the available completions, and counts the completions in the window.
     pub(super) fn reap(&mut self, now: u64) {
         self.settle(now);
         while let Some((slot, result)) = self.engine.next_completion() {
@@ -27,7 +27,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// Returns the time until which a slot rests: after the think time in a closed loop, and immediately in an open
+    /// Returns the time until which a slot rests: `now` plus the think time in a closed loop, and `now` in an open
     /// loop.
     pub(super) fn rests_until(&self, now: u64) -> u64 {
         match (self.open, self.think_ns) {
@@ -61,7 +61,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// Interprets the answer to a slot's request: bytes moved or a negative error number.
+    /// Interprets the answer to a slot's request: the number of bytes moved, or a negative error number.
     pub(super) fn answer(&mut self, slot: u32, result: i32) -> EngineAnswer {
         let entry = &mut self.slots[slot as usize];
         match u32::try_from(result) {
@@ -71,7 +71,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
                 entry.done += moved;
                 if entry.done >= entry.length { EngineAnswer::Whole } else { EngineAnswer::Part }
             }
-            // The kernel was interrupted or short of memory and moved no data.
+            // The kernel was interrupted or short of memory, and did not move data.
             Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => EngineAnswer::Part,
             Err(_) => EngineAnswer::Failed(Some(result.unsigned_abs())),
         }

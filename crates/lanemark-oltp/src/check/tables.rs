@@ -1,10 +1,10 @@
-//! The rules for tables in addition to the twelve conditions: the number of rows, and the valid values.
+//! Rules for tables in addition to the twelve conditions: the numbers of rows, and the valid values.
 //!
-//! The conditions of the specification compare tables with each other, so they miss rows that are absent from all
-//! tables. These rules compare each table with the loaded scale, and its columns with the values that clauses 1.3
-//! and 4.3.3 and the transactions allow. They also compare tables: a stock's sales equal the lines of orders, and a
-//! customer's payments equal rows of the history. The order of `CASE` branches matters: an unknown result counts as a
-//! violation.
+//! The conditions of the specification compare tables with each other, so they do not detect rows that are missing from
+//! all tables. These rules compare each table with the loaded scale, and its columns with the values that clauses 1.3
+//! and 4.3.3 and the transactions allow. They also compare tables: for example, the sales of a stock must equal the
+//! lines of orders, and the payments of a customer must equal rows of the history. The order of `CASE` branches
+//! matters: an unknown result counts as a violation.
 
 use crate::schema::{DISTRICTS, Scale, Table};
 
@@ -15,22 +15,22 @@ pub(super) struct Rule {
     pub(super) sql: String,
 }
 
-/// Returns the condition for a whole number from `low` to `high`.
+/// Returns the condition that a column is a whole number from `low` to `high`.
 fn whole(column: &str, low: i64, high: i64) -> String {
     format!("{column} BETWEEN {low} AND {high} AND ROUND({column}) = {column}")
 }
 
-/// Returns the condition for a whole number of `low` or more.
+/// Returns the condition that a column is a whole number of `low` or more.
 fn at_least(column: &str, low: i64) -> String {
     format!("{column} >= {low} AND ROUND({column}) = {column}")
 }
 
-/// Returns the condition for a string of `low` to `high` characters.
+/// Returns the condition that a column is a string of `low` to `high` characters.
 fn long(column: &str, low: i64, high: i64) -> String {
     format!("LENGTH({column}) BETWEEN {low} AND {high}")
 }
 
-/// Returns the condition for a column that is NULL or a whole number from `low` to `high`.
+/// Returns the condition that a column is NULL or a whole number from `low` to `high`.
 fn absent_or(column: &str, low: i64, high: i64) -> String {
     format!("({column} IS NULL OR ({}))", whole(column, low, high))
 }
@@ -55,7 +55,7 @@ fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
     }
 }
 
-/// Returns the further conditions on the columns of a table.
+/// Returns the conditions on the other columns of a table.
 fn values(table: Table, scale: &Scale) -> Vec<String> {
     let customers = scale.customers();
     match table {
@@ -71,7 +71,7 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
             long("w_name", 6, 10),
         ],
         Table::Stock => vec![
-            // A transaction adds 91 to a quantity below ten before it writes it.
+            // A transaction adds 91 to a quantity that would fall below ten.
             whole("s_quantity", 10, 100),
             at_least("s_order_cnt", 0),
             "s_remote_cnt BETWEEN 0 AND s_order_cnt".to_owned(),
@@ -127,7 +127,7 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
     }
 }
 
-/// Returns the number of rows of a table for its scale, if it is fixed.
+/// Returns the number of rows of a table, if the scale determines it.
 fn fixed_rows(table: Table, scale: &Scale) -> Option<i64> {
     let rows = match table {
         Table::Item | Table::Warehouse | Table::Stock | Table::District | Table::Customer => {
@@ -151,7 +151,7 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
             keys(table, scale).iter().map(|(column, most)| whole(column, 1, *most)).collect();
         let keys = keys.join(" AND ");
         if let Some(rows) = fixed_rows(table, scale) {
-            // Keys are unique, so the expected number of valid rows proves that all rows exist.
+            // Keys are unique, so all rows exist if the number of valid rows is as expected.
             let sql = format!(
                 "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
                 table.name()

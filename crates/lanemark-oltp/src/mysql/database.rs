@@ -1,4 +1,4 @@
-//! A database of a MariaDB or MySQL server: its tables, settings, data folder and size.
+//! A database on a MariaDB or MySQL server: its tables, settings, data folder and size.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::error::OltpError;
 use crate::schema::{ColumnType, INDEXES, Table};
 use crate::session::Connection;
 
-/// A database of a server.
+/// A database on a server.
 pub(crate) struct MysqlDatabase {
     url: String,
     opts: Opts,
@@ -52,7 +52,7 @@ impl Backend for MysqlDatabase {
         self.open(false)?.script(&format!("DROP DATABASE {}", quoted(&self.database)))
     }
 
-    /// Returns SQL that makes our tables clustered by their keys, and the indexes.
+    /// Returns SQL that creates our tables, clustered by their keys, and the indexes.
     fn tables(&self) -> String {
         let kind = |name: &str, kind| match kind {
             ColumnType::Small => "SMALLINT",
@@ -97,7 +97,7 @@ impl Backend for MysqlDatabase {
     }
 
     fn footprint(&self) -> Footprint {
-        // Measured with MariaDB 10.11 and pages of 16 KiB.
+        // Measured with MariaDB 10.11 and 16 KiB pages.
         Footprint { items: 12_500_000, warehouse: 109_000_000 }
     }
 }

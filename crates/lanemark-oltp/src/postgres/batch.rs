@@ -1,7 +1,8 @@
-//! The five transactions in a few messages each. Statements that do not need each other's answers share a message.
+//! The five transactions, each in a few messages. Statements that do not depend on each other's answers share a
+//! message.
 //!
-//! Rows change in the same order of tables as in `transactions.rs`, and the contents are equal afterwards. A message
-//! ends when the client needs an answer, as a terminal's program would:
+//! Tables are changed in the same order as in `transactions.rs`, and the resulting contents are equal. A message ends
+//! when the client needs an answer:
 //!
 //! | transaction | messages | answers that the next message needs |
 //! |---|---|---|
@@ -12,7 +13,7 @@
 //! | Stock-Level | 2 | the next order's number |
 //!
 //! An order can contain an item twice, but an update changes each row only once: a second update in the same message
-//! processes the second line.
+//! therefore processes the second line.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,7 @@ use crate::input::{CustomerKey, Delivery, NewOrder, OrderLine, OrderStatus, Paym
 use crate::session::Connection as _;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle, noted};
 
-/// Rolls a failed transaction back.
+/// Rolls back a failed transaction.
 fn undone<T>(
     postgres: &mut Postgres,
     body: impl FnOnce(&mut Postgres) -> Result<T, OltpError>,
@@ -40,7 +41,7 @@ fn damaged(what: String) -> OltpError {
     OltpError::Damaged(what)
 }
 
-/// Splits lines into passes, so that no pass contains a row of stock twice.
+/// Splits lines into passes, so that no pass changes a row of stock twice.
 fn passes(lines: &[OrderLine]) -> Vec<Vec<OrderLine>> {
     let mut passes: Vec<Vec<OrderLine>> = Vec::new();
     for line in lines {
@@ -82,8 +83,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     for row in answers.rows() {
         prices.insert(int(&row, 0)?, int(&row, 1)?);
     }
-    // The specification requires all possible work on an order with an invalid item before its rollback (clause
-    // 2.4.2.3).
+    // The specification (clause 2.4.2.3) requires an order with an invalid item to perform all the work that it can
+    // before it is rolled back.
     let known = |line: &&OrderLine| prices.contains_key(&line.item);
     let lines: Vec<OrderLine> = input.lines.iter().filter(known).copied().collect();
     let valid = lines.len() == input.lines.len();
@@ -139,8 +140,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     Ok(NewOrderOutcome::Entered { order, total })
 }
 
-/// Returns the customer's number and the message for the next statements. The message begins the transaction, unless a
-/// query for the last name has already begun it.
+/// Returns the customer's number and the message for the next statements. The message begins the transaction, unless
+/// the query for the last name has already begun it.
 fn customer(
     postgres: &mut Postgres,
     warehouse: i64,
@@ -178,7 +179,8 @@ pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, O
             let note = noted([c, cd, cw, d, w, amount], text(&paid, 1)?);
             message = message.call("note_customer", &[&note.as_str(), &cw, &cd, &c]);
         }
-        // The warehouse is last: most payments wait for its row, and this order locks it for the shortest time.
+        // The warehouse is last, because most payments wait for its row, and this order locks the row for the shortest
+        // time.
         let given: [&dyn super::message::Argument; 8] =
             [&amount, &w, &c, &cd, &cw, &d, &input.at_ms, &text(&district, 0)?];
         let noted = message.statements() > 0;
@@ -242,7 +244,7 @@ pub(super) fn delivery(
             districts.iter().map(one).collect::<Result<Vec<i64>, OltpError>>()
         };
         let (customers, amounts) = (of(&bearers, "row")?, of(&sums, "lines")?);
-        // Customers are last, because payments also need them.
+        // Customers are last, because payments also lock their rows.
         let given: [&dyn super::message::Argument; 4] = [&w, &districts, &customers, &amounts];
         postgres.send(&Message::within().call("charge_customers", &given).commit())?;
         let delivered = districts.len() as i64;

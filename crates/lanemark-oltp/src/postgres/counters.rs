@@ -1,9 +1,9 @@
 //! PostgreSQL's own statistics: its cumulative counters and the waits of its sessions.
 //!
-//! Sources: its documentation, "The Cumulative Statistics System" and `monitoring.sgml` of versions 14 to 18. The
-//! observer keeps one transaction open from its first query to its last, so that it does not add transactions. The
-//! observer takes no snapshot between queries, so it does not delay cleanup. A backend adds its work to these
-//! statistics when it is idle and a second has passed since its last addition. From version 15 on,
+//! The sources are "The Cumulative Statistics System" in PostgreSQL's documentation and `monitoring.sgml` of versions
+//! 14 to 18. The observer keeps one transaction open from its first query to its last, so that it does not add
+//! transactions. The observer takes no snapshot between queries, so it does not delay cleanup. A backend adds its work
+//! to these statistics when it is idle and a second has passed since it last did so. In version 15 and later,
 //! `pg_stat_force_next_flush` makes the backend add its work immediately; users call this function when counting begins
 //! and ends.
 
@@ -30,7 +30,7 @@ pub(crate) struct PostgresObserver {
 }
 
 impl PostgresObserver {
-    /// Observes a run on `connection`, which must not have another user.
+    /// Observes a run on `connection`, which must not be used for other work.
     pub(crate) fn new(mut connection: Box<dyn Connection>) -> Result<Self, OltpError> {
         let sql = "SELECT current_setting('server_version_num')::int, pg_backend_pid(), \
             (inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr())::int";
@@ -52,7 +52,7 @@ fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     }
 }
 
-/// Returns the expression for each counter in a version of the server, as a scalar.
+/// Returns a scalar SQL expression for each counter that this version of the server has.
 fn expressions(version: u32) -> Vec<(Counter, String)> {
     let mut found = Vec::new();
     let mut put = |counter, what: &str, view: &str| {
@@ -92,7 +92,7 @@ fn expressions(version: u32) -> Vec<(Counter, String)> {
 }
 
 /// Returns the wait class for PostgreSQL's description of a session: its state, and the type and name of its wait event
-/// (documentation, tables from 28.4). The names cover versions 14 to 18, which differ in case.
+/// (documentation, tables from 28.4). The names cover versions 14 to 18, which use different upper and lower case.
 fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
     let event = event.to_ascii_lowercase();
     let log = event.starts_with("wal");
@@ -106,7 +106,7 @@ fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
         // Another session reads the page that this session needs.
         "IPC" | "LWLock" if event == "bufferio" => WaitClass::Read,
         "IO" if event.ends_with("read") || event.ends_with("prefetch") => WaitClass::Read,
-        // Asynchronous reads of version 18; its writes do not use them.
+        // In version 18, reads can be asynchronous; writes cannot.
         "IO" if event.starts_with("aio") => WaitClass::Read,
         "IO" => WaitClass::Write,
         "LWLock" | "BufferPin" | "Buffer" | "IPC" => WaitClass::Latch,
@@ -140,7 +140,7 @@ impl Observer for PostgresObserver {
         found: &mut dyn FnMut(WaitClass, u64),
     ) -> Result<bool, OltpError> {
         let pids: Vec<String> = sessions.iter().map(i64::to_string).collect();
-        // The function below the view omits the names of databases and accounts, which the view looks up.
+        // The function that the view uses does not look up the names of databases and accounts, which the view does.
         let sql = format!(
             "SELECT COALESCE(state, ''), COALESCE(wait_event_type, ''), COALESCE(wait_event, ''), \
              count(*) FROM pg_stat_get_activity(NULL) WHERE pid = ANY('{{{}}}') GROUP BY 1, 2, 3",

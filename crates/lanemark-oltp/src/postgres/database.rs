@@ -1,4 +1,4 @@
-//! A database of a PostgreSQL server: our schema and its tables, settings, data folder and size.
+//! A database on a PostgreSQL server: our schema and its tables, settings, data folder and size.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::observer::Observer;
 use crate::schema::{ColumnType, INDEXES, Scale, Table};
 use crate::session::Connection;
 
-/// The schema `lanemark_oltp` in a database of a server.
+/// The schema `lanemark_oltp` in a database on a server.
 pub(crate) struct PostgresDatabase {
     url: String,
     pub(super) config: Config,
@@ -58,7 +58,7 @@ impl Backend for PostgresDatabase {
         self.connect()?.script("DROP SCHEMA lanemark_oltp CASCADE")
     }
 
-    /// Returns SQL that makes our schema and its tables; keys are made after the rows.
+    /// Returns SQL that creates our schema and its tables; keys are created after the rows.
     fn tables(&self) -> String {
         let kind = |_: &str, kind| match kind {
             ColumnType::Small => "SMALLINT",
@@ -100,12 +100,12 @@ impl Backend for PostgresDatabase {
     }
 
     fn footprint(&self) -> Footprint {
-        // Measured with version 15 and pages of 8 KiB.
+        // Measured with version 15 and 8 KiB pages.
         Footprint { items: 12_500_000, warehouse: 109_000_000 }
     }
 
-    /// All data passes through the log, and the server keeps as much of the log as its settings allow; if the settings
-    /// are unknown, it is assumed to keep all of it.
+    /// All data is written to the log, and the server keeps as much of the log as its settings allow. If the settings
+    /// are unknown, the server is assumed to keep the whole log.
     fn log(&self, _scale: &Scale, _missing: i64, data: u64) -> Result<u64, OltpError> {
         let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
         let rows = self.connect()?.rows(sql).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Errors of the client library as errors of a run, and the version of the server.
+//! Converts errors of the client library to errors of a run, and queries the version of the server.
 
 use std::error::Error as _;
 

@@ -1,8 +1,8 @@
-//! A message of several prepared statements, with one answer for all.
+//! A message that contains several prepared statements, with one answer for all.
 //!
-//! A message is one round trip to the server. A message calls statements by `EXECUTE`, so the server parses only a name
-//! and values and makes no new plan (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server runs them in
-//! order and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
+//! A message is one round trip to the server. It calls statements with `EXECUTE`, so the server only parses a name and
+//! values, and does not make a new plan (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server runs them
+//! in order and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -60,8 +60,8 @@ impl Argument for Vec<&str> {
     }
 }
 
-/// Appends a string in a form of quotes whose meaning does not depend on whether the server treats `\` in plain quotes
-/// as an escape.
+/// Appends a quoted string. The form of the quotes does not depend on whether the server treats `\` in plain quotes as
+/// an escape.
 fn put_quoted(sql: &mut String, text: &str) {
     let escapes = text.contains('\\');
     sql.push_str(if escapes { " E'" } else { "'" });
@@ -93,7 +93,7 @@ impl Message {
         Self { sql: String::new(), statements: 0, begins: false, ends: false }
     }
 
-    /// Adds a call of the prepared statement `name`.
+    /// Adds a call to the prepared statement `name`.
     pub(super) fn call(mut self, name: &str, arguments: &[&dyn Argument]) -> Self {
         self.add("EXECUTE ");
         self.sql.push_str(name);
@@ -110,7 +110,7 @@ impl Message {
         self.end("COMMIT")
     }
 
-    /// Rolls the transaction back at the end of the message.
+    /// Rolls back the transaction at the end of the message.
     pub(super) fn rollback(self) -> Self {
         self.end("ROLLBACK")
     }
@@ -144,10 +144,10 @@ impl StatementRows {
         self.0.pop_front().unwrap_or_default()
     }
 
-    /// Returns the only row of the next statement. Errors refer to the statement as `what`.
+    /// Returns the only row of the next statement. Error messages call the row `what`.
     pub(super) fn one(&mut self, what: &str) -> Result<SimpleQueryRow, OltpError> {
         let row = self.rows().into_iter().next();
-        row.ok_or_else(|| OltpError::Damaged(format!("{what} found nothing")))
+        row.ok_or_else(|| OltpError::Damaged(format!("{what} was not found")))
     }
 }
 

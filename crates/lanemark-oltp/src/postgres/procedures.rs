@@ -1,4 +1,4 @@
-//! The five transactions as procedures of the server, each with one call and one round trip.
+//! The five transactions as procedures of the server. Each transaction is one call and one round trip.
 //!
 //! A call outside of a transaction is a separate transaction, which commits when the call ends. The server rolls a
 //! failed procedure back, and its SQLSTATE shows whether to retry. Procedures require PostgreSQL 11.
@@ -13,11 +13,11 @@ use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 
 /// The procedures in SQL.
 const SQL: &str = include_str!("procedures.sql");
-/// Lock that serialises the creation of the procedures; the number is arbitrary.
+/// Statement that takes a lock, which serialises the creation of the procedures; the number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5710311)";
 /// The first version with procedures.
 const VERSION_MIN: i32 = 11;
-/// Query for existing procedures of the same text: their comment contains its hash.
+/// Query for existing procedures with the same text; their comment contains the hash of the text.
 const THERE: &str = "SELECT FROM pg_proc WHERE oid = to_regproc('lanemark_oltp.do_new_order') \
     AND obj_description(oid, 'pg_proc') = $1";
 
@@ -33,7 +33,7 @@ pub(super) struct Procedures {
 type Parameters<'a> = [&'a (dyn ToSql + Sync)];
 
 impl Procedures {
-    /// Makes the procedures in our schema unless they exist, and prepares the calls.
+    /// Creates the procedures in our schema unless they exist, and prepares the calls.
     pub(super) fn make(client: &mut Client) -> Result<Self, OltpError> {
         let version = server_version(client)?;
         if version < VERSION_MIN {
@@ -143,7 +143,7 @@ fn customer(key: &CustomerKey) -> Result<(Option<i32>, Option<&str>), OltpError>
     })
 }
 
-/// Returns a key's number in the type of the tables.
+/// Returns the number of a key, in the integer type of the tables.
 fn int(number: i64) -> Result<i32, OltpError> {
     let long = || OltpError::Damaged(format!("{number} is too long for a key"));
     i32::try_from(number).map_err(|_| long())

@@ -1,8 +1,8 @@
-//! Templates as databases, by CREATE DATABASE … TEMPLATE.
+//! Templates as databases, which are created with CREATE DATABASE … TEMPLATE.
 //!
-//! A restoration replaces a database as a whole, so a database with more than our schema, or with separate rights or
-//! settings, is refused. From version 15 on, the server copies files, which avoids writing all data to the log as well.
-//! From version 18 on, it shares blocks if the file system supports this.
+//! Restoring a template replaces the whole database, so a database with more than our schema, or with separate
+//! privileges or settings, is rejected. Servers of version 15 or later copy files, so that the data is not written to
+//! the log as well. Servers of version 18 or later share blocks if the file system supports this.
 
 use super::Postgres;
 use super::database::PostgresDatabase;
@@ -84,7 +84,7 @@ impl PostgresDatabase {
         Postgres::open(config, &self.name())
     }
 
-    /// Returns the name of the database; without a name, PostgreSQL uses the account's.
+    /// Returns the name of the database. Without a name, PostgreSQL would use the name of the account.
     fn own_name(&self) -> Result<&str, OltpError> {
         let none = || OltpError::Name("a server without a database".to_owned());
         self.config.get_dbname().or(self.config.get_user()).ok_or_else(none)

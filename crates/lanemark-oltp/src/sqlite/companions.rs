@@ -1,9 +1,9 @@
-//! The files that SQLite keeps next to a database, and a check that they are SQLite's.
+//! The files that SQLite keeps next to a database, and a check that SQLite created them.
 //!
-//! SQLite recognises its log and its journals by their first bytes, and treats a file that begins otherwise as an empty
-//! one: it overwrites or removes another program's `disk.db-wal` without asking. This check therefore first compares
-//! each file with SQLite's formats (SQLite, "Database File Format", sections 3 and 4.1; "WAL-mode File Format", section
-//! 2.1): the first bytes are a magic number, or zeroes until SQLite has synced the file.
+//! SQLite recognises its log and its journals by their first bytes, and treats a file with different first bytes as
+//! empty: it overwrites or removes another program's `disk.db-wal` without a warning. This check therefore first
+//! compares each file with SQLite's formats (SQLite, "Database File Format", sections 3 and 4.1; "WAL-mode File
+//! Format", section 2.1): the first bytes are a magic number, or zeroes until SQLite has synced the file.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -15,17 +15,17 @@ use crate::error::OltpError;
 /// The suffixes of the file names, each with the valid first bytes.
 const COMPANIONS: [(&str, &[&[u8]]); 3] = [
     ("-wal", &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83], &[0; 4]]),
-    // The version of the index, 3007000, in the machine's byte order.
+    // The index begins with its version, 3007000, in the machine's byte order.
     ("-shm", &[&3_007_000_u32.to_ne_bytes(), &[0; 4]]),
     ("-journal", &[&[0xd9, 0xd5, 0x05, 0xf9], &[0; 4]]),
 ];
 
-/// Refuses a database next to which another program's file has a name that SQLite uses.
+/// Rejects a database if a file of another program next to it has a name that SQLite uses.
 pub(super) fn check(path: &Path) -> Result<(), OltpError> {
     for (ending, begins) in COMPANIONS {
         let file = beside(path, ending);
         let foreign = |reason: &str| {
-            let reason = format!("exists and {reason}; move it away, or name another database");
+            let reason = format!("exists and {reason}; move it away, or use a different database");
             OltpError::System { what: file.display().to_string(), reason }
         };
         match fs::symlink_metadata(&file) {
@@ -36,7 +36,7 @@ pub(super) fn check(path: &Path) -> Result<(), OltpError> {
         }
         let mut first = [0xff; 4];
         match File::open(&file).and_then(|mut open| open.read_exact(&mut first)) {
-            // Another connection has removed it in the meantime.
+            // Another connection has removed the file in the meantime.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             _ if begins.contains(&first.as_slice()) => {}
             _ => return Err(foreign("is not an SQLite file")),

@@ -1,4 +1,4 @@
-//! A file as a database: its tables, which are stored in the order of their keys, its path and size.
+//! A file as a database: its tables, which are stored in the order of their keys, its path and its size.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ impl Backend for SqliteFile {
     }
 
     fn cache(&self) -> &'static str {
-        // The cache of each connection, as set by the connection's settings.
+        // The cache size of a connection, which `SETTINGS` sets.
         "SELECT 65536 * 1024, page_count * page_size FROM pragma_page_count, pragma_page_size"
     }
 
@@ -79,12 +79,12 @@ impl Backend for SqliteFile {
     }
 
     fn footprint(&self) -> Footprint {
-        // Measured with version 3.53 and pages of 4 KiB.
+        // Measured with version 3.53 and 4 KiB pages.
         Footprint { items: 7_300_000, warehouse: 73_200_000 }
     }
 
     fn log(&self, scale: &Scale, missing: i64, _data: u64) -> Result<u64, OltpError> {
-        // A part is one transaction, which is in the log before it is in the file.
+        // A part is one transaction, which is written to the log before it is written to the file.
         Ok(self.footprint().bytes(scale, missing.min(1), false))
     }
 

@@ -1,13 +1,13 @@
 //! Determines the owner of an SQLite file without changing the file, its log or the folder.
 //!
-//! A connection that may write changes files: it switches the journal, rolls back after a crash, and removes a log when
-//! it closes. This check therefore uses a read-only connection. The method depends on the files (SQLite, "Write-Ahead
-//! Logging", section on read-only databases; "Uniform Resource Identifiers", `immutable` and `readonly_shm`):
+//! A connection that may write changes files: it switches the journal mode, rolls back after a crash, and removes a log
+//! when it closes. This check therefore uses a read-only connection. The method depends on the files (SQLite,
+//! "Write-Ahead Logging", section on read-only databases; "Uniform Resource Identifiers", `immutable` and
+//! `readonly_shm`):
 //!
-//! - a file with a rollback journal is opened read-only, with locks, which other programs expect;
+//! - a file in rollback-journal mode is opened read-only, with the locks that other programs expect;
 //! - a file with a write-ahead log in use is opened read-only together with the log's index;
-//! - a file whose log is without an index, or whose journal needs a rollback, is read as it is, without log and
-//!   journal.
+//! - a file whose log does not have an index, or whose journal needs a rollback, is read without its log and journal.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -24,9 +24,9 @@ use lanemark_schema::result::Counters;
 
 /// First bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Offset of the file's write version in the header, and its value for a write-ahead log.
+/// Offset of the file's write version in the header, and the value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
-/// Maximum wait for a writer before the file is read as it is.
+/// Maximum time to wait for a writer before the file is read without locks.
 const BUSY: Duration = Duration::from_secs(1);
 /// Query for all named objects; an unused file contains no such object.
 const NAMES: &str = "SELECT name FROM sqlite_master";
@@ -83,8 +83,8 @@ pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     })
 }
 
-/// Opens a read-only connection, and returns whether a table has our name; `None` if the file is empty and no program
-/// has marked it.
+/// Opens a read-only connection, and returns whether a table has one of our names; `None` if the file is empty and no
+/// program has marked it.
 fn look(path: &Path, mode: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
     let uri = uri(path, mode);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY

@@ -2,14 +2,14 @@
 //!
 //! Memory is an anonymous file of the kernel (`memfd_create(2)`). All three kinds therefore behave alike: they are
 //! sparse, a trim punches holes, and holes read as zeroes. Over an image, written blocks are in the export's own file
-//! and all other blocks are in the image. A map with one bit for each block records which. The map is in a companion of
-//! the export's own file, after a header that states the format and the length of the export. A block's bit is set once
-//! its data is in the own file.
+//! and all other blocks are in the image. A map with one bit per block records which blocks are written. The map is in
+//! a companion of the export's own file, after a header that states the format and the length of the export. A block's
+//! bit is set once its data is in the export's own file.
 //!
 //! If another program truncates the file, data is lost, and a later write past the cut would turn the loss into zeroes
-//! that read without an error. Each write, trim and flush therefore first compares the file's length with the export's;
-//! after a difference, all of them fail. A file that is truncated and extended again between two of these checks is not
-//! detected.
+//! that read without an error. Each write, trim and flush therefore first compares the length of the file with the
+//! length of the export. Once they have differed, all writes, trims and flushes fail. The check does not detect a file
+//! that is truncated and extended again between two operations.
 
 use std::fs::File;
 use std::io;
@@ -20,13 +20,13 @@ use std::sync::{PoisonError, RwLock};
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 use rustix::io::Errno;
 
-/// Block size of the map of an own file over an image.
+/// Block size of the map of an export's own file over an image.
 const MAPPED: u64 = 4096;
 /// The first bytes of a file with a map, before the length of the export.
 pub(super) const MAP_MARK: &str = "lanemark-serve-map 1 ";
 /// Length of the head of a file with a map: its mark, the length and a line end, padded with spaces.
 const MAP_HEAD: u64 = 64;
-/// Maximum number of bytes in one write or copy.
+/// Maximum number of bytes that are written or copied at once.
 const PIECE: u64 = 1 << 20;
 
 /// The bytes of an export.
@@ -34,25 +34,25 @@ const PIECE: u64 = 1 << 20;
 pub(crate) struct Backing {
     own: File,
     size: u64,
-    /// Whether the data outlasts the process.
+    /// Whether the data survives the process.
     is_kept: bool,
-    /// Whether the file was found with a length that differs from the export's.
+    /// Whether the file's length has differed from the length of the export.
     is_cut: AtomicBool,
     over: Option<BackingImage>,
 }
 
-/// An image below the export's own file.
+/// An image under the export's own file.
 #[derive(Debug)]
 struct BackingImage {
     image: File,
     image_size: u64,
-    /// One bit for each block, set if the block is in the own file.
+    /// One bit per block, set if the block is in the export's own file.
     map: RwLock<Vec<u8>>,
     /// The file that stores the map.
     kept: Option<File>,
 }
 
-/// A range of an export that either has data or is a hole.
+/// A range of an export that either contains data or is a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportRange {
     /// Length in bytes.
@@ -69,7 +69,7 @@ impl Backing {
         Ok(Self { own: file, size, is_kept: false, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// Uses a file, whose length [`Self::sized`] sets.
+    /// Uses a file. [`Self::sized`] sets its length.
     pub(crate) fn file(file: File, size: u64) -> Self {
         Self { own: file, size, is_kept: true, is_cut: AtomicBool::new(false), over: None }
     }
@@ -81,7 +81,7 @@ impl Backing {
     }
 
     /// Places this export's data over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without
-    /// own blocks.
+    /// written blocks.
     pub(crate) fn over(mut self, image: File, kept: Option<File>) -> io::Result<Self> {
         let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(other)?;
         let mut map = vec![0; length];
@@ -100,7 +100,7 @@ impl Backing {
                 || begins != head
             {
                 return Err(io::Error::other(
-                    "it is the map of an export of another length, or was truncated",
+                    "it is the map of an export with a different length, or it was truncated",
                 ));
             }
             kept.read_exact_at(&mut map, MAP_HEAD)?;
@@ -114,7 +114,7 @@ impl Backing {
         self.size
     }
 
-    /// Returns whether the data outlasts the process.
+    /// Returns whether the data survives the process.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept
     }
@@ -143,7 +143,7 @@ impl Backing {
         Ok(())
     }
 
-    /// Fails if the length of the file differs from the export's, now or at an earlier check.
+    /// Fails if the length of the file differs from the length of the export, now or at an earlier check.
     fn check_length(&self) -> io::Result<()> {
         if !self.is_kept {
             return Ok(());
@@ -170,7 +170,7 @@ impl Backing {
         }
     }
 
-    /// Makes `length` bytes from `offset` on read as zeroes: as a hole, or with allocated space.
+    /// Makes the `length` bytes at `offset` read as zeroes, as a hole or with allocated space.
     pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool) -> io::Result<()> {
         self.check_length()?;
         match &self.over {
@@ -204,7 +204,7 @@ impl Backing {
     }
 
     /// Writes over an image: copies the remainder of the first and the last block, calls `write` for the written part,
-    /// and marks the blocks as own blocks.
+    /// and marks the blocks as blocks of the export's own file.
     fn own_blocks(
         &self,
         over: &BackingImage,
@@ -242,7 +242,7 @@ impl Backing {
         Ok(())
     }
 
-    /// Stores all written data, so that it outlasts a crash of the machine.
+    /// Stores all written data, so that it survives a crash of the machine.
     pub(crate) fn sync(&self) -> io::Result<()> {
         if !self.is_kept {
             return Ok(());
@@ -255,7 +255,7 @@ impl Backing {
         }
     }
 
-    /// Returns the ranges from `offset` on: from one to `most` ranges, and up to `length`.
+    /// Returns one to `most` ranges, from `offset` onward, that cover up to `length` bytes.
     pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         let (mut at, end) = (offset, offset + length);
         let mut found: Vec<ExportRange> = Vec::new();
@@ -285,7 +285,7 @@ impl Backing {
 }
 
 impl BackingImage {
-    /// Reads the image; beyond its end there are zeroes.
+    /// Reads the image; bytes after its end read as zeroes.
     fn read_image(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let there = self.image_size.saturating_sub(offset).min(bytes.len() as u64);
         let (inside, behind) = bytes.split_at_mut(there as usize);
@@ -302,7 +302,8 @@ fn is_own(map: &[u8], block: u64) -> bool {
     map[(block / 8) as usize] >> (block % 8) & 1 == 1
 }
 
-/// Returns the length of the run of equal blocks from `at`, up to `most`, and whether they are own blocks.
+/// Returns the length of the run of equal blocks from `at`, up to `most`, and whether they are in the export's own
+/// file.
 fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
     let is_written = is_own(map, at / MAPPED);
     let mut end = (at / MAPPED + 1) * MAPPED;
@@ -321,7 +322,7 @@ fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
             let hole = seek(file, SeekFrom::Hole(at)).unwrap_or(end);
             (hole.clamp(at + 1, end) - at, false)
         }
-        // There is no data up to the end of the file.
+        // The rest of the file contains no data.
         Err(Errno::NXIO) => (end - at, true),
         Err(_) => (end - at, false),
     }

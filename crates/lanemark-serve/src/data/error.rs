@@ -6,12 +6,12 @@ use std::path::PathBuf;
 /// A reason why data cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
-    /// A target that is refused so that nothing is lost.
+    /// A target that is rejected so that no data is lost.
     #[error("{}: {why}", path.display())]
     Refused {
         /// The file.
         path: PathBuf,
-        /// Reason of the refusal.
+        /// Reason for the rejection.
         why: String,
         /// Advice on how to proceed.
         hint: String,

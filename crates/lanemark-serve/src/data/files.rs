@@ -1,8 +1,8 @@
-//! The files of data: the data itself, its companions and the image below it, each opened so that no other program's
-//! data is lost.
+//! The files of an export: its data, the companions of the data and the image under it, each opened so that no other
+//! program's data is lost.
 //!
 //! The data is locked for one server (flock(2)); an image is locked against servers that write it, and shared with
-//! others that read it. Not every file system supports locks. If the data could not be opened, the files that were
+//! servers that read it. Not every file system supports locks. If the data could not be opened, the files that were
 //! created are removed again.
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -21,7 +21,7 @@ use super::journal::{Extent, Image};
 /// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
 const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673];
 
-/// Files that were created while data was opened; they are removed if the opening fails.
+/// Files that were created while the data was opened; they are removed if the data cannot be opened.
 #[derive(Debug, Default)]
 pub(super) struct CreatedFiles(Vec<PathBuf>);
 
@@ -38,7 +38,7 @@ impl CreatedFiles {
             CompanionError::Foreign { path, reason } => DataError::Refused {
                 path,
                 why: format!("exists and {reason}"),
-                hint: "move it away, or name another file for --data".to_owned(),
+                hint: "move it away, or choose a different file for --data".to_owned(),
             },
             CompanionError::System { path, source } => {
                 DataError::System { path, action: "opened", source }
@@ -64,7 +64,7 @@ impl Drop for CreatedFiles {
     }
 }
 
-/// Opens or creates the file of the data, for this server only.
+/// Opens or creates the data file, and locks it for this server.
 pub(super) fn take(
     path: &Path,
     image: Option<&OpenImage>,
@@ -89,7 +89,7 @@ pub(super) fn take(
         Ok(there) if !there.is_file() => {
             let kind = there.file_type();
             let what = match (kind.is_block_device(), kind.is_dir()) {
-                (true, _) => "is a block device, but data is only kept in files",
+                (true, _) => "is a block device, but data can only be stored in files",
                 (_, true) => "is a folder",
                 _ => "is not a regular file",
             };
@@ -102,7 +102,7 @@ pub(super) fn take(
         Ok(_) => {}
     }
     let mut options = OpenOptions::new();
-    // If the file was replaced by a pipe in the meantime, the opening must not block.
+    // If the file was replaced by a pipe in the meantime, `open` must not block.
     let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
     let file = options.read(true).write(true).custom_flags(flags).open(path);
     let file = file.map_err(fail("opened"))?;
@@ -112,14 +112,14 @@ pub(super) fn take(
     }
     check_medium(path, &file)?;
     if image.is_some_and(|image| image.is(&there)) {
-        let why = "is also the image of --over, which is only read";
+        let why = "is also the image of --over, which is read-only";
         return Err(refused(why, "name a new file for --data"));
     }
     lock(&file, FlockOperation::NonBlockingLockExclusive, path)?;
     Ok(file)
 }
 
-/// Refuses a file that is not on a disk: `/proc/self/mem` is reported as a regular file of length zero.
+/// Rejects a file that is not on a disk: for example, `/proc/self/mem` is reported as a regular file of length zero.
 fn check_medium(path: &Path, file: &File) -> Result<(), DataError> {
     let is_of_kernel = rustix::fs::fstatfs(file)
         .is_ok_and(|system| KERNEL_FILE_SYSTEMS.contains(&(system.f_type as u64)));
@@ -139,7 +139,7 @@ pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(),
         Err(Errno::WOULDBLOCK) => Err(DataError::Refused {
             path: path.to_owned(),
             why: "is locked by another program".to_owned(),
-            hint: "stop the other server, or name another file".to_owned(),
+            hint: "stop the other server, or choose a different file".to_owned(),
         }),
         _ => Ok(()),
     }
@@ -195,7 +195,7 @@ impl OpenImage {
         (self.there.dev(), self.there.ino()) == (other.dev(), other.ino())
     }
 
-    /// Returns the record of the image in a journal; in this record a line end would end the path.
+    /// Returns the record of the image for a journal. A line end in the path would end the record.
     pub(super) fn noted(&self) -> Image {
         let extent = Extent { length: self.length(), inode: self.there.ino() };
         Image { extent, path: self.path.display().to_string().replace('\n', "\\n") }

@@ -1,7 +1,7 @@
 //! The content of a disk image, recognised by its magic numbers: a container of another program, a file system, or a
 //! partition table.
 //!
-//! Every number that is read from an image is compared with the image's length. A damaged table is a table without
+//! Every number read from an image is checked against the image's length. A damaged table counts as a table without
 //! partitions.
 
 use std::io;
@@ -18,21 +18,26 @@ const CONTAINERS: [(&str, &[u8]); 5] = [
 ];
 /// The magic number of a VHD footer, in the last 512 bytes of the file.
 const VHD: &[u8] = b"conectix";
-/// File systems by the kernel's names, with the positions of their magic numbers.
+/// File systems by the kernel's names, with the offsets and values of their magic numbers.
 const FILE_SYSTEMS: [(&str, u64, &[u8]); 3] =
     [("ext4", 0x438, &[0x53, 0xef]), ("xfs", 0, b"XFSB"), ("btrfs", 0x1_0040, b"_BHRfS_M")];
 /// Sector sizes for which a GPT is searched.
 const SECTORS: [u64; 2] = [512, 4096];
 /// The magic number of a GPT, at the start of the second sector.
 const GPT: &[u8] = b"EFI PART";
-/// Length of the read part of a GPT header and of a GPT entry, and maximum number of entries that are read.
+/// Length of the part of a GPT header that is read.
 const GPT_HEADER: usize = 92;
+/// Length of the part of a GPT entry that is read.
 const GPT_ENTRY: usize = 48;
+/// Maximum number of GPT entries that are read.
 const GPT_ENTRIES_MAX: u32 = 128;
-/// The end of a master boot record, and the position, number and length of its entries.
+/// The last bytes of a master boot record.
 const MBR: [u8; 2] = [0x55, 0xaa];
+/// Offset of the entries of a master boot record.
 const MBR_ENTRIES_AT: u64 = 446;
+/// Number of entries of a master boot record.
 const MBR_ENTRIES: u64 = 4;
+/// Length of an entry of a master boot record.
 const MBR_ENTRY: usize = 16;
 
 /// The content of a disk image.
@@ -60,14 +65,14 @@ pub struct PartitionTable {
 /// A partition of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// Position of its first byte.
+    /// Offset of the first byte.
     pub start: u64,
     /// Length in bytes.
     pub length: u64,
 }
 
 impl ImageContent {
-    /// Recognises an image of `length` bytes. `read` fills a buffer from a position on, and returns the number of bytes
+    /// Recognises an image of `length` bytes. `read` fills a buffer from an offset, and returns the number of bytes
     /// that it has read.
     ///
     /// # Errors
@@ -104,7 +109,7 @@ impl ImageContent {
     }
 }
 
-/// Returns the command that makes a raw image of the container at `path`.
+/// Returns the command that converts the container at `path` to a raw image.
 pub fn conversion(path: &Path) -> String {
     format!("qemu-img convert -O raw {} {}", path.display(), path.with_extension("raw").display())
 }
@@ -122,21 +127,21 @@ impl Partition {
     }
 }
 
-/// An image that is read at positions.
+/// An image that is read at given offsets.
 struct ImageBytes<'r> {
     length: u64,
     read: &'r mut dyn FnMut(&mut [u8], u64) -> io::Result<usize>,
 }
 
 impl ImageBytes<'_> {
-    /// Returns the `N` bytes at a position; `None` if the image ends before.
+    /// Returns the `N` bytes at offset `at`; `None` if the image is too short.
     fn bytes<const N: usize>(&mut self, at: u64) -> io::Result<Option<[u8; N]>> {
         let mut bytes = [0; N];
         let is_inside = at.checked_add(N as u64).is_some_and(|end| end <= self.length);
         Ok((is_inside && (self.read)(&mut bytes, at)? == N).then_some(bytes))
     }
 
-    /// Returns whether the bytes at a position are `magic`, which has up to eight bytes.
+    /// Returns whether the bytes at offset `at` are `magic`, which has up to eight bytes.
     fn contains(&mut self, magic: &[u8], at: u64) -> io::Result<bool> {
         let mut bytes = [0; 8];
         let Some(there) = bytes.get_mut(..magic.len()) else { return Ok(false) };
@@ -144,7 +149,7 @@ impl ImageBytes<'_> {
         Ok(is_inside && (self.read)(there, at)? == magic.len() && *there == *magic)
     }
 
-    /// Returns the range of `sectors` sectors from `first` on, if it is inside the image.
+    /// Returns the range of `sectors` sectors that starts at `first`, if it is inside the image.
     fn partition(&self, first: u64, sectors: u64, sector: u64) -> Option<Partition> {
         let start = first.checked_mul(sector).filter(|start| *start > 0)?;
         let length = sectors.checked_mul(sector).filter(|length| *length > 0)?;
@@ -172,8 +177,8 @@ impl ImageBytes<'_> {
         Ok(None)
     }
 
-    /// Returns the first partition of a master boot record. A boot sector of a file system ends with the same bytes,
-    /// so a record counts only if each of its entries is empty or possible.
+    /// Returns the first partition of a master boot record. A boot sector of a file system ends with the same bytes, so
+    /// the record is accepted only if each of its entries is empty or valid.
     fn first_of_mbr(&mut self) -> io::Result<Option<Partition>> {
         if self.bytes(510)? != Some(MBR) {
             return Ok(None);
@@ -197,13 +202,13 @@ impl ImageBytes<'_> {
     }
 }
 
-/// Returns the number of four bytes at a position, 0 beyond the end.
+/// Returns the little-endian 32-bit number at offset `at`, or 0 if it extends past the end.
 fn short(bytes: &[u8], at: usize) -> u32 {
     let number = bytes.get(at..).and_then(|rest| rest.first_chunk());
     number.map_or(0, |number| u32::from_le_bytes(*number))
 }
 
-/// Returns the number of eight bytes at a position, 0 beyond the end.
+/// Returns the little-endian 64-bit number at offset `at`, or 0 if it extends past the end.
 fn long(bytes: &[u8], at: usize) -> u64 {
     let number = bytes.get(at..).and_then(|rest| rest.first_chunk());
     number.map_or(0, |number| u64::from_le_bytes(*number))

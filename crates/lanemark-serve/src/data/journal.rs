@@ -1,9 +1,10 @@
-//! The journal next to a data file: its files, the end of the last server, and the data lost in power cuts.
+//! The journal next to a data file: the identity of its files, the state that the last server left, and the data lost
+//! in power cuts.
 //!
-//! The journal is a text of a few lines. The first line contains the state at a fixed position, and is overwritten
-//! there: `closed`, `flushed` or `unflushed`. A kill of the server leaves the last written state. The next lines
-//! identify the files of the journal: length and inode number of the data, and of the image below it. The device number
-//! is not recorded, because it can change when the machine starts.
+//! The journal consists of a few lines of text. The first line contains the state at a fixed position, and is
+//! overwritten there: `closed`, `flushed` or `unflushed`. If the server is killed, the last written state remains. The
+//! next lines identify the files of the journal by the length and inode number of the data, and of the image under it.
+//! The device number is not recorded, because it can change when the machine starts.
 
 use std::fmt;
 use std::fs::File;
@@ -12,9 +13,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The beginning of a journal of any version.
+/// The first bytes of a journal of any version.
 pub(super) const OURS: &str = "lanemark-serve ";
-/// The beginning of a journal, before the state.
+/// The first bytes of a journal of this version; the state follows.
 const MARK: &str = "lanemark-serve 2 ";
 /// Length of the state, including the end of its line.
 const STATE: usize = 10;
@@ -36,7 +37,7 @@ pub(super) struct JournalContent {
     pub(super) state: State,
     /// The data file, with the length of the export.
     pub(super) data: Extent,
-    /// The image below the data, if there is one.
+    /// The image under the data, if there is one.
     pub(super) over: Option<Image>,
     /// Lines about the losses in power cuts.
     pub(super) cuts: Vec<String>,
@@ -51,7 +52,7 @@ pub(super) struct Extent {
     pub(super) inode: u64,
 }
 
-/// An image below data.
+/// An image under the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Image {
     /// Length and inode number of the image.
@@ -95,7 +96,7 @@ impl State {
 }
 
 impl Journal {
-    /// Begins a journal in `file`, and replaces its content.
+    /// Starts a journal in `file`, which replaces the content of the file.
     pub(super) fn begin(file: File, data: Extent, over: Option<&Image>) -> io::Result<Self> {
         let mut text = format!("{MARK}{}data {data}\n", State::Flushed.text());
         if let Some(Image { extent, path }) = over {
@@ -113,7 +114,7 @@ impl Journal {
         self.state(State::Unflushed)
     }
 
-    /// Records that all writes were flushed, unless some are `unflushed` again.
+    /// Records that all writes were flushed, unless newer writes are `unflushed`.
     pub(super) fn flushed(&self, unflushed: &AtomicBool) -> io::Result<()> {
         let _end = self.end();
         match unflushed.load(Ordering::SeqCst) {
@@ -152,7 +153,7 @@ impl Journal {
 
 /// Reads a journal; returns `None` if the text is not a journal.
 pub(super) fn read(text: &str) -> Option<JournalContent> {
-    // A line that was not written to its end is ignored.
+    // An incomplete last line is ignored.
     let rest = text.strip_prefix(MARK).filter(|rest| rest.ends_with('\n'))?;
     let all = [State::Closed, State::Flushed, State::Unflushed];
     let state = *all.iter().find(|state| rest.starts_with(state.text()))?;

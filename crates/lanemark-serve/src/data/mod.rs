@@ -1,9 +1,9 @@
-//! The data of an export, and the effect of a flush, a kill and a power cut on it.
+//! The data of an export, and the effects of a flush, a kill and a power cut on the data.
 //!
 //! An acknowledged write is in the `backing`. A kill of the server loses no acknowledged write. A crash of the machine
-//! may lose the writes after the last flush, because a flush is `fdatasync(2)`. A power cut of the modelled drive loses
-//! writes from its `volatile` cache, and loses nothing if the cache is protected or off. Each data file has a `journal`
-//! next to it, from which the next server reports these events.
+//! may lose the writes after the last flush, because a flush is `fdatasync(2)`. When the modelled drive loses power,
+//! writes in its `volatile` cache may be lost; no write is lost if the cache is protected or off. Each data file has a
+//! `journal` next to it, from which the next server reports these events.
 
 mod backing;
 mod error;
@@ -88,7 +88,8 @@ impl Data {
         Ok(Self::new(Backing::memory(size)?, None, cache, seed))
     }
 
-    /// Rules out power cuts, so that replaced data need not be kept; a long write then takes a third of the time.
+    /// Declares that there are no power cuts, so that replaced data need not be kept. A long write then takes a third
+    /// of the time.
     pub(crate) fn without_power_cuts(&mut self) {
         self.volatile = None;
     }
@@ -128,7 +129,7 @@ impl Data {
         let Some(volatile) = &self.volatile else {
             return self.backing.write(offset, bytes);
         };
-        // The lock is held until the new data is stored, so that no other write is executed in between.
+        // The lock is held until the new data is stored, so that no other write can overtake this write.
         let mut volatile = lock(volatile);
         let mut before = vec![0; bytes.len()];
         self.backing.read(offset, &mut before)?;
@@ -136,7 +137,7 @@ impl Data {
         self.backing.write(offset, bytes)
     }
 
-    /// Makes a range read as zeroes, as a hole or with allocated space. No power cut reverts this.
+    /// Makes a range read as zeroes, as a hole or with allocated space. A power cut does not revert this.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -152,7 +153,7 @@ impl Data {
         self.backing.zero(offset, length, hole)
     }
 
-    /// Returns the ranges with and without data from `offset` on, up to `most` of them.
+    /// Returns up to `most` ranges with and without data, from `offset` onward.
     pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         self.backing.stretches(offset, length, most)
     }
@@ -163,7 +164,8 @@ impl Data {
         FlushCoverage { number, cuts: self.cuts.load(Ordering::Acquire) }
     }
 
-    /// Stores the writes before `mark`. Returns false if a power cut occurred in between; the flush has then failed.
+    /// Stores the writes before `mark`. Returns false if a power cut occurred since the mark, in which case the flush
+    /// has failed.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -188,8 +190,9 @@ impl Data {
         Ok(())
     }
 
-    /// Ends a flush of the drive's cache. Returns false if a power cut came in between: then the flush has failed. If
-    /// the flush `stores` nothing, because the drive lies, a power cut may still revert the writes before `mark`.
+    /// Ends a flush of the drive's cache. Returns false if a power cut occurred since the mark, in which case the flush
+    /// has failed. If the drive lies and the flush does not store data (`stores` is false), a power cut may still
+    /// revert the writes before `mark`.
     pub fn flushed(&self, mark: FlushCoverage, stores: bool) -> bool {
         let Some(volatile) = &self.volatile else { return true };
         let mut volatile = lock(volatile);
@@ -200,7 +203,7 @@ impl Data {
         in_time
     }
 
-    /// Applies a power cut of the drive to the data, and returns the losses.
+    /// Applies a power cut of the drive to the data, and returns the loss.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -212,7 +215,8 @@ impl Data {
         volatile.power_cut(&mut random, |offset, before| self.backing.write(offset, before))
     }
 
-    /// Stores some, all or zero of the sectors of a write that a power cut interrupted.
+    /// Stores a random part of the sectors of a write that a power cut interrupted; the part may be all sectors or no
+    /// sector.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -264,7 +268,7 @@ impl DataOwner for std::sync::Arc<Data> {
     }
 }
 
-/// Describes a loss in a line.
+/// Describes a loss in one line.
 fn loss_line(loss: &PowerCutLoss) -> String {
     if loss.writes == 0 {
         return "power cut: no unflushed data, so no data is lost".to_owned();
@@ -277,7 +281,7 @@ fn loss_line(loss: &PowerCutLoss) -> String {
     let bytes = loss.bytes();
     let PowerCutLoss { writes, lost, torn, .. } = loss;
     format!(
-        "power cut: of {writes} unflushed writes {lost} are lost and {torn} torn, {bytes} bytes: {ranges}"
+        "power cut: {lost} of {writes} unflushed writes are lost and {torn} are torn, {bytes} bytes: {ranges}"
     )
 }
 
@@ -298,7 +302,7 @@ mod tests {
         bytes[0]
     }
 
-    /// Returns the number of sectors that still contain the written data after a cut.
+    /// Returns the number of sectors that still contain the written data after a power cut.
     fn kept_writes(cache: Cache, flush: bool) -> usize {
         let data = Data::memory(1 << 20, cache, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());

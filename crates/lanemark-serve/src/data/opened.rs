@@ -1,4 +1,4 @@
-//! The opening of data: the checks, the files that are created, and the state that the last server left.
+//! Opens the data of an export: checks its files, creates missing files, and reads the state that the last server left.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,7 +17,7 @@ use super::{Cache, Data};
 /// Suffix of the journal's name.
 const JOURNAL: &str = ".lanemark";
 
-/// The location of the data, and the image below it.
+/// The location of the data, and the image under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
     /// The location of the data.
@@ -26,7 +26,7 @@ pub struct DataPlan {
     pub over: Option<PathBuf>,
     /// Length of the export.
     pub size: u64,
-    /// A file that may be overwritten even though no server created it.
+    /// A file that may be used even though no server created it.
     pub overwrite: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ pub struct OpenedData {
     pub notes: Vec<String>,
 }
 
-/// The state that the last server left of a file's data.
+/// The state in which the last server left a data file.
 struct PreviousState {
     /// The journal, open and locked.
     journal: File,
@@ -62,7 +62,7 @@ impl DataPlan {
     /// Opens the data of a drive with this `cache`. The losses in power cuts depend on `seed`.
     ///
     /// # Errors
-    /// Returns an error if a file is refused, does not match, or cannot be opened.
+    /// Returns an error if a file is rejected, does not match, or cannot be opened.
     pub fn open(&self, cache: Cache, seed: u64) -> Result<OpenedData, DataError> {
         let image = self.over.as_deref().map(OpenImage::open).transpose()?;
         if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
@@ -119,7 +119,7 @@ impl DataPlan {
             let fail = |source| DataError::System { path: path.clone(), action: "used", source };
             backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
-        // A refusal above leaves the file as it is.
+        // The checks above leave a rejected file unchanged.
         let backing = backing.sized().map_err(fail("made as long"))?;
         let data = Extent { length: self.size, inode };
         let journal = Journal::begin(journal, data, over.as_ref());
@@ -138,7 +138,7 @@ impl DataPlan {
         self.overwrite.as_deref() == Some(path)
     }
 
-    /// Returns the file of the map, which has content if there is former data (`has_former`).
+    /// Returns the file of the map. The map must have content if there is data of an earlier server (`has_former`).
     fn map(
         &self,
         path: &Path,
@@ -154,12 +154,12 @@ impl DataPlan {
                 Err(DataError::Misfit { path: path.to_owned(), why: why.to_owned() })
             }
             true => Ok(map.file),
-            // New data does not have its own blocks yet.
+            // New data has written no blocks yet.
             false => map.file.set_len(0).map(|()| map.file).map_err(fail),
         }
     }
 
-    /// Opens and reads the journal of `own`; a new journal is empty.
+    /// Opens and reads the journal of `own`, or creates an empty journal.
     fn former(
         &self,
         path: &Path,
@@ -182,7 +182,7 @@ impl DataPlan {
             |why: String, hint: String| DataError::Refused { path: path.to_owned(), why, hint };
         if journal.is_empty {
             let hint = format!(
-                "name a new file; or --over {0} to leave it as it is; or --overwrite {0}",
+                "name a new file, or use --over {0} to leave it unchanged, or --overwrite {0}",
                 path.display()
             );
             let why =
@@ -196,13 +196,13 @@ impl DataPlan {
             Some(content) => former(file, Some(content)),
             None if may_overwrite => former(file, None),
             None => Err(refused(
-                format!("its journal {} is of another version or damaged", beside.display()),
-                format!("--over {0} to leave it as it is; or --overwrite {0}", path.display()),
+                format!("its journal {} has a different version or is damaged", beside.display()),
+                format!("use --over {0} to leave it unchanged, or --overwrite {0}", path.display()),
             )),
         }
     }
 
-    /// Compares the files with the journal's record of them.
+    /// Compares the files with their record in the journal.
     fn check_former(
         &self,
         path: &Path,
@@ -212,12 +212,12 @@ impl DataPlan {
         let of = |image: Option<&Image>| image.map(|image| image.path.clone());
         let wrong = if content.data.length != self.size {
             Some(format!(
-                "it is served with a size of {} bytes, not {}",
+                "it was served with a size of {} bytes, not {}",
                 content.data.length, self.size
             ))
         } else if of(content.over.as_ref()) != of(over) {
             let named = of(content.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
-            Some(format!("it is served over {named}"))
+            Some(format!("it was served over {named}"))
         } else {
             None
         };
@@ -245,8 +245,8 @@ impl DataPlan {
                 path: path.to_owned(),
                 why,
                 hint: format!(
-                    "restore the files of the last server, or give --overwrite {} to use them as \
-                     they are",
+                    "restore the files of the last server, or use --overwrite {} to accept them \
+                     as they are",
                     path.display()
                 ),
             }),
@@ -262,8 +262,9 @@ fn differs(recorded: Extent, now: Extent, what: &str) -> Option<String> {
             recorded.length, now.length
         ));
     }
-    (recorded.inode != now.inode)
-        .then(|| format!("{what} is not the file of the last server, but a copy or another file"))
+    (recorded.inode != now.inode).then(|| {
+        format!("{what} is not the file of the last server, but a copy or a different file")
+    })
 }
 
 /// Returns lines about the state that the last server left.
@@ -410,7 +411,7 @@ mod tests {
             std::os::unix::fs::symlink(in_folder("victim"), &beside).unwrap();
             assert!(refusal(&over).contains("symbolic link"), "{ending}");
             assert_eq!(std::fs::read(in_folder("victim")).unwrap(), b"a map of the Alps");
-            // A refused start leaves no files behind.
+            // A rejected start leaves no new files.
             let beside = beside.file_name().unwrap().to_str().unwrap();
             assert_eq!(names(folder.path()), [beside, "image", "victim"]);
         }
@@ -438,7 +439,7 @@ mod tests {
         let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
         assert!(allowed.open(CACHE, 1).is_ok());
         assert!(plan.open(CACHE, 1).is_ok());
-        // A user who removed the file no longer needs its data.
+        // A user who has removed the file no longer needs its data.
         std::fs::remove_file(&path).unwrap();
         assert!(plan.open(CACHE, 1).unwrap().notes[0].contains("is missing"));
     }

@@ -1,17 +1,17 @@
 //! A drive's volatile write cache: the writes that a power cut may still revert.
 //!
 //! An acknowledged write without a flush is already in the export; this module keeps the data that it replaced, up to
-//! the size of the drive's buffer. Beyond that size, the oldest writes are assumed to be stored. A power cut draws for
-//! each write, from the newest to the oldest, whether it was stored, lost or torn, and for a torn write it draws each
-//! sector. A lost sector returns to its content before that write; a stored sector keeps its content, regardless of the
-//! loss of older writes. After a flush, or a trim or zeroing of a range, no write remains that a power cut could
-//! revert.
+//! the size of the drive's buffer. The oldest writes above that size are assumed to be stored. At a power cut, a random
+//! draw for each write, from the newest to the oldest, decides whether the write was stored, lost or torn; for a torn
+//! write, each sector is drawn. A lost sector returns to its content before that write; a stored sector keeps its
+//! content even if older writes are lost. After a flush, no write can be reverted; after a trim or zeroing of a range,
+//! no write to that range can be reverted.
 //!
 //! The rule follows JEDEC and T13: a write to a volatile cache reaches the media in any order or not at all until a
 //! flush (ATA ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and each sector is written completely.
 //!
-//! Not modelled: if a cache holds several versions of a sector, the newest or an older version is stored here;
-//! corrupted data; changes of sectors that were not written.
+//! Not modelled: corrupted data, and changes to sectors that were not written. If a cache holds several versions of a
+//! sector, either the newest or an older version is stored.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -26,8 +26,9 @@ const ENTRY: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct RevertibleWrites {
     entries: VecDeque<RevertibleWrite>,
-    /// Bytes of all entries, and their maximum.
+    /// Total size of all entries, in bytes.
     held: u64,
+    /// Maximum of `held`.
     most: u64,
     /// The number of the next entry.
     next: u64,
@@ -36,7 +37,7 @@ pub(crate) struct RevertibleWrites {
 #[derive(Debug)]
 struct RevertibleWrite {
     number: u64,
-    /// First byte.
+    /// Offset of the first byte of the range.
     offset: u64,
     change: Change,
 }
@@ -49,7 +50,7 @@ enum Change {
     Settled(u64),
 }
 
-/// Writes that a power cut took.
+/// Writes that a power cut affected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PowerCutLoss {
     /// Writes that were acknowledged but not flushed.
@@ -70,7 +71,7 @@ impl PowerCutLoss {
 }
 
 impl RevertibleWrites {
-    /// Creates an empty cache of `most` bytes.
+    /// Creates an empty cache with a capacity of `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         Self { entries: VecDeque::new(), held: 0, most, next: 0 }
     }
@@ -97,7 +98,7 @@ impl RevertibleWrites {
         }
     }
 
-    /// Returns a mark after all writes so far, for [`RevertibleWrites::flushed`].
+    /// Returns a mark after the newest write, for [`RevertibleWrites::flushed`].
     pub(crate) fn mark(&self) -> u64 {
         self.next
     }
@@ -197,7 +198,7 @@ impl PowerCutFate {
     }
 }
 
-/// Merges ranges, each given with its end, into disjoint ranges with lengths. No two of them touch.
+/// Merges ranges (start, end) into disjoint ranges (start, length) that do not touch each other.
 fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut all: Vec<(u64, u64)> = Vec::new();
@@ -222,7 +223,8 @@ mod tests {
         Rng::new(StreamKey::from_seed(seed))
     }
 
-    /// Sectors of one byte each, written through a cache, with the set of contents that each may have after a cut.
+    /// Sectors of one byte, written through a cache, with the set of contents that each sector may have after a power
+    /// cut.
     struct Model {
         disk: Vec<u8>,
         may: Vec<BTreeSet<u8>>,

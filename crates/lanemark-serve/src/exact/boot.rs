@@ -11,16 +11,17 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::init::{self, InitPlan};
 
-/// Names of the sockets in the folder.
+/// Name of the calendar's socket in the folder.
 pub(crate) const CALENDAR: &str = "calendar";
+/// Name of the disk's socket in the folder.
 pub(crate) const DISK: &str = "disk";
 /// Name of the file with the output of the guest's kernel.
 const LOG: &str = "kernel";
-/// Name of the file with the number of the process group of the guest.
+/// Name of the file with the guest's process group id.
 const GROUP: &str = "group";
 /// Number of bytes of the log that are reported.
 const LOG_TOLD: u64 = 2_000;
-/// Time limit for the end of a kernel after its guest is shut down.
+/// Maximum time until a kernel ends after its guest is shut down.
 const ENDING: Duration = Duration::from_secs(10);
 /// Maximum length of a socket's path.
 const PATH_MAX: usize = 80;
@@ -50,7 +51,7 @@ impl Boot {
         plan: InitPlan,
     ) -> Result<Self, String> {
         if !kernel.is_file() {
-            return Err(format!("{}: contains no kernel", kernel.display()));
+            return Err(format!("{} contains no kernel", kernel.display()));
         }
         let kernel = fs::canonicalize(kernel).map_err(|error| error.to_string())?;
         let folder = fs::canonicalize(folder).map_err(|error| error.to_string())?;
@@ -59,7 +60,7 @@ impl Boot {
             || text.contains(|sign: char| sign.is_whitespace() || ":,".contains(sign))
         {
             return Err(format!(
-                "{text}: the path of a folder for sockets must have at most {PATH_MAX} bytes, without spaces, colons or commas"
+                "{text}: the path of a folder for sockets may have up to {PATH_MAX} bytes, without spaces, colons or commas"
             ));
         }
         Ok(Self { kernel, program: program.to_owned(), folder, memory, plan })
@@ -70,12 +71,12 @@ impl Boot {
     }
 }
 
-/// A running guest. The guest ends when this is dropped, in any state.
+/// A running guest. In any state, the guest ends when this value is dropped.
 pub(crate) struct Guest {
     child: Child,
     ended: Option<ExitStatus>,
     folder: PathBuf,
-    /// Number of forwarded bytes of the command's output, and of its errors.
+    /// Number of bytes that were forwarded from the command's standard output and from its standard error.
     forwarded: [u64; 2],
 }
 
@@ -97,7 +98,7 @@ impl Guest {
         command.args(["--", init::WORD]).arg(wanted);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         command.current_dir("/").env_clear();
-        // The guest's processes are ended together, and do not receive a terminal's signals.
+        // In its own group, the guest's processes can be ended together, and do not receive signals from the terminal.
         command.process_group(0);
         let child = command.spawn()?;
         let guest = Self { child, ended: None, folder, forwarded: [0; 2] };
@@ -120,7 +121,7 @@ impl Guest {
         forward(&self.folder.join(init::ERROR), error, &mut io::stderr())
     }
 
-    /// Ends the guest: waits for its end if `ends_itself` is set, and kills it otherwise. Returns the exit status of
+    /// Ends the guest: waits until it ends if `ends_itself` is set, and kills it otherwise. Returns the exit status of
     /// its kernel, the command's exit code and, if there is no exit code, the kernel's last output.
     pub(crate) fn end(
         mut self,
@@ -164,8 +165,8 @@ pub fn kill_noted(folder: &Path) {
 }
 
 fn kill_group(id: u32) {
-    // Group 1 belongs to the first process of the machine, which was not started here. The number 0 would address the
-    // caller's own group.
+    // Group 1 belongs to the first process of the machine, not to a guest. The number 0 would address the caller's own
+    // group.
     if let Some(group) = i32::try_from(id).ok().filter(|id| *id > 1).and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Writes a program that acts as a kernel in `folder`.
+    /// Writes a program that acts as a kernel to `folder`.
     fn kernel(folder: &Path, script: &str) -> PathBuf {
         let path = folder.join("kernel-program");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -239,7 +240,7 @@ mod tests {
         let own = kernel(folder.path(), "exit");
         for missing in [folder.path(), &folder.path().join("nothing")] {
             let error = new(missing, folder.path()).unwrap_err();
-            assert_eq!(error, format!("{}: contains no kernel", missing.display()));
+            assert_eq!(error, format!("{} contains no kernel", missing.display()));
         }
         assert_eq!(new(&own, folder.path()).unwrap().folder(), folder.path());
         assert!(new(&own, &folder.path().join("nothing")).is_err());
@@ -257,7 +258,7 @@ mod tests {
             let found = new(&own, &path);
             assert_eq!(found.is_ok(), is_accepted, "{name:?}");
             if let Err(error) = found {
-                assert!(error.contains("at most 80 bytes, without spaces, colons or commas"));
+                assert!(error.contains("up to 80 bytes, without spaces, colons or commas"));
             }
         }
     }

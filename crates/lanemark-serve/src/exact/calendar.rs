@@ -7,14 +7,14 @@ pub const LENGTH: usize = 16;
 /// The time that means never: the guest waits for an external event.
 pub const NEVER: u64 = i64::MAX as u64;
 
-/// A message of the guest.
+/// A message from the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestMessage {
-    /// Acknowledges a message of the calendar.
+    /// Acknowledges a message from the calendar.
     Taken,
     /// The connection begins.
     Start,
-    /// The guest requests to run at this time, in ns; only the last such message counts.
+    /// The guest requests to run at this time, in ns; only the last request counts.
     Request(u64),
     /// The guest waits for the time that it requested.
     Wait,
@@ -26,12 +26,12 @@ pub enum GuestMessage {
     Day,
 }
 
-/// A message of the calendar.
+/// A message from the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalendarMessage {
-    /// Acknowledges a message of the guest, with the time that it requested.
+    /// Acknowledges a message from the guest, with the time if the guest requested it.
     Taken(u64),
-    /// The guest runs from this time on.
+    /// The guest runs, and its time is now this time.
     Run(u64),
     /// The guest need not send a request before this time.
     FreeUntil(u64),
@@ -47,7 +47,7 @@ pub struct CalendarError {
     pub time: u64,
 }
 
-/// Reads a message of the guest, with its sequence number.
+/// Reads a message from the guest, and its sequence number.
 ///
 /// # Errors
 /// Returns an error if the message is not known, or its time exceeds the maximum.
@@ -68,8 +68,8 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
     Ok((message, order))
 }
 
-/// Returns the bytes of a calendar message, with its own sequence number or the sequence number of the message that it
-/// answers.
+/// Returns the bytes of a calendar message. `order` is its own sequence number, or the sequence number of the message
+/// that it answers.
 pub fn write(message: CalendarMessage, order: u32) -> [u8; LENGTH] {
     let (operation, time): (u32, u64) = match message {
         CalendarMessage::Taken(time) => (0, time),

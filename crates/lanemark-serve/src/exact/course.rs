@@ -3,8 +3,8 @@
 //! The guest either works or waits, and the loop reads only the guest's messages while it works. While the guest waits,
 //! the simulator advances from event to event. If an event puts a reply into the queue, the guest is notified at that
 //! instant, rounded up to a nanosecond, and requests to run at that time. Otherwise the guest runs at the time that it
-//! had requested. The guest need not send a request before the simulator's next event, which a disk request may bring
-//! forward.
+//! had requested. The guest need not send a request before the simulator's next event; a disk request may make that
+//! event earlier.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -22,11 +22,11 @@ use crate::vhost::device::Device;
 use crate::vhost::message::{self, HEADER};
 use crate::vhost::wire;
 
-/// The time of day at which every guest begins: 2026-01-01, so that a run is reproducible.
+/// The time at which every guest starts, 2026-01-01, in ns since 1970; it is fixed so that a run is reproducible.
 const DAY_NS: u64 = 1_767_225_600_000_000_000;
 /// Interval at which the loop checks whether the guest is alive, and whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time limit for the rest of a message that has begun, and for an immediate answer of the guest.
+/// Time limit for the rest of a message that has begun, and for an answer that the guest must send immediately.
 const MESSAGE: Duration = Duration::from_secs(20);
 /// Real time after which a silent guest is reported.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -43,12 +43,12 @@ pub(crate) struct GuestRun {
     disk: Option<UnixStream>,
     /// The last known time of the guest in ns.
     now: u64,
-    /// The time at which the guest requested to run.
+    /// The time for which the guest requested to run.
     requested: Option<u64>,
     is_waiting: bool,
     /// The time before which the guest does not send requests.
     free_until: u64,
-    /// The sequence number of the calendar's next message, and of the last message that the guest acknowledged.
+    /// Sequence numbers of the calendar's next message, and of the last message that the guest acknowledged.
     order: (u32, u32),
     has_more: bool,
 }
@@ -81,7 +81,7 @@ impl GuestRun {
         self.core
     }
 
-    /// Runs until the guest has ended or `is_stopped`. `silent` is called for a guest that has sent nothing for
+    /// Runs until the guest has ended or `is_stopped`. `silent` is called when the guest has sent no message for
     /// [`SILENCE`].
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl GuestRun {
         }
     }
 
-    /// Waits for a message while the guest works. Returns false if no message arrives for a while.
+    /// Waits for a message while the guest works. Returns false if no message arrives within [`LOOK`].
     fn hear(&mut self) -> io::Result<bool> {
         let calendar = ready(&self.calendar, &self.listeners.0);
         let disk = ready(&self.disk, &self.listeners.1);
@@ -198,7 +198,9 @@ impl GuestRun {
         self.has_more = pulled.has_more;
         pulled.requests.into_iter().for_each(|request| self.core.submit(request));
         match self.device.queue().is_broken() {
-            true => Err(io::Error::other("the guest's disk: there is no memory for an answer")),
+            true => {
+                Err(io::Error::other("the guest's disk: there is not enough memory for an answer"))
+            }
             false => Ok(()),
         }
     }
@@ -218,7 +220,7 @@ impl GuestRun {
         while !self.core.turn() {}
     }
 
-    /// Returns the ns of the simulator's next event, rounded up; [`NEVER`] if there is no event.
+    /// Returns the time of the simulator's next event in ns, rounded up; [`NEVER`] if there is no event.
     fn next(&self) -> u64 {
         // The guest must now be notified of replies in the queue.
         self.core.next_event().map_or(NEVER, |at| at.picoseconds().div_ceil(1_000).min(NEVER))
@@ -256,7 +258,7 @@ impl GuestRun {
         Ok(true)
     }
 
-    /// Sends the guest a message, and waits for its acknowledgement.
+    /// Sends a message to the guest, and waits until the guest acknowledges it.
     fn tell(&mut self, message: CalendarMessage) -> io::Result<()> {
         let order = self.order.0;
         self.order.0 = order.wrapping_add(1);
@@ -272,7 +274,7 @@ impl GuestRun {
         Ok(())
     }
 
-    /// Notifies the guest of replies, and waits for its acknowledgement; before it acknowledges, the guest requests the
+    /// Notifies the guest of replies, and waits until the guest acknowledges this. Before that, the guest requests the
     /// time.
     fn notify(&mut self) -> io::Result<()> {
         let Some(channel) = self.device.channel.as_ref().map(UnixStream::try_clone).transpose()?
@@ -307,7 +309,7 @@ fn instant(ns: u64) -> Instant {
     Instant::from_picoseconds(ns.saturating_mul(1_000)).min(Instant::END)
 }
 
-/// A socket on which to wait.
+/// A socket that is waited for.
 struct WaitedSocket<'s>(PollFd<'s>);
 
 impl<'s> From<&'s UnixStream> for WaitedSocket<'s> {

@@ -17,11 +17,13 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
 use rustix::process::{Signal, chdir, chroot, kill_process_group};
 use rustix::system::{RebootCommand, reboot};
 
-/// The argument that marks a guest's first process; the path of the plan follows it.
+/// The argument that marks the first process of a guest; the path of the plan follows this argument.
 pub const WORD: &str = "lanemark-exact-init";
-/// Files of the folder: the output of the command, and its exit code.
+/// Name of the file with the command's standard output.
 pub(crate) const OUT: &str = "out";
+/// Name of the file with the command's standard error.
 pub(crate) const ERROR: &str = "error";
+/// Name of the file with the command's exit code.
 pub(crate) const CODE: &str = "code";
 /// The exit code of a command that cannot be started.
 const NOT_STARTED: i32 = 127;
@@ -29,13 +31,13 @@ const NOT_STARTED: i32 = 127;
 /// A plan for the first process: the folder of the output, the working directory, and the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitPlan {
-    /// The folder of the host for the output.
+    /// The host's folder for the output.
     pub output: PathBuf,
     /// The command's working directory.
     pub folder: PathBuf,
     /// The search path for programs.
     pub path: OsString,
-    /// The command's words.
+    /// The command and its arguments.
     pub words: Vec<OsString>,
 }
 
@@ -57,7 +59,8 @@ impl InitPlan {
     }
 }
 
-/// Runs the plan of the file `plan` in a guest, and shuts the guest down. Does nothing in any process except the first.
+/// Runs the plan in the file `plan` in a guest, and shuts the guest down. Any process other than the first ignores the
+/// call.
 pub fn run(plan: &Path) {
     if std::process::id() != 1 {
         return;
@@ -144,7 +147,7 @@ fn clear() {
 
 fn kill_process_group_all() -> rustix::io::Result<()> {
     match rustix::process::Pid::from_raw(1) {
-        // The process id -1 addresses all processes except the first process, which makes this call.
+        // The process id -1 addresses all processes except the first process, which is the caller.
         Some(all) => kill_process_group(all, Signal::KILL),
         None => Ok(()),
     }

@@ -1,9 +1,10 @@
 //! The exact mode: programs in a kernel whose clock is the simulator's.
 //!
-//! User-mode Linux with `time-travel=ext` asks a calendar, which this module provides, when it may continue. Its disk
-//! is a virtio block device over vhost-user, which this module serves in the same thread. While the guest works, only
-//! its own timers therefore advance the time. While it waits, the simulator advances to its next completion or to the
-//! time that the guest requested, whichever is first. The result depends neither on the host's speed nor on its load.
+//! User-mode Linux with `time-travel=ext` must ask a calendar when it may continue; this module provides the calendar.
+//! Its disk is a virtio block device over vhost-user, which this module serves in the same thread. While the guest
+//! works, only its own timers advance the time. While it waits, the simulator advances to its next completion or to the
+//! time that the guest requested, whichever comes first. The result depends neither on the host's speed nor on its
+//! load.
 //!
 //! | file | purpose |
 //! |---|---|
@@ -11,11 +12,10 @@
 //! | `course` | runs calendar, device and simulator in one loop |
 //! | [`boot`] | starts the guest's kernel, and ends it |
 //! | [`init`] | the guest's first process |
-//! | `processor` | both on one processor |
+//! | `processor` | pins guest and calendar to one processor |
 //!
-//! The time of the guest's processor is not modelled. A reading of its clock takes 256 ns, so that programs that poll
-//! the clock until it moves terminate. The kernel defines this step (`arch/um/kernel/time.c`), and its clock has steps
-//! of 256 ns.
+//! The time of the guest's processor is not modelled. Reading the guest's clock advances it by 256 ns, so that programs
+//! that poll the clock until it advances terminate. The kernel defines this step (`arch/um/kernel/time.c`).
 
 pub mod boot;
 pub mod calendar;
@@ -59,7 +59,7 @@ pub struct ExactPlan<'s> {
     pub seed: u64,
     /// The guest to start.
     pub boot: Boot,
-    /// Called once each time that a guest has sent nothing for 30 s.
+    /// Called each time the guest has sent no message for 30 s.
     pub silent: &'s dyn Fn(Duration),
 }
 
@@ -70,13 +70,13 @@ pub struct ExactRun {
     pub sample: Sample,
     /// All requests, summarised as a test.
     pub test: Test,
-    /// Lines about the losses in power cuts.
+    /// Lines about the data lost in power cuts.
     pub lost: Vec<String>,
     /// The command's exit code; `None` if the guest did not finish.
     pub code: Option<i32>,
     /// The exit status of the guest's kernel, unless it was stopped.
     pub ended: Option<ExitStatus>,
-    /// Last lines of the guest's kernel, if the exit code of the command is not known.
+    /// Last lines that the guest's kernel printed, if the exit code of the command is not known.
     pub last_lines: String,
     /// The reason why the guest could not continue, if there is one.
     pub why: Option<String>,
@@ -103,7 +103,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
         UnixListener::bind(folder.join(boot::DISK))?,
     );
     let mut course = GuestRun::new(core, clock, Device::new(around, 1, true), listeners)?;
-    // The pinning lasts until this function ends, and applies to the guest as well.
+    // The thread stays pinned until this function ends, and so does the guest.
     let _one = ProcessorPin::hold();
     let mut guest = Guest::start(plan.boot)?;
     let gone = course.run(&mut guest, is_stopped, plan.silent);

@@ -1,11 +1,11 @@
 //! Pins the guest and its calendar to one processor.
 //!
-//! The two constantly wait for each other. On two processors each message wakes a sleeping processor, which takes
-//! many times as long as a switch from one process to the other.
+//! The guest and its calendar constantly wait for each other. On two processors, each message would wake a sleeping
+//! processor, which takes many times as long as a switch between the two processes.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-/// Pins this thread, and the processes that it starts, to its current processor, until this is dropped.
+/// Pins this thread, and the processes that it starts, to its current processor until this value is dropped.
 pub(super) struct ProcessorPin {
     before: Option<CpuSet>,
 }
@@ -24,7 +24,7 @@ impl ProcessorPin {
 impl Drop for ProcessorPin {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // The previous setting was allowed before.
+            // The system allowed the previous setting before.
             let _ = sched_setaffinity(None, before);
         }
     }

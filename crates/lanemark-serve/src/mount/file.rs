@@ -1,4 +1,5 @@
-//! The mounted file: operations of programs become requests of the engine, and each gets its reply on completion.
+//! The mounted file: each operation of a program becomes a request to the engine, and the program gets the reply when
+//! the request completes.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,18 +26,21 @@ use crate::storing::stored;
 
 /// Maximum number of background requests of the kernel, in addition to the requests for which a program waits.
 const BACKGROUND: u16 = 1024;
-/// Maximum length of a read or write: the kernel's own bound.
+/// Maximum length of a read or write, which is the kernel's own limit.
 const LENGTH_MAX: u32 = 1 << 20;
-/// Maximum data of outstanding requests; a single request may be longer.
+/// Maximum number of bytes in outstanding requests; a single request may be longer.
 const BYTES_MAX: u64 = 48 << 20;
 /// Time for which the kernel may cache the file's attributes.
 const FOR_GOOD: Duration = Duration::from_secs(3600);
-/// `mode` of fallocate(2): the length stays, the range becomes a hole, or zeroes with allocated space.
+/// `mode` of fallocate(2): the length of the file does not change.
 const KEEP_SIZE: i32 = 1;
+/// `mode` of fallocate(2): the range becomes a hole.
 const PUNCH_HOLE: i32 = 2;
+/// `mode` of fallocate(2): the range becomes zeroes with allocated space.
 const ZERO_RANGE: i32 = 0x10;
-/// `whence` of lseek(2).
+/// `whence` of lseek(2): searches for data.
 const SEEK_DATA: i32 = 3;
+/// `whence` of lseek(2): searches for a hole.
 const SEEK_HOLE: i32 = 4;
 /// The thread number of the file's requests; the numbers of connections begin at 1.
 const THREAD: u32 = 0;
@@ -69,7 +73,7 @@ enum Reply {
     Done(ReplyEmpty),
 }
 
-/// The bound on outstanding requests.
+/// The limit on outstanding requests.
 #[derive(Default)]
 struct OutstandingLimit {
     bytes: Mutex<u64>,
@@ -147,7 +151,7 @@ impl Requester for WaitingProgram {
     }
 }
 
-/// The protocol's error numbers equal Linux's.
+/// The protocol uses the error numbers of Linux.
 fn number(error: NbdError) -> Errno {
     Errno::from_i32(error as i32)
 }
@@ -196,7 +200,7 @@ impl ServedFile {
         thread::available_parallelism().map_or(1, |threads| threads.get().min(most))
     }
 
-    /// Returns the part of a range inside the file.
+    /// Returns the length of the part of a range that is inside the file.
     fn within(&self, offset: u64, length: u64) -> u64 {
         length.min(self.attributes.size.saturating_sub(offset))
     }
@@ -268,8 +272,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns whether a change of attributes is refused: size, mode, owner and group are fixed. Times are not stored, so
-/// every time may be set.
+/// Returns whether a change of attributes is rejected: size, mode, owner and group are fixed. Times are not stored, so
+/// any time is accepted.
 fn is_refused(
     other_size: Option<u64>,
     mode: Option<u32>,
@@ -281,7 +285,7 @@ fn is_refused(
 
 impl Filesystem for ServedFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // On an older kernel a missing feature only reduces the speed.
+        // A feature that an older kernel lacks only reduces the speed.
         for wanted in [
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
@@ -479,7 +483,7 @@ mod tests {
     #[test]
     fn only_times_can_be_set() {
         assert!(!is_refused(None, None, None, None));
-        // Even values that equal the present ones: the kernel sends only the values that are to be set.
+        // Even a value that equals the present value is rejected, because the kernel sends only the values to set.
         assert!(is_refused(Some(0), None, None, None));
         assert!(is_refused(None, Some(0o600), None, None));
         assert!(is_refused(None, None, Some(0), None));

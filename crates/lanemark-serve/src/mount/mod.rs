@@ -1,12 +1,12 @@
-//! A served system as a file: FUSE (`fuse(4)`) mounted over a separate file; the mount consists of that file only.
+//! A served system as a file: a FUSE file system (`fuse(4)`) that consists of one file, mounted over an empty file.
 //!
-//! The file has the export's length and the mode 0600. It is always opened for direct I/O, regardless of a program's
-//! flags. Each request of a program is therefore one request to the drive, and the file and the connections see the
-//! same data. Replies come from the engine's thread in any order.
+//! The file has the export's length and the mode 0600. The file is always open for direct I/O, regardless of the
+//! program's flags. Each request of a program is therefore one request to the drive, and the file and the connections
+//! see the same data. Replies come from the engine's thread in any order.
 //!
 //! The mount does not hide existing content: the file must not exist, or must be empty and owned by this user. The
-//! mount disappears with its owner. If the process is killed, the next process removes the remains, which the kernel
-//! has marked as dead.
+//! mount disappears with its owner. If the process is killed, the kernel marks the mount as dead, and the next server
+//! at this path removes it.
 
 mod file;
 mod mount_point;
@@ -38,7 +38,7 @@ impl Mount {
     /// Mounts the export over `path`. Also returns a line if remains of an earlier mount were removed.
     ///
     /// # Errors
-    /// Returns an error if the path has other content, or if the kernel refuses the mount to this user.
+    /// Returns an error if the path has other content, or if the kernel does not allow this user to mount.
     pub(crate) fn new(
         path: &Path,
         shared: &Arc<Shared>,
@@ -113,7 +113,7 @@ impl Mounts {
     /// Mounts the system over `path`. Returns a line if remains of an earlier mount were removed.
     ///
     /// # Errors
-    /// Returns an error if the path has other content, or if the kernel refuses the mount to this user.
+    /// Returns an error if the path has other content, or if the kernel does not allow this user to mount.
     pub fn mount(&mut self, path: &Path) -> Result<Option<String>, MountError> {
         let (mount, note) = Mount::new(path, &self.shared)?;
         self.file = Some(mount);
@@ -127,7 +127,7 @@ impl Mounts {
     /// Returns the errors of a mount, and an error if there are no loop devices, or this user may not use one.
     pub fn attach(&mut self, path: Option<&Path>) -> Result<Option<String>, MountError> {
         let of_loop = |error| MountError::System { path: PathBuf::from("a loop device"), error };
-        // This comes before the mount: see `attach`.
+        // The device is opened before the mount; `attach` explains why.
         let free = FreeLoopDevice::find().map_err(of_loop)?;
         let (path, cleared) = match path {
             Some(path) => (path.to_owned(), None),

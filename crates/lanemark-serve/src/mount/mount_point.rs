@@ -15,7 +15,7 @@ use thiserror::Error;
 /// The name of the mount's source, by which the next server recognises it.
 pub(super) const SOURCE: &str = "lanemark-serve";
 
-/// The folder for the files of disks, each named by its server process. Each file has a distinct path, because
+/// The folder for the files of disks, each named after its server process. Each file has a distinct path, because
 /// mkfs.btrfs treats two loop devices over files with the same path as one device.
 pub const DISKS: &str = "/run/lanemark-serve";
 
@@ -30,7 +30,7 @@ pub enum MountError {
         /// Description of the content.
         reason: String,
     },
-    /// The kernel, or the underlying file system, refuses.
+    /// The kernel or the underlying file system returned an error.
     #[error("{}: {error}", path.display())]
     System {
         /// The file.
@@ -41,16 +41,16 @@ pub enum MountError {
 }
 
 impl MountError {
-    /// Returns the error of a mount that the kernel refused.
+    /// Returns the error for a mount that the kernel rejected.
     pub(super) fn of_mount(path: &Path, error: io::Error) -> Self {
         let path = path.to_owned();
         let lacks = |why: &str| io::Error::new(error.kind(), format!("{error}: {why}"));
         let error = match error.kind() {
             io::ErrorKind::NotFound if !Path::new("/dev/fuse").exists() => {
-                lacks("there is no /dev/fuse; modprobe fuse")
+                lacks("/dev/fuse does not exist; run `modprobe fuse`")
             }
             io::ErrorKind::NotFound => {
-                lacks("users other than root need fusermount3, from Debian's package fuse3")
+                lacks("users other than root need fusermount3, from the Debian package fuse3")
             }
             io::ErrorKind::PermissionDenied => {
                 lacks("users other than root need access to /dev/fuse, and fusermount3")
@@ -123,7 +123,7 @@ impl MountPoint {
 
 impl Drop for MountPoint {
     fn drop(&mut self) {
-        // Only an empty file is removed: an active file system, or the data of another program, stays.
+        // Only an empty file is removed; an active file system or another program's data is not removed.
         let is_empty = fs::symlink_metadata(&self.path).is_ok_and(|there| there.len() == 0);
         if self.is_made && is_empty {
             let _ = fs::remove_file(&self.path);
@@ -172,21 +172,21 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
     Ok(std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?.join(name))
 }
 
-/// Returns whether the server of the mount at `path` is gone. The kernel must request the attributes, because it keeps
-/// the last ones for a while after the server's end.
+/// Returns whether the server of the mount at `path` is gone. The kernel is forced to request the attributes, because
+/// it caches the last attributes for a while after the server's end.
 fn is_dead(path: &Path) -> bool {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_FORCE_SYNC;
     let error = rustix::fs::statx(CWD, path, flags, StatxFlags::BASIC_STATS).err();
     matches!(error, Some(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
-/// Returns whether the mount at `path` is of a server; `None` if nothing is mounted there.
+/// Returns whether a server owns the mount at `path`; `None` if there is no mount.
 fn is_served(path: &Path) -> Option<bool> {
     let mounts = mounts();
     Some(at(&mounts, path)?.source == Path::new(SOURCE))
 }
 
-/// Unmounts `path`. Returns true if a program had it open; in that case the name disappears immediately, and the rest
+/// Unmounts `path`. Returns true if a program had it open; in that case the name disappears immediately, and the mount
 /// when that program ends.
 pub(super) fn unmount(path: &Path) -> io::Result<bool> {
     match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW) {
@@ -195,7 +195,7 @@ pub(super) fn unmount(path: &Path) -> io::Result<bool> {
             rustix::mount::unmount(path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?;
             Ok(true)
         }
-        // Without root the program `fusermount3` unmounts on behalf of the user.
+        // For a user other than root, the program `fusermount3` unmounts.
         Err(Errno::PERM) => {
             let words = [&["-u", "-q"][..], &["-u", "-q", "-z"]];
             for (is_open, words) in words.into_iter().enumerate() {

@@ -3,7 +3,7 @@
 //! The module follows the protocol's document (`doc/proto.md` of the NetworkBlockDevice project): fixed newstyle
 //! [`negotiation`], then [`transmission`] with simple, structured or extended replies.
 //!
-//! TLS precedes both phases (`tls`, if it is built in); without TLS, `NBD_OPT_STARTTLS` is refused as not supported.
+//! TLS precedes both phases (`tls`, if it is built in); without TLS, `NBD_OPT_STARTTLS` is rejected as not supported.
 //!
 //! Not implemented: oldstyle, block status of contexts other than `base:allocation`, resizing.
 
@@ -12,9 +12,9 @@ pub mod transmission;
 
 use std::fmt;
 
-/// Maximum data of a request, which is the protocol's maximum unless a server states another maximum.
+/// Maximum payload of a request, which is the protocol's maximum unless a server states a different maximum.
 pub const PAYLOAD_MAX: u64 = 32 << 20;
-/// The smallest block for a client that requests block sizes: a sector.
+/// The minimum block size for a client that requests block sizes: one sector.
 pub const BLOCK_MIN: u32 = 512;
 /// The preferred block size.
 pub const BLOCK_PREFERRED: u32 = 4096;
@@ -59,7 +59,7 @@ pub struct NegotiatedExport {
     pub knows_blocks: bool,
 }
 
-/// An error of the protocol; its number is the same on all systems.
+/// An error code of the protocol, which is the same number on all systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum NbdError {
@@ -67,17 +67,17 @@ pub enum NbdError {
     Permission = 1,
     /// The drive failed.
     Io = 5,
-    /// No memory.
+    /// There is not enough memory.
     Memory = 12,
     /// The request is invalid.
     Invalid = 22,
-    /// No space, or a write beyond the end.
+    /// There is no space, or a write extends past the end.
     NoSpace = 28,
     /// The reply would be too long.
     Overflow = 75,
     /// Not supported.
     Unsupported = 95,
-    /// The drive is gone, or the server ends.
+    /// The drive has disappeared, or the server is shutting down.
     Shutdown = 108,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for NbdError {
     }
 }
 
-/// Reads big-endian numbers from the front of bytes; returns `None` if the bytes end before.
+/// Reads big-endian numbers from the start of a byte string; returns `None` if too few bytes are left.
 struct Fields<'b>(&'b [u8]);
 
 impl<'b> Fields<'b> {
@@ -118,7 +118,7 @@ impl<'b> Fields<'b> {
         Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// Reads a string after its length in four bytes.
+    /// Reads a string that follows its length, a number of four bytes.
     fn text(&mut self) -> Option<&'b [u8]> {
         let length = self.u32()?;
         self.take(usize::try_from(length).ok()?)

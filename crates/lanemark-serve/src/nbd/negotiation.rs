@@ -1,4 +1,4 @@
-//! Fixed newstyle negotiation: a client's options, and the reply to each.
+//! Fixed newstyle negotiation: a client's options, and the reply to each option.
 
 use super::{
     BLOCK_MIN, BLOCK_PREFERRED, CONTEXT, CONTEXT_NAME, Export, Fields, NegotiatedExport,
@@ -11,8 +11,9 @@ const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
 /// Beginning of every reply to an option.
 const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
-/// Handshake flags: fixed newstyle, and no zeroes after the reply to `NBD_OPT_EXPORT_NAME`.
+/// Handshake flag: fixed newstyle.
 const FIXED_NEWSTYLE: u16 = 1;
+/// Handshake flag: no zeroes follow the reply to `NBD_OPT_EXPORT_NAME`.
 const NO_ZEROES: u16 = 2;
 /// Length of a greeting.
 pub const GREETING: usize = 18;
@@ -84,7 +85,7 @@ pub fn greeting() -> [u8; GREETING] {
 pub struct OptionHeader {
     /// Number of the option.
     pub option: u32,
-    /// Length of its data.
+    /// Length of the option's data.
     pub length: u32,
 }
 
@@ -103,7 +104,7 @@ impl OptionHeader {
 pub enum NegotiationStep {
     /// The next option follows.
     Next,
-    /// Transmission begins, with this agreement.
+    /// Transmission begins, with these agreed parameters.
     Transmit(NegotiatedExport),
     /// The connection ends.
     End,
@@ -136,7 +137,7 @@ pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
             answer.ends = true;
             reply(&mut answer.reply, option, ACK, &[]);
         }
-        // The protocol does not provide a refusal for this option, so the connection ends.
+        // The protocol does not provide an error reply to this option, so the connection ends.
         EXPORT_NAME => answer.ends = true,
         _ => refuse(&mut answer.reply, option, TLS_REQUIRED, "start TLS first"),
     }
@@ -154,7 +155,7 @@ pub struct Negotiation<'e> {
 }
 
 impl<'e> Negotiation<'e> {
-    /// Begins a negotiation about `export` with a client that sent these flags; returns `None` if a flag is unknown.
+    /// Starts the negotiation of `export` with a client that sent these flags; returns `None` if a flag is unknown.
     pub fn new(export: &'e Export, client_flags: u32) -> Option<Self> {
         let known = u32::from(FIXED_NEWSTYLE | NO_ZEROES);
         if client_flags & !known != 0 || client_flags & u32::from(FIXED_NEWSTYLE) == 0 {
@@ -213,7 +214,7 @@ impl<'e> Negotiation<'e> {
     }
 
     fn export_name(&mut self, name: &[u8], answer: &mut Vec<u8>) -> NegotiationStep {
-        // The protocol does not provide a refusal for this option, so the connection ends.
+        // The protocol does not provide an error reply to this option, so the connection ends.
         if !self.is_export(name) {
             return NegotiationStep::End;
         }
@@ -293,7 +294,7 @@ impl<'e> Negotiation<'e> {
         reply(answer, option, ACK, &[]);
     }
 
-    /// Returns the agreement with which transmission begins for the export of this name.
+    /// Returns the agreed parameters of the transmission for the export `name`.
     fn agreed_for(&self, name: &[u8]) -> NegotiatedExport {
         NegotiatedExport { has_context: self.context_for.as_deref() == Some(name), ..self.agreed }
     }
@@ -363,7 +364,7 @@ mod tests {
         Export { name, description, size: 1 << 30, is_rotational: false }
     }
 
-    /// Returns the types of replies to an option, with their data, and the step.
+    /// Returns the types and data of the replies to an option, and the next step.
     fn ask(
         negotiation: &mut Negotiation<'_>,
         option: u32,

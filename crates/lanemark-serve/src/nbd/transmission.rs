@@ -1,4 +1,4 @@
-//! The transmission phase: requests as they are read and checked, and replies as they are written.
+//! The transmission phase: reads and checks requests, and writes replies.
 
 use lanemark_schema::result::ErrorKind;
 
@@ -32,7 +32,7 @@ const BLOCK_STATUS: u16 = 5;
 const BLOCK_STATUS_EXT: u16 = 6;
 const ERROR: u16 = 1 << 15 | 1;
 
-// Flags of a range: it contains no stored data; it reads as zeroes.
+// Flags of a range: the range is not allocated; the range reads as zeroes.
 const HOLE: u32 = 1;
 const ZERO: u32 = 2;
 
@@ -51,14 +51,14 @@ pub enum Command {
     },
     /// Ends the connection.
     Disconnect,
-    /// Stores all writes that were answered.
+    /// Stores all writes that have been answered.
     Flush,
     /// Releases a range that the client no longer needs.
     Trim {
         /// Whether the trim is stored before the reply.
         stored: bool,
     },
-    /// Fetches a range without sending it.
+    /// Reads a range into the cache without sending it.
     Cache,
     /// Makes a range read as zeroes.
     Zero {
@@ -69,7 +69,7 @@ pub enum Command {
     },
     /// Queries which parts of a range contain data.
     Status {
-        /// Whether the status of one part suffices.
+        /// Whether the status of the first part suffices.
         one: bool,
     },
 }
@@ -123,7 +123,7 @@ impl Header {
         if has { self.length } else { 0 }
     }
 
-    /// Returns the command, if it is possible on an export of `size`.
+    /// Returns the command, if it is valid for an export of `size` bytes.
     ///
     /// # Errors
     /// Returns the error for the reply.
@@ -185,7 +185,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates a writer of such replies.
+    /// Creates a writer of replies in this form.
     pub fn new(replies: Replies) -> Self {
         Self { replies }
     }

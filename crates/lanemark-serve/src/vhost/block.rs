@@ -2,15 +2,15 @@
 
 use super::message::{F_PROTOCOL_FEATURES, Fields};
 
-/// Length of the part before a request's data.
+/// Length of a request's header, which precedes its data.
 pub const HEAD: u64 = 16;
 /// The string that identifies the device; a guest shows it as the serial number.
 pub const IDENTITY: [u8; 20] = *b"lanemark\0\0\0\0\0\0\0\0\0\0\0\0";
-/// Bytes of a sector, the unit of offsets.
+/// Bytes in a sector, the unit of offsets.
 const SECTOR: u64 = 512;
 /// Maximum number of parts of a request's data.
 const PARTS: u32 = 254;
-/// Maximum number of sectors of a request that writes zeroes, and of a discard.
+/// Maximum number of sectors in a request that writes zeroes, and in a discard.
 const ZEROED_MAX: u32 = 1 << 21;
 
 const SEG_MAX: u64 = 1 << 2;
@@ -61,14 +61,15 @@ pub enum Outcome {
     Unsupported = 2,
 }
 
-/// A range in bytes: first and length.
+/// A range in bytes: its offset and its length.
 pub type Range = (u64, u64);
 
-/// Reads a request to a device of `size` bytes from its first bytes, up to 32 of them. `sent` is the number of data
-/// bytes after its head, and `room` the number of data bytes for which the request has room in addition to its outcome.
+/// Reads a request to a device of `size` bytes from the first bytes of the request, up to 32 of them. `sent` is the
+/// number of data bytes after the header, and `room` is the number of data bytes that the reply may have in addition to
+/// the outcome.
 ///
 /// # Errors
-/// Returns the outcome of a request that is not possible.
+/// Returns the outcome of a request that is not valid.
 pub fn read(
     first: &[u8],
     sent: u64,
@@ -96,7 +97,7 @@ pub fn read(
             else {
                 return Err(Outcome::Failed);
             };
-            // Each request has one range. The only known flag releases the space of written zeroes.
+            // Each request has one range. The only known flag releases the space of the zeroed range.
             let known = if kind == 13 { 1 } else { 0 };
             if sent != 16 || flags & !known != 0 {
                 return Err(Outcome::Unsupported);

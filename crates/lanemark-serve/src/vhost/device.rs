@@ -1,4 +1,4 @@
-//! The device that a guest sees: the negotiated features, its queue, and its requests as work of the engine.
+//! The device that a guest sees: the negotiated features, the queue, and the guest's requests as work for the engine.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,9 +19,9 @@ use crate::engine::Request;
 use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
 use crate::nbd::NbdError;
 
-/// Maximum number of bytes of outstanding requests; further requests wait in the queue.
+/// Maximum number of bytes in outstanding requests; other requests wait in the queue.
 const UNDER_WAY_MAX: u64 = 64 << 20;
-/// Weight of a request in addition to its data.
+/// Weight of a request in bytes, in addition to its data.
 const WEIGHT: u64 = 256;
 /// Time limit for outstanding requests when a guest stops its queue.
 const STOPPING: Duration = Duration::from_secs(10);
@@ -33,9 +33,9 @@ pub(crate) struct Device {
     in_band: bool,
     queue: Arc<Queue>,
     is_enabled: bool,
-    /// The file by which the guest announces requests.
+    /// The file through which the guest announces requests.
     pub(crate) kick: Option<File>,
-    /// The channel for messages of the device.
+    /// The channel for messages from the device.
     pub(crate) channel: Option<UnixStream>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Device {
 pub(crate) struct Queue {
     ring: Mutex<Ring>,
     call: Mutex<Option<File>>,
-    /// Whether there are replies that have not been announced to the guest yet, because notifications are messages.
+    /// Whether there are replies that were not announced to the guest yet. This is used if notifications are messages.
     has_answers: AtomicBool,
     under_way: AtomicU64,
     /// Whether a reply could not be put into the queue, after which the connection is unusable.
@@ -105,7 +105,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether there are replies to announce by a message; they count as announced afterwards.
+    /// Returns whether a message must announce replies; the replies count as announced afterwards.
     pub(crate) fn take_answers(&self) -> bool {
         self.has_answers.swap(false, Ordering::SeqCst)
     }
@@ -150,7 +150,7 @@ impl Device {
             Message::GetFeatures => return number(block::FEATURES),
             Message::SetFeatures(features) => {
                 self.check_known("feature", features, block::FEATURES)?;
-                // Without the feature, there is no message that enables the queue.
+                // Without this feature, there is no message that enables the queue.
                 self.is_enabled |= features & F_PROTOCOL_FEATURES == 0;
             }
             Message::GetProtocolFeatures => return number(self.protocol_features()),
@@ -164,7 +164,7 @@ impl Device {
             Message::SetSize(queue, size) => {
                 only(queue)?;
                 let size = u16::try_from(size).ok().filter(|size| (1..=SIZE_MAX).contains(size));
-                let wrong = || io::Error::other("a queue whose length is not from 1 to 1024");
+                let wrong = || io::Error::other("the length of a queue must be from 1 to 1024");
                 lock(&self.queue.ring).size = size.ok_or_else(wrong)?;
             }
             Message::SetAddresses { queue, descriptors, used, available } => {
@@ -236,7 +236,7 @@ impl Device {
     pub(crate) fn stop(&mut self) {
         self.is_enabled = false;
         let end = Instant::now() + STOPPING;
-        // In virtual time, waiting changes nothing, and the guest does not require it.
+        // In virtual time, waiting is useless, and the guest does not require it.
         while !self.in_band
             && self.queue.under_way.load(Ordering::Acquire) > 0
             && Instant::now() < end
@@ -254,7 +254,7 @@ impl Device {
         drop((before, ring));
     }
 
-    /// Takes the requests of the guest out of the queue.
+    /// Takes the guest's requests out of the queue.
     ///
     /// # Errors
     /// Returns an error if the queue breaks the rules.
@@ -263,7 +263,7 @@ impl Device {
         if !self.is_enabled || !lock(&self.queue.ring).is_ready() {
             return Ok(pulled);
         }
-        // The requests were in the queue before data is copied.
+        // The arrival is read before any data is copied.
         let came = self.around.clock.now();
         loop {
             if self.queue.under_way.load(Ordering::Acquire) > UNDER_WAY_MAX {
@@ -329,7 +329,7 @@ impl Device {
     }
 }
 
-/// Refuses queues that do not exist.
+/// Rejects queues that do not exist.
 fn only(queue: u32) -> io::Result<()> {
     match queue {
         0 => Ok(()),
@@ -365,7 +365,7 @@ mod tests {
         (machine, device)
     }
 
-    /// Submits a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
+    /// Submits a request for one page at `sector`, with its data at 0x3000, and returns its outcome.
     fn submit(machine: &mut Machine, device: &Device, kind: u32, sector: u64) -> u8 {
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
         machine.file.write_all_at(&head, 0x2000).unwrap();

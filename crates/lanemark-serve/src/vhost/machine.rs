@@ -1,4 +1,4 @@
-//! Machines that use the device in real time: one connection after another, all in the same thread.
+//! Virtual machines that use the device in real time, one connection after another, all in the same thread.
 
 use std::io;
 use std::io::Read;
@@ -21,12 +21,12 @@ use crate::socket::{Listener, Socket};
 
 /// The thread number of the queue in the model.
 const THREAD: u32 = 1;
-/// Interval at which deferred requests are checked.
+/// Interval at which the thread checks whether deferred requests can be submitted.
 const HELD_BACK: Duration = Duration::from_millis(1);
 /// Time limit for the rest of a message that has begun.
 const MESSAGE: Duration = Duration::from_secs(10);
 
-/// The thread that serves machines.
+/// The thread that serves virtual machines.
 pub(crate) struct Machines {
     listener: Arc<Listener>,
     now: Arc<OpenConnection>,
@@ -107,7 +107,7 @@ fn serve(
             waited.get(1).is_some_and(|kick| !kick.revents().is_empty()),
         );
         if is_kicked && let Some(kick) = &device.kick {
-            // An end of file means that the guest has closed the file, so no more notifications follow.
+            // At the end of the file, the guest has closed it and sends no more notifications.
             let mut count = [0; 8];
             if matches!((&*kick).read(&mut count), Ok(0)) {
                 return Ok(());

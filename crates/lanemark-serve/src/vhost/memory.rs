@@ -17,7 +17,7 @@ impl Memory {
         Self(regions.into_iter().zip(files.into_iter().map(File::from)).collect())
     }
 
-    /// Translates an address of the other end of the socket to an address of the guest's devices.
+    /// Translates an address in the other process's address space to an address in the guest's memory.
     pub(crate) fn guest_address(&self, user: u64, length: u64) -> io::Result<u64> {
         let found = self.0.iter().find_map(|(region, _)| {
             let inside = user.checked_sub(region.user)?;
@@ -35,7 +35,7 @@ impl Memory {
     /// Writes `bytes` to the guest's address.
     pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         let (file, at) = self.place(address, bytes.len() as u64)?;
-        // A file that is shorter than its region must not grow.
+        // A write must not extend a file that is shorter than its region.
         if file.metadata()?.len() < at + bytes.len() as u64 {
             return Err(outside(address, bytes.len() as u64));
         }

@@ -8,15 +8,15 @@ pub const PAYLOAD_MAX: u32 = 4096;
 pub const REGIONS_MAX: usize = 8;
 /// Maximum length of a device description that may be requested.
 pub const CONFIG_MAX: u32 = 256;
-/// The feature by which both ends negotiate further features.
+/// The feature with which both ends negotiate protocol features.
 pub const F_PROTOCOL_FEATURES: u64 = 1 << 30;
-/// The protocol feature of a reply to each message that requests one.
+/// The protocol feature for replies to messages that request a reply.
 pub const P_REPLY_ACK: u64 = 1 << 3;
-/// The protocol feature of a channel for messages of the device.
+/// The protocol feature for a channel for messages from the device.
 pub const P_CHANNEL: u64 = 1 << 5;
-/// The protocol feature of reading the device's description.
+/// The protocol feature for reading the device's description.
 pub const P_CONFIG: u64 = 1 << 9;
-/// The protocol feature of notifications as messages.
+/// The protocol feature for notifications as messages.
 pub const P_IN_BAND: u64 = 1 << 14;
 
 const VERSION: u32 = 1;
@@ -65,7 +65,7 @@ pub enum Message {
     SetProtocolFeatures(u64),
     /// Changes nothing.
     Ignored,
-    /// Sets the guest's memory, with a file for each region.
+    /// Sets the guest's memory; there is one file per region.
     SetMemory(Vec<Region>),
     /// Sets the length of a queue.
     SetSize(u32, u32),
@@ -84,19 +84,19 @@ pub enum Message {
     SetBase(u32, u32),
     /// Stops a queue, and queries its next request.
     GetBase(u32),
-    /// Sets the file by which the guest announces requests, if there is one.
+    /// Sets the file through which the guest announces requests, if there is one.
     SetKick(u32, bool),
-    /// Sets the file by which the guest is notified, if there is one.
+    /// Sets the file through which the guest is notified, if there is one.
     SetCall(u32, bool),
     /// Queries the number of queues.
     GetQueues,
     /// Enables or disables a queue.
     Enable(u32, bool),
-    /// Sets the channel for messages of the device.
+    /// Sets the channel for messages from the device.
     SetChannel,
     /// Queries the first bytes of the device's description.
     GetConfig {
-        /// First byte.
+        /// Offset of the first byte.
         offset: u32,
         /// Number of bytes.
         size: u32,
@@ -110,13 +110,13 @@ pub enum Message {
 /// A message that breaks the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Another version, or a reply without a request.
+    /// A header with a different version, or a reply without a request.
     #[error("a header with flags {0:#x}: expected version 1")]
     Flags(u32),
     /// A payload that is longer than the maximum.
-    #[error("a payload of {0} bytes, {PAYLOAD_MAX} at most")]
+    #[error("a payload of {0} bytes; the maximum is {PAYLOAD_MAX}")]
     Long(u32),
-    /// A payload that does not fit its message.
+    /// A payload that does not match its message.
     #[error("message {request} with a payload of {size} bytes and {files} files")]
     Payload {
         /// The message.
@@ -132,10 +132,11 @@ pub enum MessageError {
 }
 
 impl Header {
-    /// Reads a header of a message to the device.
+    /// Reads the header of a message to the device.
     ///
     /// # Errors
-    /// Returns an error if the header has another version, is a reply, or has a payload that is too long.
+    /// Returns an error if the header has a different version, belongs to a reply, or announces a payload that is too
+    /// long.
     pub fn read(bytes: [u8; HEADER]) -> Result<Self, MessageError> {
         let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
         let header = Self { request: number(0), flags: number(4), size: number(8) };
@@ -161,7 +162,7 @@ impl Header {
     /// Reads the message after the header, which came with `files` files.
     ///
     /// # Errors
-    /// Returns an error if the message is not known, or does not fit its payload.
+    /// Returns an error if the message is not known, or does not match its payload.
     pub fn message(&self, payload: &[u8], files: usize) -> Result<Message, MessageError> {
         let wrong = MessageError::Payload { request: self.request, size: self.size, files };
         let mut fields = Fields(payload);
@@ -198,7 +199,7 @@ impl Header {
                     match request {
                         12 => Message::SetKick(queue, has_file),
                         13 => Message::SetCall(queue, has_file),
-                        // Errors of a queue end its connection.
+                        // An error in a queue ends the connection.
                         _ => Message::Ignored,
                     }
                 }
@@ -234,14 +235,15 @@ fn region(fields: &mut Fields<'_>) -> Option<Region> {
     (size > 0 && fits).then_some(region)
 }
 
-/// Returns the message which announces that a queue contains replies; the other end acknowledges it.
+/// Returns the message that announces replies in a queue; the other end acknowledges the message.
 pub fn call(queue: u32) -> Vec<u8> {
     let mut payload = queue.to_le_bytes().to_vec();
     payload.extend([0; 4]);
     bytes_of(CALL, VERSION | NEED_REPLY, &payload)
 }
 
-/// Returns whether a header is the acknowledgement of a [`call`], whose payload is a number of eight bytes.
+/// Returns whether a header belongs to the acknowledgement of a [`call`]. The payload of an acknowledgement is a number
+/// of eight bytes.
 pub fn is_call_reply(header: [u8; HEADER]) -> bool {
     let mut wanted = [0; HEADER];
     wanted[0] = CALL as u8;
@@ -258,7 +260,7 @@ fn bytes_of(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Reads numbers from the front of bytes; returns `None` if the bytes end before.
+/// Reads numbers from the start of a byte string; returns `None` if too few bytes are left.
 pub(crate) struct Fields<'b>(pub(crate) &'b [u8]);
 
 impl Fields<'_> {

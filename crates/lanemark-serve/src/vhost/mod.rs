@@ -8,11 +8,11 @@
 //! |---|---|
 //! | [`message`] | messages of the protocol, as pure functions of bytes |
 //! | `wire` | messages and their files on a socket |
-//! | `memory` | the guest's memory, by the addresses of both ends |
+//! | `memory` | the guest's memory, addressed by either end |
 //! | `ring` | the queue: takes chains of descriptors out and puts replies in |
 //! | [`block`] | the content of requests, and the device's own description |
 //! | `device` | the device that combines all of these, and its requests as [`crate::engine::PendingRequest`] |
-//! | `machine` | machines in real time: their connections, one after the other |
+//! | `machine` | virtual machines in real time, one connection after another |
 //!
 //! Not implemented: packed queues, several queues, migration (dirty logs, inflight buffers), IOMMUs.
 

@@ -1,4 +1,4 @@
-//! A split queue of virtio: it takes chains of descriptors out and puts replies in.
+//! A split virtqueue: takes chains of descriptors out, and puts replies in.
 //!
 //! The guest may write anything into its memory at any time. Every value is therefore read only once, and is bounded:
 //! the parts of a chain, their length, and the number of requests that arrive at once. A chain that breaks the rules is
@@ -15,14 +15,16 @@ use super::message::Fields;
 pub(crate) const SIZE_MAX: u16 = 1024;
 /// Maximum number of parts of a chain.
 const PARTS_MAX: usize = 1026;
-/// Maximum number of bytes of a chain: a request of 32 MiB with its head and outcome.
+/// Maximum number of bytes in a chain: a 32 MiB request with its header and outcome.
 const BYTES_MAX: u64 = (32 << 20) + 4096;
 /// Length of a descriptor.
 const DESCRIPTOR: u64 = 16;
 
-/// A descriptor's flags: another descriptor follows; the device writes the memory; it is a table of descriptors.
+/// Descriptor flag: another descriptor follows.
 const NEXT: u16 = 1;
+/// Descriptor flag: the device writes the memory.
 const WRITE: u16 = 2;
+/// Descriptor flag: the memory contains a table of descriptors.
 const INDIRECT: u16 = 4;
 
 /// A queue.
@@ -30,9 +32,11 @@ const INDIRECT: u16 = 4;
 pub(crate) struct Ring {
     pub(crate) memory: Arc<Memory>,
     pub(crate) size: u16,
-    /// Addresses of descriptors, requests and replies, in the address space of the other end of the socket.
+    /// Address of the descriptors, in the address space of the other process, like the two addresses below.
     pub(crate) descriptors: u64,
+    /// Address of the ring of requests.
     pub(crate) available: u64,
+    /// Address of the ring of replies.
     pub(crate) used: u64,
     pub(crate) next_available: u16,
     pub(crate) next_used: u16,
@@ -55,7 +59,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Reads the bytes for the device, up to `most` of them from the `start`th on.
+    /// Reads up to `most` of the bytes for the device, from index `start`.
     pub(crate) fn bytes(&self, start: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut skip = start;
@@ -82,7 +86,7 @@ impl Chain {
         self.written.iter().map(|part| u64::from(part.length)).sum()
     }
 
-    /// Writes bytes from the `start`th on. Bytes without room are omitted.
+    /// Writes bytes for the driver from index `start`. Bytes for which there is no room are omitted.
     pub(crate) fn write(&self, start: u64, mut bytes: &[u8]) -> io::Result<()> {
         let mut skip = start;
         for part in &self.written {
@@ -124,7 +128,7 @@ impl Ring {
         Ok(Some(chain))
     }
 
-    /// Puts a reply into the queue, with the number of bytes that were written.
+    /// Puts a reply into the queue, and the number of bytes that were written.
     pub(crate) fn put(&mut self, chain: &Chain, written: u32) -> io::Result<()> {
         let used = self.memory.guest_address(self.used, 4 + 8 * u64::from(self.size))?;
         let index = u64::from(self.next_used % self.size);
@@ -132,7 +136,7 @@ impl Ring {
         element.extend(written.to_le_bytes());
         self.memory.write(used + 4 + 8 * index, &element)?;
         self.next_used = self.next_used.wrapping_add(1);
-        // The guest reads the number first.
+        // The guest reads the index first, so the index is written after the reply.
         fence(Ordering::SeqCst);
         self.memory.write(used + 2, &self.next_used.to_le_bytes())?;
         fence(Ordering::SeqCst);
@@ -303,15 +307,15 @@ pub(crate) mod tests {
     #[test]
     fn chains_that_break_the_rules_are_errors() {
         let cases: [&dyn Fn(&Guest); 7] = [
-            // In a circle.
+            // The chain is circular.
             &|guest| guest.descriptor(DESCRIPTORS, 0x1000, 1, [NEXT, 0]),
-            // Beyond the table.
+            // The next descriptor is outside the table.
             &|guest| guest.descriptor(DESCRIPTORS, 0x1000, 1, [NEXT, 8]),
-            // Longer than any request.
+            // The chain is longer than any request.
             &|guest| guest.descriptor(DESCRIPTORS, 0x1000, u32::MAX, [0, 0]),
-            // Beyond the last address.
+            // The memory extends past the last address.
             &|guest| guest.descriptor(DESCRIPTORS, u64::MAX, 2, [0, 0]),
-            // Tables of descriptors that are empty, beyond memory, or inside other tables.
+            // Tables of descriptors are empty, outside the memory, or inside other tables.
             &|guest| guest.descriptor(DESCRIPTORS, 0x4000, 15, [INDIRECT, 0]),
             &|guest| guest.descriptor(DESCRIPTORS, 0x10_000, 32, [INDIRECT, 0]),
             &|guest| {

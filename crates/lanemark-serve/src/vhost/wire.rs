@@ -20,7 +20,7 @@ pub(crate) struct ReceivedMessage {
 /// Waits for the next message; returns `None` if the other end has closed the connection.
 ///
 /// # Errors
-/// Returns an error if the connection fails or the message breaks the protocol; the connection is unusable then.
+/// Returns an error if the connection fails or the message breaks the protocol; the connection is then unusable.
 pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<ReceivedMessage>> {
     let (mut bytes, mut files) = ([0; HEADER], Vec::new());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(REGIONS_MAX))];

@@ -1,7 +1,7 @@
-//! The faults of a device, injected into the data of a correct run.
+//! Injects faults of a device into the data of a correct run.
 //!
-//! A unit is corrupted only if the run's own account, not the judge's, shows that only one change may be there:
-//! acknowledged, durable if the power was cut, and after all others.
+//! A unit is corrupted only if exactly one change may be in it, according to the run and not to the judge: a change
+//! that was acknowledged, is durable if the power was cut, and came after all other changes.
 
 use lanemark_schema::result::DamageKind;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -19,7 +19,7 @@ pub(super) struct FaultyContent {
     pub(super) kinds: Vec<DamageKind>,
 }
 
-/// Returns the content of `run` with a fault of a kind, if one is possible.
+/// Returns the content of `run` with a fault of this kind, if such a fault is possible.
 pub(super) fn spoil(run: &Run, kind: u64) -> Option<FaultyContent> {
     let rng = Rng::new(StreamKey::from_seed(run.seed ^ 0xfa17));
     let mut fault = Fault { run, rng, content: run.device.content(), units: Vec::new() };
@@ -59,7 +59,7 @@ impl Fault<'_> {
         first..first + change.length / self.run.header.unit
     }
 
-    /// Returns the only change that may be in a unit, if there is just one.
+    /// Returns the change that must be in a unit, if exactly one change may be there.
     fn sole(&self, unit: u32) -> Option<u64> {
         let at = unit as usize * self.unit() / SECTOR;
         let sectors = &self.run.device.sectors[at..at + self.unit() / SECTOR];
@@ -79,7 +79,7 @@ impl Fault<'_> {
         (durable && before && sectors.iter().all(same)).then_some(generation)
     }
 
-    /// Returns the units with only one allowed change, and that change, in random order.
+    /// Returns each unit that has exactly one allowed change, paired with that change, in random order.
     fn candidates(&mut self) -> Vec<(u32, u64)> {
         let mut all: Vec<(u32, u64)> =
             (0..self.count()).filter_map(|unit| Some((unit, self.sole(unit)?))).collect();
@@ -89,7 +89,7 @@ impl Fault<'_> {
         all
     }
 
-    /// Returns the changes that are the only allowed ones in each of their units, in random order.
+    /// Returns, in random order, each change that is the only allowed change in every unit that it covers.
     fn whole_changes(&mut self) -> Vec<u64> {
         let candidates = self.candidates();
         let whole = |generation: u64| {
@@ -121,7 +121,8 @@ impl Fault<'_> {
         differs
     }
 
-    /// Returns the content of a unit before a change arrived, and whether one change had written all of it.
+    /// Returns the content of a unit before a change was executed, and whether one change had written the whole
+    /// content.
     fn before(&self, unit: u32, generation: u64) -> Option<(Vec<u8>, bool)> {
         let at = unit as usize * self.unit() / SECTOR;
         let mut bytes = Vec::new();
@@ -153,14 +154,14 @@ impl Fault<'_> {
         Some(vec![DamageKind::Corrupt])
     }
 
-    /// Drops a whole acknowledged write.
+    /// Drops an acknowledged write completely.
     fn drop_write(&mut self) -> Option<Vec<DamageKind>> {
         for generation in self.whole_changes() {
             let units = self.units_of(&self.run.changes[&generation]);
             let before: Option<Vec<_>> =
                 units.clone().map(|unit| self.before(unit, generation)).collect();
             let Some(before) = before else { continue };
-            // Zeros over zeros do not count as a loss.
+            // Zeros that replace zeros are not a loss.
             let clear = before.iter().zip(units.clone()).all(|((bytes, one), unit)| {
                 let size = self.unit();
                 *one && self.content[unit as usize * size..(unit as usize + 1) * size] != **bytes
@@ -175,7 +176,7 @@ impl Fault<'_> {
         None
     }
 
-    /// Restores a version older than the one before the newest.
+    /// Restores a version that is two or more versions older than the newest version.
     fn bring_back_old(&mut self) -> Option<Vec<DamageKind>> {
         for (unit, newest) in self.candidates() {
             let changes = &self.run.changes;
@@ -203,7 +204,7 @@ impl Fault<'_> {
         None
     }
 
-    /// Returns the content of a unit if all of it came from a change.
+    /// Returns the content that a unit would have if all of it came from `change`.
     fn written(&self, unit: u32, generation: u64, change: &Truth) -> Vec<u8> {
         let mut bytes = vec![0; self.unit()];
         let header = &self.run.header;
@@ -214,7 +215,7 @@ impl Fault<'_> {
         bytes
     }
 
-    /// Moves a write, or the start of one, to another offset.
+    /// Moves a write, or the start of a write, to another offset.
     fn misplace(&mut self) -> Option<Vec<DamageKind>> {
         let candidates = self.candidates();
         let (source, _) = *candidates.iter().find(|(_, number)| !self.run.changes[number].trim)?;
@@ -268,14 +269,14 @@ impl Fault<'_> {
         None
     }
 
-    /// Executes an old write again, over newer ones.
+    /// Executes an old write again, over newer writes.
     fn replay(&mut self) -> Option<Vec<DamageKind>> {
         for (generation, change) in &self.run.changes {
             if change.trim || self.rng.chance(0.7) {
                 continue;
             }
             let all: Vec<u32> = self.units_of(change).collect();
-            // The fault covers all of the write or no part of it: content that is allowed anyway would not be a fault.
+            // The fault must cover the whole write, because content that is allowed anyway would not be a fault.
             let over: Option<Vec<u64>> = all.iter().map(|&unit| self.sole(unit)).collect();
             let Some(over) = over else { continue };
             if over.contains(generation) {

@@ -1,8 +1,8 @@
-//! Seeded trials: runs on a device in memory, judged by the journal that they leave.
+//! Seeded trials: runs on a device in memory, which are judged with the journals that they leave.
 //!
-//! The clean trials have threads, depth, overlapping changes, late answers in the journal, failed requests, kills and
-//! power cuts at any moment, and the judge must find no damage in them. The corrupted trials are the same with one
-//! fault, and the judge must find exactly the corrupted units with the right kind of damage.
+//! Clean trials include several threads, queue depth, overlapping changes, answers that reach the journal late, failed
+//! requests, and kills and power cuts at any moment; the judge must not find damage in them. Corrupted trials also
+//! include one fault; the judge must find exactly the corrupted units, with the correct kind of damage.
 
 mod fault;
 mod run;
@@ -33,7 +33,7 @@ fn history(journal: &[u8], cut: bool) -> Result<History, VerifyError> {
     Ok(reading.finish(cut && !header.sync))
 }
 
-/// Judges the content of a device by a journal.
+/// Judges the content of a device with a journal.
 fn judged(journal: &[u8], content: &[u8], cut: bool) -> VerdictSum {
     let history = history(journal, cut).unwrap();
     let judge = Judge { history: &history, volatile: cut };

@@ -1,4 +1,4 @@
-//! A run on the device in memory, with its journal and the true course of its changes.
+//! A run on the device in memory, with its journal and the true times of its changes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,7 +9,7 @@ use crate::journal::Header;
 use crate::record::{Record, RecordKind};
 use crate::unit::stamp_write;
 
-/// The end of a run.
+/// Event that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunEnd {
     Whole,
@@ -17,7 +17,7 @@ pub(super) enum RunEnd {
     PowerCut,
 }
 
-/// The true course of a change; times are counts of appends to the journal.
+/// A change and its true times, which are counts of appends to the journal.
 #[derive(Clone, Debug)]
 pub(super) struct Truth {
     pub(super) offset: u64,
@@ -25,7 +25,7 @@ pub(super) struct Truth {
     pub(super) trim: bool,
     pub(super) durable: bool,
     pub(super) submitted: u64,
-    /// Time at which the change's acknowledgement was in the journal.
+    /// Time at which the journal contained the acknowledgement of the change.
     pub(super) acknowledged: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Run {
     pub(super) device: Device,
     pub(super) journal: Vec<u8>,
     pub(super) changes: BTreeMap<u64, Truth>,
-    /// Times at which the flushes with an acknowledgement in the journal were submitted.
+    /// Submission times of the flushes whose acknowledgement is in the journal.
     pub(super) flushes: Vec<u64>,
     pub(super) seed: u64,
     pub(super) rng: Rng,
@@ -55,7 +55,7 @@ struct Thread {
     flushes: Vec<(u64, BTreeSet<u64>)>,
 }
 
-/// The fill before the random requests: writes to all offsets, then a flush with no other request in flight.
+/// The fill before the random requests: writes to all offsets, and then a flush without another request in flight.
 enum Fill {
     Write(u64, u32),
     Flush,
@@ -176,7 +176,7 @@ impl Run {
         (kind, self.rng.below(units - count + 1), count as u32)
     }
 
-    /// Records requests, after the answers that the thread has, and submits them to the device.
+    /// Records the answers that the thread has received and then its requests, and submits the requests to the device.
     fn ask(&mut self, thread: usize, batch: Vec<(RecordKind, u64, u32)>) {
         self.tell(thread);
         let unit = u64::from(self.header.unit);
@@ -211,7 +211,7 @@ impl Run {
         }
     }
 
-    /// Lets the device answer some request of a thread.
+    /// Lets the device answer a random request of a thread.
     fn answer(&mut self, thread: usize) {
         let Self { device, threads, rng, answered, changes, .. } = self;
         let state = &mut threads[thread];
@@ -262,7 +262,7 @@ impl Run {
         self.records += 1;
     }
 
-    /// Ends in the middle of an append: requests that were never submitted, and a part of a record.
+    /// Ends the journal in the middle of an append, with requests that were never submitted and a part of a record.
     fn torn_end(&mut self, units: u64) {
         for _ in 0..self.rng.below(3) {
             let (kind, position, count) = self.any_change(units);
