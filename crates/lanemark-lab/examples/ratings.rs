@@ -16,20 +16,21 @@ use lanemark_study::{Library, rated};
 const INTRODUCTION: &str = "\
 # The library's drives compared with their ratings
 
-`make library` writes this page from `reference/drive-ratings.toml`. Each row compares a figure of a data sheet or
-review with the model. **Calibrated** figures were used to set a value of the drive's file, so a match shows only that
-the arithmetic is right. **Predicted** figures were not used. The last column lists the values from which a prediction
-follows, because a prediction that a calibrated figure almost implies is weak evidence. *Steady* means random writes
-over the whole drive in the steady state; all other writes go to a drive with erased flash. Ratings are mostly \"up to\"
-figures of a series, so a model that matches a rating may still be faster than a retail drive.
+`make library` writes this page from `reference/drive-ratings.toml`. Each row compares a figure from a data sheet or a
+review with the model. **Calibrated** figures were used to set a value in the drive's file, so a match only shows that
+the arithmetic is right. **Predicted** figures were not used for this purpose. For predicted figures, the last column
+lists the values on which the prediction depends, because a prediction that a calibrated figure almost implies is weak
+evidence. *Steady* means random writes over the whole drive in the steady state; all other writes go to a drive with
+erased flash. Most ratings are \"up to\" figures for a series, so a model that matches a rating may still be faster than
+a retail drive.
 ";
 
 const ALONE: &str = "\
 ## Rated drives
 
-The values of these drives follow from their printed ratings (`[rated]`) and from priors, by the rules of
-[rated drives](model/rated-drives.md). A matched rating proves nothing, because the values were set from it. A missed
-rating contradicts another rating or the model. Steady ratings are not run here, because they require hours of writes.
+The values of these drives are derived from their printed ratings (`[rated]`) and from priors, by the rules for
+[rated drives](model/rated-drives.md). A matched rating proves nothing, because a value was set from it. A missed rating
+contradicts another rating or the model. Steady ratings are not simulated here, because they require hours of writes.
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         last = &drive.parts.drive;
         println!("{}", row(&name, rating, rated));
     }
-    println!("\n## Errors above a tenth, with their likely cause\n");
+    println!("\n## Errors above 10% and their likely causes\n");
     for (drive, rating, rated) in &rows {
         if rated.error.abs() > MISS {
             let name = library.summary(LibraryKind::Drive, &drive.parts.drive)?;
@@ -100,7 +101,10 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
         let missed = if missed.is_empty() { "–".to_owned() } else { missed.join("; ") };
         lines.push(format!("| `{name}` | {} | {missed} |", met.len()));
     }
-    println!("{reached} of {all} ratings of {} drives are matched within 1%.\n", lines.len());
+    println!(
+        "The model matches {reached} of {all} ratings of {} drives to within 1%.\n",
+        lines.len()
+    );
     println!("| drive | ratings | missed: rated, model |\n|---|---:|---|");
     lines.iter().for_each(|line| println!("{line}"));
     Ok(())
@@ -127,7 +131,7 @@ fn summary(rows: &[(&RatedDrive, &Rating, Rated)]) {
         let Some((worst, others)) = errors.split_last() else { continue };
         let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len().max(1) as f64;
         println!(
-            "{} {}: mean absolute error {:.1}%, {:.1}% without the worst, which is {worst:.0}%; median {:.1}%.",
+            "{} {} figures: mean absolute error {:.1}%, or {:.1}% without the worst error of {worst:.0}%; median {:.1}%.",
             errors.len(),
             name(role),
             mean(&errors),
@@ -169,7 +173,7 @@ fn row(drive: &str, rating: &Rating, rated: &Rated) -> String {
         rated.simulated,
         rated.error * 100.0,
         match &rating.rests_on {
-            Some(on) => format!("predicted; follows from {on}"),
+            Some(on) => format!("predicted from {on}"),
             None => name(rating.role()).to_owned(),
         }
     )

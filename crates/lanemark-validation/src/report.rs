@@ -88,7 +88,7 @@ pub fn published_table(figures: &PublishedFigures) -> String {
         halves.iter().for_each(|half| line(class, *half, Grades::All, class));
     }
     for (class, name) in [
-        (TAILS, "p99 of latency, all classes"),
+        (TAILS, "p99 latency, all classes"),
         (WITHOUT_RESCTL_BENCH, "all without resctl-bench"),
         (ALL, "all"),
     ] {

@@ -122,7 +122,7 @@ fn saved_figures_give_the_tables_of_the_figures_themselves() {
     let development = "| all | training | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
     assert!(table.contains(development), "{table}");
     assert!(table.contains("| mix, grades A and B | held-out | 3 |"), "{table}");
-    assert!(table.contains("| p99 of latency, all classes | held-out | 1 | 20.0%,"), "{table}");
+    assert!(table.contains("| p99 latency, all classes | held-out | 1 | 20.0%,"), "{table}");
 }
 
 #[test]
