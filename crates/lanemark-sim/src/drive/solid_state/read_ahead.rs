@@ -23,8 +23,9 @@ const SURE: u32 = 2;
 /// A stretch of data that was read ahead.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadAheadRange {
-    /// Slot after the last slot of the stretch.
+    /// First slot of the stretch.
     first: u64,
+    /// Slot after the last slot of the stretch.
     end: u64,
     here: bool,
     /// Whether no read will request the stretch anymore.
