@@ -203,7 +203,7 @@ impl Pcie {
         payload.get() + packets * self.completion_overhead
     }
 
-    /// Returns the bytes on the wire for the requests for `payload`.
+    /// Returns the number of bytes on the wire for the requests that read `payload` bytes.
     pub(crate) fn read_request_bytes(&self, payload: Bytes) -> u64 {
         payload.get().div_ceil(self.read_request_max) * self.request_overhead
     }
@@ -223,14 +223,14 @@ impl Pcie {
         self.wire_time(self.read_request_bytes(payload))
     }
 
-    /// Returns the time for which `payload` in posted writes occupies its direction: its time on the wire, or the time
-    /// in which credits for it return if that is longer.
+    /// Returns the time for which posted writes of `payload` bytes occupy their direction: their time on the wire, or
+    /// the time in which their credits return, whichever is longer.
     pub fn post_time(&self, payload: Bytes) -> Duration {
         longer(self.write_time(payload), self.post_window, payload)
     }
 
-    /// Returns the time for which the completions with `payload` occupy their direction: their time on the wire, or the
-    /// time in which tags for them return if that is longer.
+    /// Returns the time for which the completions of `payload` bytes occupy their direction: their time on the wire, or
+    /// the time in which their tags return, whichever is longer.
     pub(crate) fn fetch_time(&self, payload: Bytes) -> Duration {
         longer(self.completion_time(payload), self.fetch_window, payload)
     }
@@ -264,7 +264,7 @@ impl fmt::Display for Pcie {
     }
 }
 
-/// Returns the longer of the time on the wire and the time of the window, if there is one.
+/// Returns the time on the wire or, if there is a window and its time is longer, the time of the window.
 fn longer(on_wire: Duration, window: Option<InFlightLimit>, payload: Bytes) -> Duration {
     window.map_or(on_wire, |InFlightLimit { in_flight, round_trip }| {
         on_wire.max(round_trip.scaled(payload.get(), in_flight))
