@@ -1,7 +1,7 @@
 //! The simulator: a drive in a port of a platform, event by event.
 //!
-//! A system ([`SystemSpec`]) and a test ([`lanemark_schema::workload::Test`]) are plain values; a run takes them
-//! checked. With both, [`run_test`] returns a [`lanemark_schema::result::Sample`]:
+//! A system ([`SystemSpec`]) and a test ([`lanemark_schema::workload::Test`]) are plain values; a run requires that
+//! both have been checked. [`run_test`] simulates the test and returns a [`lanemark_schema::result::Sample`]:
 //!
 //! ```
 //! use lanemark_schema::rng::StreamKey;
@@ -18,7 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A custom system changes the parts of the example, or names all of them:
+//! To describe a custom system, change parts of the example, or state every part:
 //!
 //! ```
 //! use lanemark_schema::units::{Bytes, Duration};
@@ -47,10 +47,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A load that a test cannot describe is a program that submits its own requests, as in the example of [`Simulator`]
-//! and in `examples/own_load.rs`.
+//! For a load that a test cannot describe, write a program that submits its own requests, like the example of
+//! [`Simulator`] or `examples/own_load.rs`.
 //!
-//! Rooms, from the lowest; each imports only rooms above it in this table:
+//! Rooms, from the lowest layer; each room imports only the rooms listed above it in this table:
 //!
 //! | room | contents |
 //! |---|---|
@@ -61,14 +61,14 @@
 //! | `drive` | the controller, its queues, the media |
 //! | `path` | the links between host and drive, links that several drives share, drives with two ports |
 //! | `host` | protocols, interrupt coalescing, host bus adapters and their caches |
-//! | `simulator` | the life of a request through all of them |
+//! | `simulator` | the life of a request across all these rooms |
 //! | `storage` | striped and mirrored volumes, the journal |
 //! | `run` | runs of tests, replays, live systems, energy, ceilings, [`sensitivity`](mod@sensitivity) |
 //!
 //! Stations are passive: each keeps the instant at which it is next free, and the simulator queries the stations in
-//! order of time. A request costs one event at each point at which the order of arrivals can change. Events do not
-//! allocate or hash once a run is in progress. Everything here is a pure function of its arguments, so every run is
-//! repeated bit for bit on any machine.
+//! order of time. A request costs one event at each point at which the order of arrivals can change. Once a run is in
+//! progress, events neither allocate memory nor compute hashes. Everything here is a pure function of its arguments, so
+//! every run is reproducible bit for bit on any machine.
 
 mod drive;
 mod engine;

@@ -3,18 +3,19 @@
 //! The model follows NVM Express 1.2, 4.11 (Command Arbitration), with the settings of feature 01h (Arbitration). Round
 //! robin (4.11.1): all queues are equal, and the controller visits them by number. Weighted round robin with urgent
 //! priority class (4.11.2): urgent queues precede all others. The high, medium and low levels share the remaining
-//! capacity, each with as many commands a round as its weight. A round ends when no level with commands has credit
-//! left. Within a class, queues are served round robin. In both cases a visit takes up to an arbitration burst of
-//! commands from a queue.
+//! capacity, each with as many commands per round as its weight. A round ends when all levels with waiting commands
+//! have used up their credit. Within a class, queues are served round robin. In both cases a visit takes up to an
+//! arbitration burst of commands from a queue.
 //!
-//! Choices that the specification leaves open: the levels of a round are served from high to low; a level whose weight
-//! exceeds the commands of its visits visits its queues again; an urgent command precedes even the rest of a burst.
+//! The specification leaves some choices open. Here, the levels of a round are served from high to low; a level that
+//! has credit left after it has visited all its queues visits them again; an urgent command precedes even the rest of a
+//! burst.
 //!
 //! Queues with commands are bits in a set of words, so that the arbiter finds the next queue without testing empty
-//! queues. Memory is used for queues up to the highest number in use.
+//! queues. Memory is allocated only for queue numbers up to the highest number in use.
 //!
-//! Not modelled: the admin queue; the order in which a controller reads an entry only after it has chosen the entry's
-//! queue (here, entries are read as doorbells arrive, and wait for a command engine); fused commands.
+//! Not modelled: the admin queue; controllers that read an entry only after they have chosen its queue (here, entries
+//! are read as doorbells arrive, and wait for a command engine); fused commands.
 
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
@@ -27,34 +28,36 @@ pub(crate) struct Arbiter {
     burst: u32,
     queues: Vec<Chain<Commands>>,
     waiting: usize,
-    /// Urgent, high, medium, low; round robin has all queues in the first.
+    /// The urgent, high, medium and low levels; in round robin, all queues belong to the first level.
     levels: [PriorityLevel; LEVELS],
 }
 
-/// The level of a strict priority, which needs no credit.
+/// Index of the level with strict priority, which needs no credit.
 const STRICT: usize = 0;
+/// Number of levels.
 const LEVELS: usize = 4;
 
-/// Queues that take turns.
+/// The queues of one priority level, which take turns.
 #[derive(Clone, Debug)]
 struct PriorityLevel {
     ready: QueueSet,
-    /// The queue that was served last, and the remainder of the visit to it.
+    /// The queue that was served last.
     queue: u32,
+    /// Number of commands that the visit to `queue` may still take.
     visit: u32,
-    /// Commands that the level may still have in this round.
+    /// Number of commands that the level may still have in this round.
     credit: u32,
     weight: u32,
 }
 
 impl Arbiter {
-    /// The arbiter of a drive, for protocols with several queues.
+    /// Creates the arbiter of a drive if the protocol has several queues.
     pub(crate) fn of(protocol: &ProtocolSpec) -> Option<Self> {
         let several = protocol.kind == ProtocolKind::Nvme && protocol.queues > 1;
         several.then(|| Self::new(&protocol.arbitration))
     }
 
-    /// An arbiter over empty queues.
+    /// Creates an arbiter with empty queues.
     pub(crate) fn new(spec: &ArbitrationSpec) -> Self {
         let weights = spec.weights.unwrap_or_default();
         let level = |weight| PriorityLevel {
@@ -74,7 +77,7 @@ impl Arbiter {
         }
     }
 
-    /// Returns whether no command waits.
+    /// Returns whether there are no waiting commands.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting == 0
     }
@@ -98,7 +101,7 @@ impl Arbiter {
         self.waiting += 1;
     }
 
-    /// Takes the command whose turn it is.
+    /// Removes and returns the command whose turn it is.
     pub(crate) fn pop<T: Linked<Kind = Commands>>(
         &mut self,
         slab: &mut Slab<T, Commands>,
@@ -114,7 +117,8 @@ impl Arbiter {
         Some(command)
     }
 
-    /// Accounts for a command of `queue` that did not wait, or that waited without commands of other queues.
+    /// Charges a command of `queue` to its level. The command did not wait, or waited while no other queue had
+    /// commands.
     #[inline]
     pub(crate) fn took(&mut self, QueueNumber(queue): QueueNumber) {
         let level = self.level_of(queue);
@@ -182,7 +186,7 @@ impl PriorityLevel {
 #[derive(Clone, Debug, Default)]
 struct QueueSet {
     words: Vec<u64>,
-    /// The words that are not empty.
+    /// Bits of the words that are not empty.
     used: Vec<u64>,
     count: u32,
 }
@@ -199,7 +203,7 @@ impl QueueSet {
         word.is_some_and(|word| word & bit(queue as usize) != 0)
     }
 
-    /// Adds `queue`, which must not be in it.
+    /// Adds `queue`, which must not be in the set.
     fn insert(&mut self, queue: u32) {
         let word = queue as usize / BITS;
         if word >= self.words.len() {
@@ -211,7 +215,7 @@ impl QueueSet {
         self.count += 1;
     }
 
-    /// Removes `queue`, which must be in it.
+    /// Removes `queue`, which must be in the set.
     fn remove(&mut self, queue: u32) {
         let word = queue as usize / BITS;
         self.words[word] &= !bit(queue as usize);
@@ -221,7 +225,7 @@ impl QueueSet {
         self.count -= 1;
     }
 
-    /// Returns the lowest member that is not below `queue`.
+    /// Returns the lowest member that is `queue` or higher.
     fn first_from(&self, queue: u32) -> Option<u32> {
         let word = queue as usize / BITS;
         if let Some(found) = first_bit(self.words.get(word)?, queue as usize) {
@@ -245,7 +249,7 @@ fn bit(index: usize) -> u64 {
     1 << (index % BITS)
 }
 
-/// Returns the first bit of `word` that is not below `index`, both within the word.
+/// Returns the position of the first set bit of `word` at `index` or above.
 fn first_bit(word: &u64, index: usize) -> Option<usize> {
     let rest = word & (u64::MAX << (index % BITS));
     (rest != 0).then(|| rest.trailing_zeros() as usize)
@@ -271,7 +275,7 @@ mod tests {
         }
     }
 
-    /// An arbiter with its commands, numbered in the order of arrival.
+    /// An arbiter and its commands, which are numbered in the order of arrival.
     struct Bench {
         arbiter: Arbiter,
         slab: Slab<WaitingCommands, Commands>,
@@ -299,7 +303,8 @@ mod tests {
             Some((self.slab[command].queue, self.slab[command].number))
         }
 
-        /// The queues of the next commands; each served command is replaced by another command of the same queue.
+        /// Returns the queues of the next `count` commands. Each served command is replaced by another command of the
+        /// same queue.
         fn saturated(&mut self, count: usize) -> Vec<u32> {
             let serve = |_| {
                 let queue = self.pop().unwrap().0;
@@ -361,7 +366,8 @@ mod tests {
         assert_eq!(order, [0, 1, 0, 0]);
     }
 
-    /// Commands that did not wait use the credit of their level, and begin the next round when the credit is used up.
+    /// Commands that did not wait use the credit of their level. When the credit is used up, the next such command
+    /// begins a new round.
     #[test]
     fn commands_that_did_not_wait_are_of_the_round_like_any_other() {
         use QueueClass::{High, Low};
@@ -397,7 +403,7 @@ mod tests {
             {
                 assert!((seen / expected - 1.0).abs() < 0.01, "{burst:?}: {seen} for {expected}");
             }
-            // The credit ends every visit, so queues of one level share equally without a limit too.
+            // The credit ends every visit, so the queues of one level share equally even if the burst is unlimited.
             assert_eq!(share(&served, 2), share(&served, 3), "{burst:?}");
         }
     }
@@ -417,7 +423,7 @@ mod tests {
         (0..4).for_each(|queue| bench.push(queue));
         let served = bench.saturated(1_000);
         assert_eq!([1, 2].map(|queue| share(&served, queue)), [0.5, 0.5]);
-        // Between two commands of a burst an urgent one precedes, and the visit continues after it.
+        // An urgent command is served between two commands of a burst, and the visit continues after it.
         let mut bench = Bench::new(&weighted([4, 1, 1], Some(2), &[High, Urgent, High]));
         [0, 0, 2, 2].into_iter().for_each(|queue| bench.push(queue));
         let mut order = vec![bench.pop().unwrap().0];
@@ -445,7 +451,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every command is served once, in the order of its queue, as long as any command waits.
+        /// Every command is served once, in the order of its queue, and the arbiter serves commands until the queues
+        /// are empty.
         #[test]
         fn no_command_is_lost_or_overtaken_in_its_queue(
             spec in any_arbitration(),

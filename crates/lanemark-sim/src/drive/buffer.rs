@@ -1,12 +1,12 @@
-//! The drive's write buffer: room that commands take and stored units release.
+//! The drive's write buffer: commands take room in it, and stored units release this room.
 //!
 //! A write takes room before its data is fetched, burst by burst in the order of arrival; the room is released when the
 //! unit with the data has been programmed. A write is complete once all its data is in the buffer. A drive whose buffer
-//! is full requests no more data, so its link is free: the effect that HOLD has within a frame appears here between
-//! bursts.
+//! is full requests no more data, so its link is free. On a real link, HOLD stops data within a frame; here, the flow
+//! of data stops between bursts.
 //!
-//! Not modelled: rewriting data that is still buffered (each write takes separate room), and an idle drive that stores
-//! a unit that is not full.
+//! Not modelled: a write that overwrites data in the buffer (each write takes separate room), and an idle drive that
+//! stores a partly filled unit.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ impl Buffer {
         Self { capacity, free: capacity, waiting: VecDeque::new() }
     }
 
-    /// Reserves room for a burst, or queues it after the waiting bursts.
+    /// Reserves room for a burst and returns true, or queues the burst after the waiting bursts and returns false.
     pub(crate) fn admit(&mut self, burst: WriteBurstHandle, bytes: Bytes) -> bool {
         if self.waiting.is_empty() && bytes <= self.free {
             self.free = self.free - bytes;
@@ -42,7 +42,7 @@ impl Buffer {
         self.capacity - self.free
     }
 
-    /// Returns the bytes of room.
+    /// Returns the free room.
     pub(crate) fn free(&self) -> Bytes {
         self.free
     }
@@ -51,12 +51,12 @@ impl Buffer {
         self.free += bytes;
     }
 
-    /// Removes and returns the next burst that waits.
+    /// Removes and returns the first waiting burst.
     pub(crate) fn next_waiting(&mut self) -> Option<WriteBurstHandle> {
         self.waiting.pop_front().map(|(burst, _)| burst)
     }
 
-    /// Returns the next burst that waited and now has room.
+    /// Reserves room for the first waiting burst if it now fits, and removes and returns this burst.
     pub(crate) fn next_admitted(&mut self) -> Option<WriteBurstHandle> {
         let &(burst, bytes) = self.waiting.front()?;
         if bytes > self.free {
@@ -68,7 +68,7 @@ impl Buffer {
     }
 }
 
-/// Returns the slots that `length` bytes from `offset` on touch: the first slot and the slot after the last.
+/// Returns the slots that `length` bytes from `offset` onward touch: the first slot and the slot after the last.
 pub(crate) fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
     let end = (offset + length).get().div_ceil(SLOT.get());
     (offset.get() / SLOT.get(), end)

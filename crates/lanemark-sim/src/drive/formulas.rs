@@ -1,4 +1,4 @@
-//! The model of a medium: its demands, computed from its values without simulation.
+//! The analytic model of a medium: its demands, computed from its values without simulation.
 
 use crate::engine::station::Demand;
 use crate::spec::MediaSpec;
@@ -6,7 +6,7 @@ use lanemark_schema::result::HopId;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 
-/// Demand of a test on the servers of one hop of the media.
+/// Demand that a test places on the servers of one hop of the media.
 #[derive(Clone, Debug)]
 pub(crate) struct MediaDemand {
     /// The hop.
@@ -23,12 +23,12 @@ pub(crate) struct MediaDemand {
     pub latency: Option<Duration>,
 }
 
-/// The model of a medium.
+/// The analytic model of a medium.
 pub(crate) trait MediumFormulas {
     /// Returns the demands of a test on the hops of the media; the last is [`HopId::Media`].
     fn demands(&self, test: &Test) -> Vec<MediaDemand>;
 
-    /// Returns the name of the media, in a system with only this kind of media or with several kinds.
+    /// Returns the name of the media. `alone` states that the system has only this kind of media.
     fn name(&self, alone: bool) -> &'static str;
 
     /// Returns whether the media have channels.
@@ -51,7 +51,7 @@ pub(crate) fn formulas_of(media: &MediaSpec) -> &dyn MediumFormulas {
     }
 }
 
-/// Returns the model of a drive's media, for modification.
+/// Returns the analytic model of a drive's media, for modification.
 pub(crate) fn formulas_mut(media: &mut MediaSpec) -> &mut dyn MediumFormulas {
     match media {
         MediaSpec::Flash(flash) => flash,

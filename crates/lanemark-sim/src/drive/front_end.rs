@@ -2,11 +2,11 @@
 //!
 //! Engines serve commands in the order of arrival or, if the protocol has several queues, in the order of the
 //! [`Arbiter`]. A command that arrives while all engines are busy waits in its queue. As long as all waiting commands
-//! belong to one queue, there is no choice, and they are booked ahead as at any station, without an event for the end
-//! of service. A command of another queue cancels these bookings; an event that is already scheduled for them is void
-//! when it occurs. From then on the arbiter chooses whenever an engine becomes free, until no command waits. A
-//! cancelled booking is made again for the same instant or later, because commands in between only add to the work;
-//! void events therefore occur before valid events.
+//! belong to one queue, there is no choice, and each command is booked on an engine in advance, as at any station,
+//! without an event for the end of service. A command of another queue cancels these bookings; an event that was
+//! already scheduled for a cancelled booking becomes void. From then on the arbiter chooses whenever an engine becomes
+//! free, until no command waits. A cancelled booking is repeated for the same instant or later, because commands in
+//! between only add to the work; void events therefore occur before valid events.
 //!
 //! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
 //! visible before it is decoded, and the engine's last command is decoded by then, unless the latencies after the
@@ -28,24 +28,26 @@ use lanemark_schema::workload::Operation;
 /// The command engines of a drive: decoding and firmware.
 #[derive(Clone, Debug)]
 pub(crate) struct FrontEnd {
-    /// Number of the drive in the system, for its events.
+    /// Number of the drive in the system, which its events carry.
     drive: DriveNumber,
     spec: FrontEndSpec,
     engines: Vec<Station>,
     arbiter: Option<Arbiter>,
-    /// Commands of one queue and the engines on which they are booked, in the order of service. The first may have
-    /// begun, because the arbiter is informed of several at a time.
+    /// Commands of one queue and the engines on which they are booked, in the order of service. The service of the
+    /// first commands may have begun, because the arbiter is informed of several commands at a time.
     ahead: VecDeque<EngineBooking>,
-    /// The queue of these commands.
+    /// The queue of the commands in `ahead`.
     ahead_of: QueueNumber,
-    /// Number of begun commands at which the arbiter is informed.
+    /// Length of `ahead` at which the arbiter is informed.
     settle_at: usize,
-    /// Commands whose arrival is a separate event.
+    /// Number of commands in transit whose arrival is a separate event.
     expected: u32,
-    /// Instant of the arbiter's next choice, if commands wait for the choice, and whether an event is scheduled for it.
+    /// Instant of the arbiter's next choice, if commands wait for this choice.
     look_at: Option<Instant>,
+    /// Whether an event is scheduled for the choice.
     look_is_event: bool,
-    /// Whether an engine's last command is always decoded before its next one, regardless of the engine time of either.
+    /// Whether an engine's last command is always decoded before its next command, regardless of their times on the
+    /// engine.
     in_order: bool,
     /// Commands that will arrive without an event while the arbiter chooses, in order.
     in_transit: VecDeque<(Instant, CommandHandle)>,
@@ -61,7 +63,7 @@ struct EngineBooking {
     span: ServiceSpan,
 }
 
-/// A command, as the command engines see it.
+/// The properties of a command that the command engines need.
 pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
     /// Returns the queue to which the command was submitted.
     fn queue(&self) -> QueueNumber;
@@ -69,7 +71,7 @@ pub(crate) trait DecodableCommand: Linked<Kind = Commands> {
     fn operation(&self) -> Operation;
     /// Returns the bytes that the command moves.
     fn length(&self) -> Bytes;
-    /// Marks the [`Event::Decoded`] that is scheduled for the command as void.
+    /// Marks the command's scheduled [`Event::Decoded`] as void.
     fn put_back(&mut self);
 }
 
@@ -77,7 +79,7 @@ impl FrontEnd {
     /// Creates the idle command engines of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
         // All values are named, so that the compiler reports this line if a value is added: a value that lets commands
-        // overtake each other must end `in_order`.
+        // overtake each other must set `in_order` to false.
         let FrontEndSpec {
             engines,
             read_time,
@@ -106,8 +108,8 @@ impl FrontEnd {
         }
     }
 
-    /// Records a command in transit at `now` that will arrive at `arrival`, after the minimum transit time of all
-    /// commands. Returns whether its arrival needs no event, because no other arrival can change the order.
+    /// Records at `now` a command in transit that will arrive at `arrival`, after the minimum transit time of all
+    /// commands. Returns true if the arrival needs no event because no other arrival can change the order.
     #[inline]
     pub(crate) fn send<C: DecodableCommand>(
         &mut self,
@@ -133,7 +135,7 @@ impl FrontEnd {
         alone
     }
 
-    /// Returns the command engines after their drive has restarted, without any command.
+    /// Returns the command engines in the state after a restart of their drive: without any command.
     #[must_use]
     pub(crate) fn restarted(&self, spec: FrontEndSpec, arbiter: Option<Arbiter>) -> Self {
         let engines = self.engines.clone();
@@ -217,8 +219,8 @@ impl FrontEnd {
         }
     }
 
-    /// Makes the arbiter's choices up to `now`. This function must be called when a command is decoded, and before the
-    /// work of the engines is read.
+    /// Makes the arbiter's choices up to `now`. Callers must call this function when a command is decoded, and before
+    /// they read the busy times of the engines.
     #[inline]
     pub(crate) fn catch_up<C: DecodableCommand>(
         &mut self,
@@ -234,7 +236,7 @@ impl FrontEnd {
         }
     }
 
-    /// Makes the arbiter choose as of the instant `at`, which may be before `now`.
+    /// Makes the arbiter choose for the instant `at`, which may be before `now`.
     #[inline(never)]
     fn ask<C: DecodableCommand>(
         &mut self,
@@ -256,7 +258,7 @@ impl FrontEnd {
             Some(&(arrival, _)) => free_at.max(arrival),
             None => return,
         };
-        // An engine that is busy until then decodes a later command.
+        // If an engine is busy until `next`, the decoding of its command calls `catch_up`, so no event is necessary.
         let seen = next == free_at && next > now || at < now && next <= now;
         if self.in_order && self.expected == 0 && seen {
             self.look_at = Some(next);
@@ -277,7 +279,8 @@ impl FrontEnd {
         }
     }
 
-    /// Schedules the arbiter's choice at `at`, unless an earlier one is scheduled. A later one becomes void.
+    /// Schedules the arbiter's choice at `at`, unless an earlier choice is scheduled. A later scheduled choice becomes
+    /// void.
     fn look(&mut self, at: Instant, events: &mut Schedule) {
         if self.look_at.is_none_or(|already| at < already) {
             self.look_at = Some(at);
@@ -286,7 +289,7 @@ impl FrontEnd {
         }
     }
 
-    /// Returns the time in the command engines of a command that leaves them at `now`.
+    /// Returns the span that a command spent in the command engines, which it leaves at `now`.
     #[inline]
     pub(crate) fn span(&self, now: Instant, operation: Operation) -> ServiceSpan {
         let (time, latency) = self.times(operation);
@@ -294,7 +297,7 @@ impl FrontEnd {
         ServiceSpan { start: Instant::from_picoseconds(start), end: now }
     }
 
-    /// Returns the busy time of each engine so far.
+    /// Returns the busy time of each engine until now.
     pub(crate) fn busy(&self) -> Vec<Duration> {
         self.engines.iter().map(Station::busy).collect()
     }
@@ -326,7 +329,7 @@ impl FrontEnd {
         }
     }
 
-    /// Books a command on the engine that is free first.
+    /// Books a command on the engine that becomes free first.
     #[inline]
     fn book(
         &mut self,
@@ -354,7 +357,7 @@ impl FrontEnd {
         }
     }
 
-    /// Returns the commands that are booked ahead to their queue.
+    /// Moves the commands that are booked in advance back to their queue.
     fn take_back<C: DecodableCommand>(&mut self, commands: &mut Slab<C, Commands>) {
         let Some(arbiter) = &mut self.arbiter else { return };
         for booking in self.ahead.iter().rev() {

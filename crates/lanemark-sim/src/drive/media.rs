@@ -22,9 +22,9 @@ pub(crate) enum Media {
     Cloud(Box<Cloud>),
 }
 
-/// Calls a method of [`Medium`](crate::drive::medium::Medium) on the media of a drive.
+/// Calls a method of [`Medium`](crate::drive::medium::Medium) on a drive's media.
 ///
-/// The compiler inlines such calls for flash, which it cannot do for a trait object.
+/// The compiler inlines these calls for flash, which it cannot do for a trait object.
 macro_rules! media {
     ($media:expr, $one:ident => $asked:expr) => {
         match $media {
@@ -37,8 +37,8 @@ macro_rules! media {
 pub(crate) use media;
 
 impl Media {
-    /// Creates the idle media of drive `index`, in its condition with `content`. Random events in them follow from the
-    /// run's `key`.
+    /// Creates the idle media of drive `index`, in the drive's condition with `content`. The run's `key` determines
+    /// their random events.
     pub(crate) fn new(
         index: DriveNumber,
         drive: &DriveSpec,

@@ -1,8 +1,8 @@
-//! The interface that a drive requires of its media, flash or platters.
+//! The interface between a drive and its media.
 //!
-//! A medium takes the four operations of a command. Work that takes time is an event of the drive: `Event::Media` when
-//! a step of an operation of the media ends, `Event::OffMedia` and `Event::FromBuffer` when data is ready. The medium
-//! knows the step from the operation. The host's side continues with an [`Outcome`].
+//! A medium accepts the four kinds of commands. The end of work that takes time is an event of the drive:
+//! `Event::Media` when a step of an operation of the media ends, `Event::OffMedia` and `Event::FromBuffer` when data is
+//! ready. The operation records which step has ended. The host's side continues with an [`Outcome`].
 
 use super::outcome::{Outcome, Outcomes};
 use crate::engine::budget::HOPS;
@@ -26,12 +26,12 @@ pub(crate) struct WriteBurst {
     pub last: bool,
 }
 
-/// Pages of the map that a command must wait for before the location of its data is known.
+/// Numbers of map pages for which a command must wait before the location of its data is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MapMisses {
-    /// Pages of the map that come from the media.
+    /// Number of pages that come from the media.
     pub from_media: u32,
-    /// Pages that come from the host's memory.
+    /// Number of pages that come from the host's memory.
     pub from_host: u32,
 }
 
@@ -40,14 +40,14 @@ pub(crate) struct MapMisses {
 pub(crate) struct PowerLoss {
     /// Data that was acknowledged and is lost.
     pub lost: Bytes,
-    /// Room of the data that the buffer still contains.
+    /// Room that the data still in the buffer occupies.
     pub held: Bytes,
 }
 
-/// A medium at work.
+/// A simulated medium.
 pub(crate) trait Medium {
-    /// Looks up the map for a command that reads or `changes` a range, and starts reading the pages that are not in
-    /// memory.
+    /// Looks up the map for a command that reads a range or `changes` it, and starts reading the map pages that are not
+    /// in memory.
     fn look_up(
         &mut self,
         _now: Instant,
@@ -70,7 +70,7 @@ pub(crate) trait Medium {
         events: &mut Schedule,
     ) -> u32;
 
-    /// Returns whether the data at `offset` was read ahead, or is being read ahead.
+    /// Returns whether the data at `offset` has been read ahead or is being read ahead.
     fn holds(&self, _offset: Bytes) -> bool {
         false
     }
@@ -78,7 +78,7 @@ pub(crate) trait Medium {
     /// Announces a write of a range.
     fn expect_write(&mut self, _offset: Bytes, _length: Bytes) {}
 
-    /// Takes a burst of a write that has arrived in the buffer.
+    /// Accepts a burst of a write that has arrived in the buffer.
     fn write(
         &mut self,
         now: Instant,
@@ -87,7 +87,7 @@ pub(crate) trait Medium {
         outcomes: &mut Outcomes,
     );
 
-    /// Takes a flush, which is complete when all data written before it is safe.
+    /// Accepts a flush, which completes when all data written before it is durable.
     fn flush(
         &mut self,
         now: Instant,
@@ -100,7 +100,7 @@ pub(crate) trait Medium {
     fn trim(&mut self, _offset: Bytes, _length: Bytes, _outcomes: &mut Outcomes) {}
 
     /// Ends a step of an operation and returns its outcome, or `None` if the operation continues in the media. If the
-    /// step has several outcomes, the others are in `outcomes`, after the returned one.
+    /// step has several outcomes, the first is returned and the others are added to `outcomes`.
     fn step(
         &mut self,
         now: Instant,
@@ -121,11 +121,11 @@ pub(crate) trait Medium {
         outcomes.emit(Outcome::Data { command, bytes, passage: MediaTimes::worked(now) });
     }
 
-    /// Records that the drive receives commands.
+    /// Records that the drive has received commands.
     fn takes(&mut self, _commands: u32) {}
 
-    /// Records that the drive has completed a command. Returns when to check whether the drive is still idle, if that
-    /// matters.
+    /// Records that the drive has completed a command. Returns the instant at which to check whether the drive is still
+    /// idle, if the medium needs this check.
     fn gives(&mut self, _now: Instant) -> Option<Instant> {
         None
     }
@@ -139,14 +139,14 @@ pub(crate) trait Medium {
     /// Restores the power.
     fn power_up(&mut self, _now: Instant, _events: &mut Schedule) {}
 
-    /// Sets the rule by which reads are repeated from now on; without a rule they are not repeated.
+    /// Sets the rule for repeating reads from now on; without a rule, reads are not repeated.
     fn set_retries(&mut self, _retries: Option<ReadRetries>) {}
 
-    /// Returns the data that the media have written so far.
+    /// Returns the amounts of data that the media have written until now.
     fn usage(&self) -> DriveUse;
 
-    /// Appends the reserves that the media use up under load, such as erased flash, each as the amount that is left.
-    /// The media behave differently once a reserve is used up. The number and the order of the reserves never change.
+    /// Appends the amount left of each reserve that the media use up under load, such as erased flash. The media behave
+    /// differently once a reserve is used up. The number and the order of the reserves never change.
     fn reserves(&self, _left: &mut Vec<(Reserve, u64)>) {}
 
     /// Returns the use of the burst credits of the media, if they have any.
@@ -154,7 +154,8 @@ pub(crate) trait Medium {
         Vec::new()
     }
 
-    /// Returns the slots that simulated collection has moved. While it moves data, the state of the media drifts.
+    /// Returns the number of slots that simulated collection has moved. While collection moves data, the state of the
+    /// media drifts.
     fn collected(&self) -> u64 {
         0
     }
@@ -162,10 +163,10 @@ pub(crate) trait Medium {
     /// Returns whether the media have any work.
     fn works(&self, now: Instant) -> bool;
 
-    /// Returns the time for which each part of the media has worked until `at`, which must not precede an earlier call.
-    /// The parts and their order are those in the drive's [`MediaPower`](crate::spec::MediaPower).
+    /// Returns the busy time of each part of the media until `at`, which must not be earlier than in a previous call.
+    /// The parts and their order are the same as in the drive's [`MediaPower`](crate::spec::MediaPower).
     fn worked(&self, at: Instant) -> Vec<Duration>;
 
-    /// Adds the busy time of the parts of the media so far.
+    /// Adds the busy times of the parts of the media until now.
     fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]);
 }

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! A drive takes commands and emits outcomes ([`outcome`]), which the host's side of the simulator processes in the
-//! same way for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
-//! [`MediumFormulas`](formulas::MediumLaw), which computes its demands without simulation: [`solid_state`], [`disk`] and [`cloud`].
+//! same way for every kind of media. Each kind has a folder here: [`solid_state`], [`disk`] and [`cloud`]. The folder
+//! contains a [`Medium`], which is the simulated medium, and a [`MediumFormulas`](formulas::MediumFormulas), which
+//! computes the demands without simulation.
 
 pub(crate) mod arbitration;
 mod buffer;
@@ -38,12 +39,12 @@ use lanemark_schema::result::{CreditUse, DriveUse, Reserve};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
-/// A drive at work.
+/// A simulated drive.
 #[derive(Clone, Debug)]
 pub(super) struct Drive {
     /// The command engines: decoding and firmware.
     pub front_end: FrontEnd,
-    /// Room for written data.
+    /// The write buffer.
     pub buffer: Buffer,
     /// The media that hold the data.
     pub media: Media,
@@ -51,7 +52,7 @@ pub(super) struct Drive {
 
 impl Drive {
     /// Creates drive `index` of a system, idle, in its condition with `content`. Its command engines take commands in
-    /// the order of `arbiter`, and random events in it follow from the run's `key`.
+    /// the order of `arbiter`, and the run's `key` determines its random events.
     pub(super) fn new(
         index: DriveNumber,
         spec: &DriveSpec,
@@ -76,18 +77,17 @@ impl Drive {
         lost
     }
 
-    /// Returns the data that the drive has written so far.
+    /// Returns the amounts of data that the drive has written until now.
     pub(super) fn usage(&self) -> DriveUse {
         let buffered = match &self.media {
             Media::SolidState(_) | Media::Disk(_) => self.buffer.occupied(),
-            // A volume only holds the data of writes in flight.
+            // A volume's buffer contains only the data of writes in flight.
             Media::Cloud(_) => Bytes::ZERO,
         };
         DriveUse { buffered, ..media!(&self.media, media => media.usage()) }
     }
 
-    /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the
-    /// media.
+    /// Appends the amount left of each reserve of the drive: room in the buffer, and the reserves of the media.
     pub(super) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         left.push((Reserve::WriteBuffer, self.buffer.free().get()));
         media!(&self.media, media => media.reserves(left));
@@ -98,12 +98,12 @@ impl Drive {
         media!(&self.media, media => media.credits())
     }
 
-    /// Returns the number of slots that collection has moved in the media so far.
+    /// Returns the number of slots that collection has moved in the media until now.
     pub(super) fn collected(&self) -> u64 {
         media!(&self.media, media => media.collected())
     }
 
-    /// Adds the busy time of its parts so far.
+    /// Adds the busy times of the drive's parts until now.
     pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
         busy[Hop::FrontEnd as usize].extend(self.front_end.busy());
         media!(&self.media, media => media.add_busy(now, busy));

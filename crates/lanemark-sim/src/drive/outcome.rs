@@ -1,4 +1,4 @@
-//! Outcomes of a drive: completed steps of its media with which the path to the host continues.
+//! Outcomes of a drive: completed steps of its media, after which the path to the host continues.
 //!
 //! Media of every kind emit the same few outcomes. The simulator processes them in order, and does not know their
 //! source.
@@ -11,7 +11,7 @@ use lanemark_schema::units::Bytes;
 /// An outcome of a drive's work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Outcome {
-    /// Data of a read has left the media, and is sent to the host.
+    /// Data of a read has left the media and is sent to the host.
     Data {
         /// The command to which the data belongs.
         command: CommandHandle,
@@ -20,14 +20,14 @@ pub(crate) enum Outcome {
         /// Times of the data in the media.
         passage: MediaTimes,
     },
-    /// A page of the map has arrived, for which a command waited.
+    /// A page of the map, for which a command waited, has arrived.
     Map {
         /// The command that waited.
         command: CommandHandle,
         /// Times of the page in the media.
         passage: MediaTimes,
     },
-    /// The firmware has prepared the media for a command, beyond its decoding.
+    /// The firmware has prepared the media for a command; this work follows the command's decoding.
     Prepared(CommandHandle),
     /// A burst of a write is on the media, and its command waits for it.
     Stored {
@@ -38,7 +38,7 @@ pub(crate) enum Outcome {
     },
     /// Room has been released in the write buffer.
     Room(Bytes),
-    /// A command has finished waiting: it completes.
+    /// A command has waited for its last condition and completes.
     Done(CommandHandle),
     /// There is no outcome for the host.
     Nothing,

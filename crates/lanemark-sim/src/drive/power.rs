@@ -1,20 +1,21 @@
-//! The times for which a drive is at work, idle, and in each power state.
+//! Time that a drive spends at work, idle, and in each power state.
 //!
-//! A drive is at work while it has a command or its media work. When it has had no work for a state's idle time, it
+//! A drive is at work while it has a command or its media are busy. When it has had no work for a state's idle time, it
 //! begins to enter the state, which takes the entry latency; work that arrives during the entry waits until the entry
-//! is over. A command that finds the drive in a state waits for the exit latency, as do all commands that arrive during
-//! the exit (NVM Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4). During the entry a drive takes the
-//! power of the previous state.
+//! has ended. A command that finds the drive in a state waits for the exit latency, as do all commands that arrive
+//! during the exit (NVM Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4). During the entry, the drive
+//! draws the power of the previous state.
 //!
-//! The meter does not schedule events: when a period without work has ended, its length determines the states.
+//! The meter does not schedule events. When a period without work ends, its length determines the states that the drive
+//! reached.
 //!
-//! Not modelled: operational states that are slower, several states at once (link and drive), background work that
-//! waits for the exit latency (it begins at once), reading ahead by a disk for which no command waits.
+//! Not modelled: operational states that are slower, several states at once (link and drive), the wait of background
+//! work for the exit latency (it begins at once), the read-ahead of a disk while no command waits for it.
 
 use crate::spec::PowerState;
 use lanemark_schema::units::{Duration, Instant};
 
-/// Times of a drive at work, idle, and in each power state.
+/// Time that a drive has spent at work, idle, and in each power state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PowerTimes {
     /// Time at work.
@@ -23,13 +24,13 @@ pub(crate) struct PowerTimes {
     pub idle: Duration,
     /// Time in each state, including entries into the next state.
     pub states: Vec<Duration>,
-    /// Time of the exits from each state.
+    /// Time in exits from each state.
     pub exits: Vec<Duration>,
     /// Number of times that each state was reached.
     pub reached: Vec<u64>,
 }
 
-/// The meter of one drive.
+/// The power meter of one drive.
 #[derive(Clone, Debug)]
 pub(crate) struct PowerMeter {
     states: Vec<PowerState>,
@@ -40,16 +41,16 @@ pub(crate) struct PowerMeter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PowerPhase {
-    /// At work since that instant.
+    /// At work since the instant.
     Working(Instant),
-    /// Without work since that instant.
+    /// Without work since the instant.
     Resting(Instant),
     /// The drive has been without work since `rested`; it left a state at `left`, and is awake at `awake`.
     Waking { rested: Instant, state: usize, left: Instant, awake: Instant },
 }
 
 impl PowerMeter {
-    /// A drive that is awake and without work at the start.
+    /// Creates the meter of a drive that is awake and without work at the start.
     pub(crate) fn new(states: &[PowerState]) -> Self {
         let none = vec![Duration::ZERO; states.len()];
         Self {
@@ -77,7 +78,7 @@ impl PowerMeter {
         }
     }
 
-    /// Records that the drive has answered a command, and whether its media are still at work.
+    /// Records that the drive has completed a command. `media` states whether its media are still at work.
     pub(crate) fn gives(&mut self, now: Instant, media: bool) {
         self.commands -= 1;
         if self.commands == 0 && !media {
@@ -85,7 +86,7 @@ impl PowerMeter {
         }
     }
 
-    /// Records that the drive has lost its power, and with it all commands.
+    /// Records that the drive has lost its power and all its commands.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.commands = 0;
         self.enter(now, PowerPhase::Resting(now));
@@ -97,7 +98,7 @@ impl PowerMeter {
         self.commands == 0
     }
 
-    /// Notes whether the media are at work while the drive is without commands.
+    /// Records whether the media are at work while the drive is without commands.
     pub(crate) fn background(&mut self, now: Instant, media: bool) {
         match (self.phase, media) {
             (PowerPhase::Resting(_), true) => self.enter(now, PowerPhase::Working(now)),

@@ -1,17 +1,17 @@
 //! The time budget of a request: waiting and service at each hop, whose sum equals the latency exactly.
 //!
-//! The budget follows the critical path of a request. Each stage takes the time from the last mark to its own end and
-//! splits it into waiting and service, so no time is lost or counted twice. A test compares the sum with the latency to
-//! the picosecond. Work off the critical path (all bursts of a command except the last to arrive) occupies the hops and
-//! appears in their utilisation, but not in the budget.
+//! The budget follows the critical path of a request. Each stage splits the time from the last mark to its own end into
+//! waiting and service, so no time is lost or counted twice. A test compares the sum with the latency to the
+//! picosecond. Work off the critical path (all bursts of a command except the last to arrive) occupies hops and appears
+//! in their utilisation, but not in the budget.
 
 use super::station::ServiceSpan;
 use lanemark_schema::units::{Duration, Instant};
 
 /// Maximum number of links on the path from the host to a drive.
 pub(crate) const LINKS_MAX: usize = 4;
-/// Number of hops of a path, links included. The path to a drive's second port has separate links, numbered after the
-/// links of the first.
+/// Number of hops of a path, including links. The path to a drive's second port has separate links, whose numbers
+/// follow the numbers of the first path's links.
 pub const HOPS: usize = Hop::Power as usize + 1;
 
 /// A hop at which a request can spend time.
@@ -21,9 +21,9 @@ pub const HOPS: usize = Hop::Power as usize + 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Hop {
-    /// A processor core: system call, driver, interrupt.
+    /// A processor core: system calls, driver, interrupts.
     Cpu,
-    /// The host protocol: waiting for a command slot, the controller fetching the command.
+    /// The host protocol: the wait for a command slot, and the controller's fetch of the command.
     Protocol,
     /// The drive's command engines: decoding and firmware.
     FrontEnd,
@@ -33,7 +33,7 @@ pub enum Hop {
     Die,
     /// The drive's controller data path.
     DataPath,
-    /// The link nearest to the host; the others follow.
+    /// The link nearest to the host; the other links follow.
     FirstLink,
     /// Room in the drive's write buffer.
     Buffer = Hop::FirstLink as u8 + 2 * LINKS_MAX as u8,
@@ -41,9 +41,9 @@ pub enum Hop {
     Power,
 }
 
-/// Hops that nearly every request passes: up to the first link.
+/// Number of hops that nearly every request passes: all hops up to the first link.
 pub(crate) const NEAR: usize = Hop::FirstLink as usize + 1;
-/// The other hops.
+/// Number of other hops.
 pub(crate) const FAR: usize = HOPS - NEAR;
 
 /// Time at one hop.
@@ -56,7 +56,7 @@ pub(crate) struct HopTime {
 }
 
 impl HopTime {
-    /// No time.
+    /// Zero waiting and service.
     pub(crate) const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
 
     /// Splits the time from `mark` to `span.end` into waiting before `span.start` and service after,
@@ -83,11 +83,11 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget without any time.
+    /// A budget in which all times are zero.
     pub(crate) const NONE: Self =
         Self { near: [HopTime::NOTHING; NEAR], far: [HopTime::NOTHING; FAR] };
 
-    /// A budget of the time spent at the near hops and at the far hops.
+    /// Creates a budget from the times at the near hops and at the far hops.
     #[inline]
     pub(crate) fn new(near: [HopTime; NEAR], far: [HopTime; FAR]) -> Self {
         Self { near, far }
@@ -107,7 +107,7 @@ impl Budget {
         self.near.get(hop).copied().unwrap_or_else(|| self.far[hop - NEAR])
     }
 
-    /// Returns the waiting time at a hop, a [`Hop`] as a number.
+    /// Returns the waiting time at a hop; `hop` is the number of a [`Hop`].
     ///
     /// # Panics
     /// Panics if `hop` is [`HOPS`] or larger.
@@ -115,7 +115,7 @@ impl Budget {
         self.at(hop).wait
     }
 
-    /// Returns the service time at a hop, a [`Hop`] as a number.
+    /// Returns the service time at a hop; `hop` is the number of a [`Hop`].
     ///
     /// # Panics
     /// Panics if `hop` is [`HOPS`] or larger.
@@ -131,19 +131,21 @@ impl Budget {
         }
     }
 
-    /// Returns the sum of all waiting and service.
+    /// Returns the sum of all waiting and service times.
     pub fn total(&self) -> Duration {
         self.near.iter().chain(&self.far).map(|spent| spent.wait + spent.service).sum()
     }
 }
 
-/// The summed budgets of any number of requests. A whole trace can wait for longer than a [`Duration`] can represent.
+/// The sum of the budgets of any number of requests. The total wait of a whole trace can exceed the maximum of a
+/// [`Duration`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BudgetSum {
     wait: [u128; HOPS],
     service: [u128; HOPS],
-    /// The sum of the latest budgets, and the total latency up to which it cannot overflow.
+    /// The sum of the latest budgets, which have not been added to `wait` and `service`.
     latest: Budget,
+    /// The latency that can still be added to `latest` without overflow, in picoseconds.
     room: u64,
 }
 
@@ -168,7 +170,7 @@ impl BudgetSum {
         self.room = u64::MAX;
     }
 
-    /// Adds the time budgets of other requests.
+    /// Adds the sum of other requests.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.settle();
         for hop in 0..HOPS {

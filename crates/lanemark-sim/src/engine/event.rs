@@ -9,29 +9,29 @@ use crate::engine::slab::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(crate) enum Event {
-    /// A request is due.
+    /// A request is due for submission.
     Submit(RequestHandle),
     /// A core has submitted a command.
     Submitted(CommandHandle),
-    /// The controller has a command, and the frames for the drive leave.
+    /// The controller has fetched a command, and the frames for the drive leave.
     Fetched(CommandHandle),
-    /// The host bus adapter has finished its share of a command, and the frames for the drive leave.
+    /// The host bus adapter has finished its work on a command, and the frames for the drive leave.
     Admitted(CommandHandle),
     /// The data of a write is in the cache of the host bus adapter.
     Cached(CommandHandle),
-    /// A bridge on the path has forwarded a command, and its frames for the drive leave.
+    /// A bridge on the path has forwarded a command, and the frames for the drive leave.
     Bridged(CommandHandle),
-    /// The drive has a command.
+    /// The drive has received a command.
     Arrived(CommandHandle),
-    /// A drive that a command has woken is awake.
+    /// A drive is awake after a command has woken it.
     Awake(CommandHandle),
-    /// A command engine of a drive is free for the waiting commands.
+    /// A command engine of a drive is free for waiting commands.
     EngineFree(DriveNumber),
-    /// The firmware has finished its share of a command.
+    /// The firmware has decoded a command.
     Decoded(CommandHandle),
     /// A page of the map has arrived from the host's memory.
     MapHere(CommandHandle),
-    /// The drive has not found a read's data in its memory, and reads the media.
+    /// The drive has not found the data of a read in its memory and reads the media.
     Missed(CommandHandle),
     /// The range list of a trim has arrived.
     RangesIn(CommandHandle),
@@ -43,15 +43,16 @@ pub(crate) enum Event {
     AtShared(TransferHandle),
     /// A link that several drives share has sent a burst.
     SharedFree(u16),
-    /// A burst of a read needs no media.
+    /// A burst of a read is ready in the drive's memory, without access to the media.
     FromBuffer(BurstHandle),
     /// A drive may have been idle for long enough to work in the background.
     Idle(DriveNumber),
     /// A burst of a write is in the buffer.
     DataIn(WriteBurstHandle),
-    /// The completion of a command has reached the host, with its interrupt unless coalescing delays it.
+    /// The completion of a command has reached the host, together with its interrupt unless coalescing delays the
+    /// interrupt.
     Notified(CommandHandle),
-    /// The aggregation time of a drive's interrupt vector may be over.
+    /// The aggregation time of a drive's interrupt vector may have ended.
     AggregationOver(DriveNumber, QueueNumber),
     /// The host's timeout for a command has expired.
     TimedOut(CommandHandle),
@@ -59,7 +60,7 @@ pub(crate) enum Event {
     Fault(u16, bool),
     /// A command that a fault has delayed continues.
     Held(CommandHandle),
-    /// A request has failed with its drive.
+    /// A request has failed because its drive is gone.
     Failed(RequestHandle),
     /// A core has completed a command.
     Completed(CommandHandle),

@@ -1,15 +1,16 @@
 //! The event kernel: which event happens next, at which instant.
 //!
-//! Events are ordered by (time, sequence of scheduling), so events at the same instant happen in the order in which
-//! they were scheduled, and every tie in a trajectory is resolved.
+//! Events are ordered by time, and events at the same instant by the order in which they were scheduled, so a
+//! trajectory contains no ambiguous ties.
 //!
 //! Simulated time only moves forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
 //! algorithms for the shortest path problem", JACM 37(2), 1990) with base 32: an event waits in the bucket for the
 //! highest digit in which its time differs from the present, and for the value of that digit. When a bucket is reached,
 //! its earliest event becomes the present and the others move to lower buckets. Each event moves a few times. Insertion
-//! makes no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly at
-//! all on the number of events. Events of one instant always share a bucket and keep their order in it, so they need no
-//! number. The buckets grow until they fit the maximum number of pending events, and allocate nothing after that.
+//! contains no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly
+//! on the number of events. Events of one instant always share a bucket and keep their order in it, so they need no
+//! sequence number. The buckets grow until they fit the maximum number of pending events, and do not allocate memory
+//! after that.
 
 use lanemark_schema::units::Instant;
 
@@ -21,10 +22,11 @@ pub(crate) struct EventQueue<E> {
     /// Events of the present; the first `done` of them have happened.
     due: Vec<E>,
     done: usize,
-    /// Events by the highest digit that differs from the present, and its value.
+    /// Events by the highest digit in which their time differs from the present, and by the value of this digit.
     buckets: Box<[Vec<Entry<E>>; DIGITS * VALUES]>,
-    /// Digits with occupied buckets, and the occupied values of each.
+    /// Digits with occupied buckets, as a bit set.
     occupied: u16,
+    /// For each digit, the values with occupied buckets, as a bit set.
     values: [u32; DIGITS],
 }
 
@@ -34,15 +36,17 @@ struct Entry<E> {
     event: E,
 }
 
-/// Bits of a digit, digits of a time, and values of a digit.
+/// Number of bits in a digit.
 const BITS: usize = 5;
+/// Number of digits in a time.
 const DIGITS: usize = (u64::BITS as usize).div_ceil(BITS);
+/// Number of values of a digit.
 const VALUES: usize = 1 << BITS;
-/// Bucket sizes for which `soon` is worthwhile: the events of such a bucket follow shortly.
+/// Bucket sizes for which `soon` is called: the events of these buckets follow shortly.
 const SOON: std::ops::RangeInclusive<usize> = 4..=64;
 
 impl<E: Copy> EventQueue<E> {
-    /// A queue with room for `capacity` events at one instant before it grows.
+    /// Creates a queue with room for `capacity` events at one instant.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         Self {
             now: 0,
@@ -83,11 +87,11 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Schedules `event` at `at`, after all events that are already scheduled for that instant. `at` must not precede
-    /// the event that was taken last.
+    /// Schedules `event` at `at`, after all events that are already scheduled for that instant. `at` must not be before
+    /// the last event that was taken.
     #[inline]
     pub(crate) fn schedule(&mut self, at: Instant, event: E) {
-        debug_assert!(at.picoseconds() >= self.now, "time goes forward");
+        debug_assert!(at.picoseconds() >= self.now, "an event is scheduled in the past");
         self.put(Entry { at: at.picoseconds(), event });
     }
 
@@ -120,13 +124,13 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Takes the next event.
+    /// Removes and returns the next event.
     pub(crate) fn pop(&mut self) -> Option<(Instant, E)> {
         self.pop_until(Instant::from_picoseconds(u64::MAX), None::<fn(E)>)
     }
 
-    /// Takes the next event if it happens no later than `limit`. `soon` receives some of the events that follow
-    /// shortly, several at a time, so that their data can be prefetched.
+    /// Removes and returns the next event if it happens no later than `limit`. Calls `soon` with some of the events
+    /// that follow shortly, several at a time, so that their data can be prefetched.
     #[inline]
     pub(crate) fn pop_until(
         &mut self,
@@ -148,8 +152,8 @@ impl<E: Copy> EventQueue<E> {
         Some((Instant::from_picoseconds(self.now), event))
     }
 
-    /// Makes the time of the earliest event the present if it is no later than `limit`, and takes that event; others of
-    /// the same time are due.
+    /// If the earliest event is no later than `limit`, makes its time the present, and removes and returns this event.
+    /// Other events at the same time become due.
     #[inline]
     fn advance(&mut self, limit: u64, soon: Option<impl FnMut(E)>) -> Option<(Instant, E)> {
         if self.occupied == 0 {
@@ -183,7 +187,7 @@ impl<E: Copy> EventQueue<E> {
         before.iter().chain(behind).for_each(|&entry| self.put(entry));
         let event = moving[first].event;
         moving.clear();
-        // The bucket is empty, and keeps its memory.
+        // The bucket is empty and keeps its memory.
         self.buckets[lowest] = moving;
         Some((Instant::from_picoseconds(earliest), event))
     }
@@ -198,7 +202,8 @@ mod tests {
         Instant::from_picoseconds(picoseconds)
     }
 
-    /// A queue next to a plain list in the order of times, in which events of one instant keep their order.
+    /// A queue, and a simple list for comparison: the list is sorted by time, and events of one instant keep their
+    /// order.
     struct Bench {
         queue: EventQueue<usize>,
         expected: Vec<(u64, usize)>,
@@ -216,7 +221,8 @@ mod tests {
             self.expected.insert(behind, (time, event));
         }
 
-        /// Takes the next event of both, and checks that it happens no earlier than its time.
+        /// Takes the next event from the queue and from the list, and checks that both agree and that time does not
+        /// decrease.
         fn pop(&mut self) {
             if self.expected.is_empty() {
                 assert_eq!((self.queue.next_at(), self.queue.pop()), (None, None));
@@ -245,8 +251,7 @@ mod tests {
     fn events_of_the_present_are_forgotten_and_the_others_stay_in_order() {
         for popped in 0..6 {
             let mut bench = Bench::new();
-            // Six events at one instant, two at an earlier and a later instant, and three that are added at the
-            // present.
+            // Six events happen at one instant, one before it and one after it, and three are added at the present.
             [7, 3, 7, 9, 7, 7, 7, 7].into_iter().zip(0..).for_each(|(time, event)| {
                 bench.schedule(time, event);
             });
@@ -266,8 +271,8 @@ mod tests {
         bench.drain();
     }
 
-    /// All cases in which events of one instant enter the queue: before and after other events, and from one digit of
-    /// the time to the next.
+    /// Tests all orders in which events of one instant enter the queue: before and after other events, and on both
+    /// sides of a change of digit.
     #[test]
     fn events_of_one_instant_keep_their_order_from_bucket_to_bucket() {
         for shift in [0, 4, 5, 9, 10, 30, 59] {
@@ -292,7 +297,7 @@ mod tests {
             let mut bench = Bench::new();
             let mut number = 0;
             for (step, &(delay, scale, pops, forgets)) in steps.iter().enumerate() {
-                // Multiples of the scale, so instants repeat as long as the present is before them.
+                // The instants are multiples of the scale, so they repeat as long as they are not in the past.
                 let scale = [1u64, 31, 32, 1 << 12, 1 << 33][scale];
                 let time = (bench.now / scale + delay) * scale;
                 for _ in 0..2 {

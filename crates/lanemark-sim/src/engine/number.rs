@@ -18,7 +18,7 @@ macro_rules! numbers {
 numbers! {
     /// A drive of the system.
     DriveNumber(u16);
-    /// A path of a drive: to its first port or to its second.
+    /// A path of a drive: to its first or its second port.
     PathNumber(u8);
     /// A submission queue of a drive, with its interrupt vector.
     QueueNumber(u32);

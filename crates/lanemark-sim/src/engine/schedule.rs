@@ -1,6 +1,6 @@
-//! The schedule of a system: its events, and the bursts that some of them concern.
+//! The schedule of a system: its events, and the bursts to which some events refer.
 //!
-//! An [`Event`] is eight bytes, a kind and a handle; larger data is here.
+//! An [`Event`] takes eight bytes, a kind and a handle; larger data is stored here.
 
 use super::kernel::EventQueue;
 use super::slab::{BurstHandle, Bursts, CommandHandle, Slab};
@@ -14,7 +14,7 @@ pub(crate) struct Schedule {
     bursts: Slab<Burst, Bursts>,
 }
 
-/// Data of a command that is ready at some time.
+/// Data of a command that will be ready at the time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Burst {
     /// The command to which the data belongs.
@@ -24,7 +24,7 @@ pub(crate) struct Burst {
 }
 
 impl Schedule {
-    /// A schedule without events.
+    /// Creates a schedule without events.
     pub(crate) fn new() -> Self {
         Self { queue: EventQueue::with_capacity(64), bursts: Slab::new() }
     }
@@ -38,7 +38,7 @@ impl Schedule {
         self.queue.schedule(at, event);
     }
 
-    /// Schedules an event about a burst at `at`.
+    /// Schedules at `at` an event that refers to a burst.
     pub(crate) fn schedule_burst(
         &mut self,
         at: Instant,
@@ -49,15 +49,15 @@ impl Schedule {
         self.queue.schedule(at, event(handle));
     }
 
-    /// Takes the burst that an event concerned.
+    /// Removes and returns the burst to which an event referred.
     pub(crate) fn take_burst(&mut self, handle: BurstHandle) -> Burst {
         let burst = self.bursts[handle];
         self.bursts.free(handle);
         burst
     }
 
-    /// Removes the events for which `which` returns true, together with their bursts; `which` receives the command of a
-    /// burst.
+    /// Removes the events for which `which` returns true, together with their bursts. For an event that refers to a
+    /// burst, `which` also receives the burst's command.
     pub(crate) fn forget(
         &mut self,
         mut which: impl FnMut(Event, &dyn Fn(BurstHandle) -> CommandHandle) -> bool,
@@ -79,8 +79,8 @@ impl Schedule {
         self.queue.pop()
     }
 
-    /// Takes the next event if it happens no later than `limit`, and passes `soon` some of the events that follow
-    /// shortly.
+    /// Removes and returns the next event if it happens no later than `limit`, and calls `soon` with some of the events
+    /// that follow shortly.
     #[inline]
     pub(crate) fn pop_until(
         &mut self,

@@ -1,7 +1,8 @@
 //! Objects in flight, identified by small handles.
 //!
-//! A freed slot is the next slot to be used, so a run in its steady state touches the same few cache lines and does not
-//! allocate. A handle is a `u32` whose type identifies its slab: the kernel's events stay eight bytes.
+//! The slot that was freed last is reused first, so a run in its steady state touches the same few cache lines and does
+//! not allocate memory. A handle is a `u32` whose type identifies its slab, so the kernel's events fit into eight
+//! bytes.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -13,7 +14,7 @@ pub(crate) struct Handle<K> {
     kind: PhantomData<K>,
 }
 
-/// Kinds of objects in flight, each with its handle.
+/// Defines kinds of objects in flight and their handle types.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident, $handle:ident;)*) => {$(
         $(#[$doc])*
@@ -31,31 +32,31 @@ kinds! {
     Commands, CommandHandle;
     /// Data of writes in transit to a buffer.
     WriteBursts, WriteBurstHandle;
-    /// Data of reads that is ready at some time.
+    /// Data of reads that will be ready at the time of an event.
     Bursts, BurstHandle;
     /// Data of reads on shared links.
     Transfers, TransferHandle;
     /// Operations of a drive's media: of its dies, or of its arm.
     Operations, OperationHandle;
-    /// Moved data in transit to a unit.
+    /// Data that is moved, in transit to a unit.
     Relocations, RelocationHandle;
     /// Stretches of data that were read ahead.
     Stretches, StretchHandle;
     /// Requests on a volume.
     VolumeRequests, VolumeRequestHandle;
-    /// The parts of the requests on drives.
+    /// Parts of requests on volumes; each part goes to one drive.
     Parts, PartHandle;
-    /// Conditions for which a simulated database waits.
+    /// Conditions that a simulated database waits for.
     Waits, WaitHandle;
-    /// Requests over a file system's journal.
+    /// Requests through a file system's journal.
     Syncs, SyncHandle;
 }
 
 impl<K> Handle<K> {
-    /// No handle.
+    /// A value that is not a valid handle.
     pub(crate) const NONE: Self = Self::of(u32::MAX);
 
-    /// The handle with this number, which a slab has given out.
+    /// Creates the handle with a number that a slab has issued.
     pub(crate) const fn of(number: u32) -> Self {
         Self { number, kind: PhantomData }
     }
@@ -66,7 +67,7 @@ impl<K> Handle<K> {
     }
 }
 
-/// Things in flight.
+/// Objects in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Slab<T, K> {
     slots: Vec<T>,
@@ -89,7 +90,7 @@ impl<T, K: Copy> Slab<T, K> {
         Handle::of(number)
     }
 
-    /// Allocates a slot without setting its value: the fields keep their previous content, and the user sets the
+    /// Allocates a slot without setting its value: the fields keep their previous content, and the caller sets the
     /// relevant fields.
     #[inline]
     pub(crate) fn renew(&mut self) -> Handle<K>
@@ -115,7 +116,7 @@ impl<T, K: Copy> Slab<T, K> {
         live.map(|(number, _)| Handle::of(number)).collect()
     }
 
-    /// Returns the maximum number of objects that were in flight at once.
+    /// Returns the maximum number of objects that have been in flight at once.
     pub(crate) fn most(&self) -> usize {
         self.slots.len()
     }
@@ -168,7 +169,7 @@ impl<K: Copy + Eq> Chain<K> {
         self.first == Handle::NONE
     }
 
-    /// Returns the handle at the head, [`Handle::NONE`] for an empty chain.
+    /// Returns the handle at the head, or [`Handle::NONE`] for an empty chain.
     pub(crate) fn head(&self) -> Handle<K> {
         self.first
     }
@@ -183,7 +184,7 @@ impl<K: Copy + Eq> Chain<K> {
         self.last = handle;
     }
 
-    /// Removes the head.
+    /// Removes and returns the head.
     pub(crate) fn pop<T: Linked<Kind = K>>(&mut self, slab: &mut Slab<T, K>) -> Option<Handle<K>> {
         let head = self.first;
         if head == Handle::NONE {
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(slab.handles(), [Handle::of(first.number + 1)]);
         assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
         assert_eq!(slab.most(), 2);
-        // The maximum is kept when fewer objects are in flight.
+        // The maximum does not decrease when fewer objects are in flight.
         let third = slab.insert('d');
         slab.handles().into_iter().for_each(|handle| slab.free(handle));
         assert_eq!((slab.most(), slab.live(), slab.insert('e')), (3, 0, third));

@@ -1,4 +1,4 @@
-//! Stations that serve in the order of arrival, kept as the instant at which they are next free.
+//! Stations that serve in the order of arrival. A station is represented by the instant at which it is next free.
 //!
 //! If arrivals come in time order, `start = max(arrival, free)` and `free = start + service` describe a
 //! first-in-first-out single server exactly, without an event for the end of service. The simulator calls a station at
@@ -13,17 +13,17 @@ pub(crate) struct Station {
     busy: Duration,
 }
 
-/// The start and end of a service.
+/// The start and the end of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ServiceSpan {
     /// Instant at which the server begins the service.
     pub start: Instant,
-    /// Instant at which the server ends it.
+    /// Instant at which the server ends the service.
     pub end: Instant,
 }
 
 impl Station {
-    /// Serves an arrival at `arrival` for `service`.
+    /// Serves a request that arrives at `arrival`, for the time `service`.
     pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> ServiceSpan {
         let start = arrival.max(self.free);
         let end = start + service;
@@ -32,19 +32,19 @@ impl Station {
         ServiceSpan { start, end }
     }
 
-    /// Passes on a stream that flows in during `inflow` and occupies this station for `service`.
+    /// Forwards a stream that arrives during `inflow` and occupies this station for `service`.
     ///
-    /// The station forwards data while more flows in (cut-through): it finishes no earlier than the inflow, and is busy
-    /// for `service` in all. A slower station starts when the first data arrives; a faster one starts late enough to
-    /// end with the inflow.
+    /// The station forwards data while more data arrives (cut-through): it finishes no earlier than the inflow, and is
+    /// busy for `service` in total. A station slower than the inflow starts when the first data arrives; a faster
+    /// station starts late enough to end together with the inflow.
     pub(crate) fn forward(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         let latest = inflow.end.picoseconds().saturating_sub(service.picoseconds());
         let arrival = inflow.start.max(Instant::from_picoseconds(latest));
         self.serve(arrival, service)
     }
 
-    /// Takes `service` of the station's time, from `now` on, for small traffic that does not delay requests. `now` must
-    /// be the present: a later booking would delay arrivals before it.
+    /// Uses `service` of the station's time, from `now` onward, for small traffic that does not delay its own request.
+    /// `now` must be the present, because a later booking would delay arrivals before it.
     pub(crate) fn charge(&mut self, now: Instant, service: Duration) {
         self.serve(now, service);
     }
@@ -60,49 +60,49 @@ impl Station {
         self.free
     }
 
-    /// Returns the time served so far.
+    /// Returns the busy time until now.
     pub(crate) fn busy(&self) -> Duration {
         self.busy
     }
 }
 
-/// Several equal servers with one queue: each arrival takes the server that is free first.
+/// Several equal servers with one queue: each arrival takes the server that becomes free first.
 #[derive(Clone, Debug)]
 pub(crate) struct Servers(Vec<Station>);
 
 impl Servers {
-    /// Creates `count` servers, one or more.
+    /// Creates `count` servers; `count` must be 1 or more.
     pub(crate) fn new(count: usize) -> Self {
         Self(vec![Station::default(); count.max(1)])
     }
 
-    /// Serves an arrival at `arrival` for `service`, on the server that is free first.
+    /// Serves a request that arrives at `arrival`, for the time `service`, on the server that becomes free first.
     pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> ServiceSpan {
         self.first_free().serve(arrival, service)
     }
 
-    /// Passes on a stream as [`Station::forward`] does, on the server that is free first.
+    /// Forwards a stream like [`Station::forward`], on the server that becomes free first.
     pub(crate) fn forward(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         self.first_free().forward(inflow, service)
     }
 
-    /// Takes `service` of a server's time, from `now` on, for small traffic that does not delay requests.
+    /// Uses `service` of a server's time, from `now` onward, for small traffic that does not delay its own request.
     pub(crate) fn charge(&mut self, now: Instant, service: Duration) {
         self.first_free().charge(now, service);
     }
 
-    /// Returns the instant from which one of the servers is free.
+    /// Returns the first instant at which a server is free.
     pub(crate) fn free_at(&self) -> Instant {
         self.0.iter().map(Station::free_at).min().unwrap_or_default()
     }
 
-    /// Returns the time served so far, averaged over the servers.
+    /// Returns the busy time until now, averaged over the servers.
     pub(crate) fn busy(&self) -> Duration {
         let total: Duration = self.0.iter().map(Station::busy).sum();
         total / self.0.len() as u64
     }
 
-    /// Changes the number of servers to `count`, one or more. Their utilisation so far does not change.
+    /// Changes the number of servers to `count`, which must be 1 or more. The utilisation until now does not change.
     pub(crate) fn resize(&mut self, count: usize) {
         let busy = self.busy();
         self.0.resize(count.max(1), Station::default());
@@ -122,7 +122,7 @@ impl Servers {
     }
 }
 
-/// The time for which one request occupies a station, for reads and for writes.
+/// The times for which a read and a write occupy a station.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Demand {
     /// The time of a read.
@@ -132,8 +132,8 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// Returns the rate at which `servers` carry requests of size `block` with the share `reads` of reads, or `None` if
-    /// the requests take no time.
+    /// Returns the throughput of `servers` for requests of size `block`, of whose number the share `reads` are reads;
+    /// `None` if the requests take no time.
     pub(crate) fn rate(self, block: Bytes, reads: Ratio, servers: u64) -> Option<BytesPerSecond> {
         let share = reads.get();
         let seconds = self.read.as_seconds() * share + self.write.as_seconds() * (1.0 - share);

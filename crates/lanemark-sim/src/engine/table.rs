@@ -1,12 +1,13 @@
-//! A table by number: open addressing with linear probing, without an order on which results could depend.
+//! A hash table with numbers as keys: open addressing with linear probing. It offers no iteration order on which
+//! results could depend.
 //!
-//! The table is for the few objects in flight: units that are being stored, pages of the map in memory. A removal does
-//! not leave a mark; later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)
+//! The table is for the few objects in flight: units that are being stored, and pages of the map in memory. A removal
+//! leaves no tombstone; later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)
 
 const VACANT: u32 = u32::MAX;
 const PLACES_MIN: usize = 16;
 
-/// Values by a number below `u32::MAX`.
+/// Values whose keys are numbers below `u32::MAX`.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<V> {
     keys: Vec<u32>,
@@ -34,7 +35,7 @@ impl<V: Default> Table<V> {
         self.used
     }
 
-    /// Returns the numbers of all values, the smallest first.
+    /// Returns the keys of all values in ascending order.
     pub(crate) fn keys(&self) -> Vec<u32> {
         let mut keys: Vec<u32> = self.keys.iter().copied().filter(|&key| key != VACANT).collect();
         keys.sort_unstable();
@@ -46,7 +47,7 @@ impl<V: Default> Table<V> {
         (key.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
     }
 
-    /// Returns the position of `key`, or the vacant position for it.
+    /// Returns the position of `key`, or the vacant position in which it would be stored.
     #[inline]
     fn find(&self, key: u32) -> usize {
         let mask = self.keys.len() - 1;
@@ -149,7 +150,7 @@ mod tests {
         fn it_is_a_map(steps in proptest::collection::vec((any::<bool>(), 0u32..80, any::<u16>()), 0..600)) {
             let (mut table, mut expected) = (Table::new(), BTreeMap::new());
             for (inserts, key, value) in steps {
-                // Numbers with one home collide.
+                // Keys with the same home position collide.
                 let key = key * 0x0100_0000 / 3;
                 if inserts {
                     table.insert(key, value);

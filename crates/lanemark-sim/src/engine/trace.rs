@@ -1,18 +1,18 @@
 //! The time budget of one command while it is in flight.
 //!
-//! The hops of nearly every command fit into two cache lines. The memory for the other hops is
-//! allocated when a command first spends time there, and the trace keeps it when another command takes the trace over.
+//! The hops of nearly every command fit into two cache lines. The memory for the other hops is allocated when a command
+//! first spends time there. The trace keeps this memory when another command reuses the trace.
 
 use super::budget::{Budget, FAR, Hop, HopTime, NEAR};
 use super::station::ServiceSpan;
 use lanemark_schema::units::Instant;
 
-/// Times in the media, in the form that a command's time budget requires.
+/// Times in the media, for a command's time budget.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MediaTimes {
     /// The media worked during a span, and the command waited before it.
     Span(ServiceSpan),
-    /// Media and channels have counted the time since the command arrived.
+    /// The media and the channels have recorded the times since the command arrived.
     Counted {
         /// Time at the media.
         media: HopTime,
@@ -22,18 +22,18 @@ pub(crate) enum MediaTimes {
 }
 
 impl MediaTimes {
-    /// The command waited for the media until `now`, while they worked for others.
+    /// Returns times for a command that waited until `now`, while the media worked for other commands.
     pub(crate) fn waited(now: Instant) -> Self {
         Self::Span(ServiceSpan { start: now, end: now })
     }
 
-    /// The media worked for the command until `now`.
+    /// Returns times for a command for which the media worked until `now`.
     pub(crate) fn worked(now: Instant) -> Self {
         Self::Span(ServiceSpan { start: Instant::ZERO, end: now })
     }
 }
 
-/// A budget and the instant up to which it accounts for the time.
+/// A budget, and the instant up to which time has been attributed to it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Trace {
@@ -42,10 +42,10 @@ pub(crate) struct Trace {
     near: [HopTime; NEAR],
 }
 
-const _: () = assert!(size_of::<Trace>() == 128, "a trace is two lines");
+const _: () = assert!(size_of::<Trace>() == 128, "a trace takes two cache lines");
 
 impl Trace {
-    /// A time budget that begins at `start`, without any time.
+    /// Creates an empty time budget that begins at `start`.
     pub(crate) fn new(start: Instant) -> Self {
         Self { mark: start, far: None, near: [HopTime::NOTHING; NEAR] }
     }
@@ -60,7 +60,7 @@ impl Trace {
         }
     }
 
-    /// Reads both cache lines and returns a meaningless number.
+    /// Reads both cache lines, as a prefetch, and returns a meaningless number.
     #[inline]
     pub(crate) fn touch(&self) -> u64 {
         self.mark.picoseconds() ^ self.near[NEAR - 1].wait.picoseconds()
@@ -77,7 +77,7 @@ impl Trace {
         Budget::new(self.near, far)
     }
 
-    /// Accounts for the time up to `span.end`: waiting before `span.start`, service after.
+    /// Attributes the time up to `span.end` to `hop`: waiting before `span.start`, and service after it.
     #[inline]
     pub(crate) fn spend(&mut self, hop: usize, span: ServiceSpan) {
         let (spent, mark) = HopTime::since(self.mark, span);
@@ -85,13 +85,13 @@ impl Trace {
         self.mark = mark;
     }
 
-    /// Accounts for the time up to `now` as waiting for `hop`.
+    /// Attributes the time up to `now` to `hop` as waiting time.
     #[inline]
     pub(crate) fn waited(&mut self, hop: Hop, now: Instant) {
         self.spend(hop as usize, ServiceSpan { start: now, end: now });
     }
 
-    /// Accounts for the time up to `now`, which data spent in the media.
+    /// Attributes the time up to `now`, which data spent in the media.
     #[inline]
     pub(crate) fn passed(&mut self, passage: MediaTimes, now: Instant) {
         match passage {

@@ -1,17 +1,17 @@
-//! The bytes of a faulty range that are still bad: all of them at first, and fewer after each write.
+//! The bytes of a faulty range that are still bad: initially all, and fewer after each write.
 //!
-//! The number of ranges is bounded, so that random writes for days do not fill the memory. Beyond it a write also heals
-//! the shorter one of the two parts that it separates.
+//! The number of ranges is bounded, so that days of random writes do not fill the memory. Once the bound is reached, a
+//! write that splits a range also heals the shorter of the two parts.
 
 use std::collections::BTreeMap;
 
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::fault::ByteRange;
 
-/// Maximum number of ranges, which take about 32 MB.
+/// Maximum number of ranges; this many ranges take about 32 MB.
 const RANGES_MAX: usize = 1 << 20;
 
-/// Disjoint ranges: the first byte of each, and the first byte after it.
+/// Disjoint ranges, as a map from the first byte of each range to the first byte after it.
 #[derive(Clone, Debug)]
 pub(super) struct BadRanges(BTreeMap<u64, u64>);
 
@@ -20,14 +20,14 @@ impl BadRanges {
         Self(BTreeMap::from([(range.start.get(), range.end.get())]))
     }
 
-    /// Returns whether any byte from `start` to before `end` is bad.
+    /// Returns whether any byte from `start` up to, but excluding, `end` is bad.
     pub(super) fn touch(&self, start: Bytes, end: Bytes) -> bool {
-        // The ranges are disjoint, so the last one before `end` ends last.
+        // The ranges are disjoint, so of the ranges before `end` the last one ends last.
         let last = self.0.range(..end.get()).next_back();
         last.is_some_and(|(_, last)| *last > start.get())
     }
 
-    /// Makes the bytes from `start` to before `end` good.
+    /// Heals the bytes from `start` up to, but excluding, `end`.
     pub(super) fn heal(&mut self, start: Bytes, end: Bytes) {
         let (start, end) = (start.get(), end.get());
         if start >= end {

@@ -1,4 +1,4 @@
-//! The faults of a running system: their states, and their end on request.
+//! The faults of a running system: their states, and the removal of faults on request.
 
 use super::{FaultNumber, Faults};
 use lanemark_schema::result::FaultUse;
@@ -10,7 +10,7 @@ use lanemark_schema::workload::fault::{Fault, FaultKind};
 pub struct FaultState {
     /// The fault.
     pub fault: Fault,
-    /// Whether it has begun or ended.
+    /// Whether the fault has begun or ended.
     pub phase: FaultPhase,
     /// Effect of the fault until now.
     pub effect: FaultUse,
@@ -30,13 +30,13 @@ pub enum FaultPhase {
 /// A reason why a fault cannot be cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultClearError {
-    /// The number belongs to no fault.
+    /// There is no fault with this number.
     #[error("no fault has this number")]
     Unknown,
-    /// A fault that has ended.
+    /// The fault has ended.
     #[error("the fault is already over")]
     Over,
-    /// A power cut that has begun.
+    /// The fault is a power cut that has begun.
     #[error("the power has been cut, and returns after `boot`")]
     PowerIsCut,
 }
@@ -66,7 +66,7 @@ impl Faults {
     /// Returns whether a fault can be cleared at `at`.
     ///
     /// # Errors
-    /// Returns the reason if it cannot.
+    /// Returns the reason if the fault cannot be cleared.
     pub(in super::super) fn check_clear(
         &self,
         number: FaultNumber,
@@ -80,7 +80,8 @@ impl Faults {
         }
     }
 
-    /// Ends a fault at `at`, or removes it if it begins later. The caller recomputes the active faults at `at`.
+    /// Ends a fault at `at`, or removes it if it begins later. The caller must then recompute the active faults at
+    /// `at`.
     ///
     /// # Errors
     /// Returns the reason if the fault cannot be cleared.

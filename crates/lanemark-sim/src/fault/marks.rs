@@ -1,6 +1,7 @@
 //! The order in which requests were submitted, and the silent fault that affects each request in flight.
 //!
-//! Random draws select requests by their order, so that a seed selects the same requests regardless of their times.
+//! Random draws depend on a request's position in the order of submission, so that a seed selects the same requests
+//! regardless of their times.
 
 use crate::engine::slab::RequestHandle;
 
@@ -9,7 +10,8 @@ pub(crate) type FaultNumber = u16;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct RequestMark {
-    /// Position of the request in the order of submission, from 1; 0 for a request from before the first fault.
+    /// Position of the request in the order of submission, from 1; 0 for a request submitted before the first fault was
+    /// known.
     order: u64,
     /// The fault that makes the request's data wrong.
     silent: Option<FaultNumber>,
@@ -23,7 +25,7 @@ pub(super) struct RequestMarks {
 }
 
 impl RequestMarks {
-    /// Notes that a request is submitted.
+    /// Records that a request is submitted.
     pub(super) fn submitted(&mut self, request: RequestHandle) {
         let index = request.number() as usize;
         if index >= self.marks.len() {
@@ -40,7 +42,7 @@ impl RequestMarks {
         (mark.order > 0).then_some(mark.order)
     }
 
-    /// Notes that a fault makes a request's data wrong.
+    /// Records that a fault makes a request's data wrong.
     pub(super) fn deceive(&mut self, request: RequestHandle, fault: FaultNumber) {
         if let Some(mark) = self.marks.get_mut(request.number() as usize) {
             mark.silent = Some(fault);

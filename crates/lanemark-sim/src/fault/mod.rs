@@ -1,11 +1,12 @@
 //! The fault plan during a run: the active faults, and the outcome of each fault.
 //!
-//! [`lanemark_schema::workload::fault`] lists the kinds of faults. An event begins each fault at its time, and another
-//! event ends it. In between the simulator queries [`Faults`] at three points of a command's life (when it is sent,
-//! when it reaches the media, when its answer arrives), and never in a run without faults.
+//! [`lanemark_schema::workload::fault`] lists the kinds of faults. One event begins each fault at its time, and another
+//! event ends it. While there are faults, the simulator queries [`Faults`] at three points of a command's life: when
+//! the command is sent, when it reaches the media, and when its answer arrives. A run without faults makes no queries.
 //!
-//! A fault with a share draws for each request, from a stream that follows from the run's key, the fault's number and
-//! the request's position in the order of submission (`marks`). Requests, and not commands, are drawn.
+//! A fault with a share makes one random draw for each request, from a stream whose key is derived from the run's key,
+//! the fault's number and the request's position in the order of submission (`marks`). The draws are for requests, not
+//! for commands.
 
 mod bad_ranges;
 mod listed;
@@ -41,7 +42,7 @@ pub enum RequestStatus {
 pub struct SilentDamage {
     /// The silent fault.
     pub kind: FaultKind,
-    /// A random number from which the details of the damage follow.
+    /// A random number that determines the details of the damage.
     pub draw: u64,
 }
 
@@ -51,27 +52,28 @@ pub(super) struct MediaAccess {
     pub request: RequestHandle,
     pub drive: DriveNumber,
     pub operation: Operation,
-    /// First byte of the command, and first byte after it.
+    /// First byte of the command.
     pub start: Bytes,
+    /// First byte after the command.
     pub end: Bytes,
 }
 
 /// The faults of a running system.
 pub(super) struct Faults {
-    /// The system as it was built; links return to this state.
+    /// The system in its original state, to which links return.
     pub system: SystemSpec,
     /// The faults of the plan, in the order of their times.
     plan: Vec<Fault>,
     uses: Vec<FaultUse>,
     /// Faults that were removed before they began.
     removed: Vec<FaultNumber>,
-    /// Faults that have begun, without a successful request since.
+    /// Faults that have begun and after which no request has succeeded yet.
     unrecovered: Vec<FaultNumber>,
     drives: Vec<DriveFaults>,
     marks: RequestMarks,
     /// Damage of the request that ended last.
     damage: Option<SilentDamage>,
-    /// The run's key, from which all draws follow.
+    /// The run's key, which determines all draws.
     key: StreamKey,
     /// Instant until which the host is down.
     pub host_up: Instant,
@@ -82,31 +84,32 @@ pub(super) struct Faults {
 pub(super) struct DriveFaults {
     unreadable: Vec<FaultNumber>,
     unwritable: Vec<FaultNumber>,
-    /// Active faults that delay commands, and silent ones. In each list, the fault that began last is first.
+    /// Active faults that delay commands, the latest first.
     slow: Vec<FaultNumber>,
+    /// Active silent faults, the latest first.
     silent: Vec<FaultNumber>,
-    /// The bad bytes of each fault that a write heals.
+    /// The bad bytes of each fault that writes heal.
     healing: BTreeMap<FaultNumber, BadRanges>,
     paused: Option<FaultNumber>,
     read_only: Option<FaultNumber>,
-    /// Number of commands that will be stuck.
+    /// Number of upcoming commands that will be stuck.
     stuck: u32,
     stuck_by: FaultNumber,
-    /// The host's last reset of the drive, after lost answers.
+    /// The host's last reset of the drive, which follows lost answers.
     pub reset: Option<DriveReset>,
-    /// The fault that made the host abandon the drive, because no port answers.
+    /// The fault because of which the host has abandoned the drive: no port answers.
     pub gone: Option<FaultNumber>,
 }
 
-/// A drive that does not accept commands for some time. Answers to commands that were sent before the reset began are
-/// lost.
+/// A reset, during which a drive does not accept commands. Answers to commands that were sent before the reset began
+/// are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DriveReset {
     /// Instant at which the reset began.
     pub at: Instant,
     /// Instant at which the reset ends.
     pub until: Instant,
-    /// Whether outstanding commands are sent again, or fail.
+    /// Whether outstanding commands are sent again; otherwise they fail.
     pub again: bool,
     /// The fault that caused the reset.
     pub fault: FaultNumber,
@@ -119,7 +122,7 @@ pub(super) enum FaultEffect {
     Nothing,
     /// The command receives no answer.
     Stuck(FaultNumber),
-    /// The command continues later, and fails if there is a kind of error.
+    /// The command continues later, and fails if `error` is set.
     Held {
         /// Instant at which the command continues.
         until: Instant,
@@ -131,8 +134,8 @@ pub(super) enum FaultEffect {
 }
 
 impl Faults {
-    /// Returns the faults of `system` before any has begun. Returns `None` for a system without faults, except reads
-    /// that are repeated from the start on, which are a property of the drive.
+    /// Returns the faults of `system` before any of them has begun, or `None` for a system without faults. Read retries
+    /// that last for the whole run do not count as a fault here: they are a property of the drive.
     pub(super) fn of(system: &SystemSpec, key: StreamKey) -> Option<Box<Self>> {
         let mut plan: Vec<Fault> = system.faults.clone();
         plan.retain(|fault| standing_retries(fault).is_none());
@@ -161,7 +164,7 @@ impl Faults {
         (self.plan.len() - 1) as FaultNumber
     }
 
-    /// Returns the plan in the order of times.
+    /// Returns the faults of the plan by their numbers.
     pub(super) fn plan(&self) -> &[Fault] {
         &self.plan
     }
@@ -194,7 +197,7 @@ impl Faults {
         &self.plan[usize::from(number)]
     }
 
-    /// Returns the stuck commands of a fault, or the default for a fault of another kind.
+    /// Returns the parameters of a fault that makes commands stuck, or the default for a fault of another kind.
     pub(super) fn stuck(&self, number: FaultNumber) -> StuckCommands {
         match self.fault(number).kind {
             FaultKind::Stuck(stuck) => stuck,
@@ -211,7 +214,7 @@ impl Faults {
         self.uses[usize::from(number)].lost += bytes;
     }
 
-    /// Notes that a request is submitted.
+    /// Records that a request is submitted.
     pub(super) fn submitted(&mut self, request: RequestHandle) {
         self.marks.submitted(request);
     }
@@ -221,12 +224,12 @@ impl Faults {
         self.damage
     }
 
-    /// Notes that a request has ended, and counts it if its data is wrong without an error.
+    /// Records that a request has ended, and counts it if its data is wrong without an error.
     pub(super) fn answered(&mut self, request: RequestHandle, status: RequestStatus) {
         let deceived = self.marks.deceived_by(request).filter(|_| status == RequestStatus::Good);
         self.damage = deceived.zip(self.marks.order(request)).map(|(number, order)| {
             let mut draws = self.draws(number, order);
-            // The first number has decided whether the fault affects the request.
+            // The first random number has decided whether the fault affects the request.
             draws.next_u64();
             SilentDamage { kind: self.fault(number).kind, draw: draws.next_u64() }
         });
@@ -241,14 +244,14 @@ impl Faults {
         Rng::new(StreamKey { seed, thread: SHARE_STREAM | u32::from(number), ..self.key })
     }
 
-    /// Returns whether a fault affects a request, by its share.
+    /// Returns whether a fault affects a request, according to the fault's share.
     fn affects(&self, number: FaultNumber, request: RequestHandle) -> bool {
         let Some(share) = self.fault(number).share else { return true };
         let order = self.marks.order(request);
         order.is_some_and(|order| self.draws(number, order).chance(share.get()))
     }
 
-    /// Notes how a request on `drive` ended.
+    /// Records the outcome of a request on `drive`.
     pub(super) fn ended(
         &mut self,
         drive: DriveNumber,
@@ -272,7 +275,7 @@ impl Faults {
         });
     }
 
-    /// Returns the last fault for which `of` returns true and which has begun but is not over at `now`.
+    /// Returns the last fault that is active at `now` and for which `of` returns true.
     pub(super) fn last(
         &self,
         drive: DriveNumber,
@@ -282,8 +285,8 @@ impl Faults {
         self.last_of_any(now, |fault| fault.hurts(drive.0) && of(&fault.kind))
     }
 
-    /// Returns the last fault on any drive for which `of` returns true and which has begun but is not over at `now`.
-    /// Faults that are added to a run may begin before faults that were added earlier.
+    /// Returns the last fault on any drive that is active at `now` and for which `of` returns true. A fault that is
+    /// added to a run may begin before faults that were added earlier.
     pub(super) fn last_of_any(
         &self,
         now: Instant,
@@ -305,7 +308,7 @@ impl Faults {
         active.filter(|number| !self.is_removed(*number))
     }
 
-    /// Recomputes the active faults of a drive's media; a fault that makes commands stuck begins with `begins`.
+    /// Recomputes the active faults of a drive's media. `begins` is the fault that begins now, if any.
     pub(super) fn look(&mut self, drive: DriveNumber, now: Instant, begins: Option<FaultNumber>) {
         let own = |fault: &Fault| fault.hurts(drive.0);
         let active = |of: fn(&FaultKind) -> bool| -> Vec<FaultNumber> {
@@ -323,7 +326,7 @@ impl Faults {
         let silent = last_first(FaultKind::is_silent);
         let pauses = self.holding(now, |fault| own(fault) && fault.kind == FaultKind::Pause);
         let paused = pauses.max_by_key(|&number| self.fault(number).over_at());
-        // The first fault that refuses a write, because the drive has accepted more data at every later time.
+        // The fault with the lowest limit rejects writes first.
         let limit = |fault: &Fault| match fault.kind {
             FaultKind::ReadOnly { written } => Some(written),
             _ => None,
@@ -364,13 +367,13 @@ impl Faults {
         }
     }
 
-    /// Returns the active pause of a drive's media that lasts longest, and its end.
+    /// Returns the active pause of a drive's media that ends last, and its end.
     pub(super) fn paused(&self, drive: DriveNumber) -> Option<(FaultNumber, Instant)> {
         let number = self.drives[usize::from(drive)].paused?;
         Some((number, self.fault(number).over_at()?))
     }
 
-    /// Ends the stuck commands of a fault that is over.
+    /// Stops a fault that has ended from making more commands stuck.
     pub(super) fn end_stuck(&mut self, drive: DriveNumber, number: FaultNumber) {
         let own = self.drive(drive);
         if own.stuck_by == number {
@@ -378,8 +381,8 @@ impl Faults {
         }
     }
 
-    /// Returns the effect of faults on a command that reaches the media. `written` is the data that the host has
-    /// written to the drive.
+    /// Returns the effect of faults on a command that reaches the media. `written` is the amount of data that the host
+    /// has written to the drive.
     pub(super) fn meet(
         &mut self,
         now: Instant,
@@ -420,7 +423,8 @@ impl Faults {
         }
     }
 
-    /// Returns the fault of the media that fails a command, with the time that the drive tries before.
+    /// Returns the media fault that makes a command fail, and the time for which the drive retries before it reports
+    /// the error.
     fn failing(&self, access: &MediaAccess) -> Option<(FaultNumber, Duration)> {
         let drive = &self.drives[usize::from(access.drive)];
         let all = match access.operation {
@@ -443,8 +447,8 @@ impl Faults {
         })
     }
 
-    /// Notes that the media execute a command: a write heals its bytes, unless a silent fault affects the request.
-    /// Returns whether the command is a flush that is acknowledged and stores nothing.
+    /// Records that the media execute a command: a write heals its bytes, unless a silent fault affects the request.
+    /// Returns whether the command is a flush that is acknowledged but does not store any data.
     pub(super) fn execute(&mut self, access: &MediaAccess) -> bool {
         let drive = &self.drives[usize::from(access.drive)];
         if let Some(number) = drive.silent.iter().copied().find(|&one| self.deceives(one, access)) {
@@ -495,7 +499,7 @@ fn unused(fault: &Fault) -> FaultUse {
 }
 
 impl DriveFaults {
-    /// Discards the answers to commands from before `now`, and makes the drive refuse commands until `until`.
+    /// Discards the answers to commands sent before `now`, and makes the drive reject commands until `until`.
     pub(super) fn begin_reset(
         &mut self,
         now: Instant,
@@ -508,7 +512,7 @@ impl DriveFaults {
     }
 }
 
-/// Returns the reads that are repeated from the start of a run to its end.
+/// Returns the rule for repeating reads if it applies from the start of a run to its end.
 pub(crate) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
     match fault.kind {
         FaultKind::ReadRetries(retries) if fault.at == Instant::ZERO && fault.length.is_none() => {
@@ -518,11 +522,11 @@ pub(crate) fn standing_retries(fault: &Fault) -> Option<ReadRetries> {
     }
 }
 
-/// The stream of draws for requests, separate from the streams of threads, drives and links.
+/// Number of the random stream for requests, separate from the streams of threads, drives and links.
 const SHARE_STREAM: u32 = 7 << 28;
 /// An odd number that spreads positions over all bits of a seed: 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Time that a host waits before it fails a request whose drive is gone: long enough for time to advance.
+/// Time after which a host fails a request whose drive is gone: above zero, so that simulated time advances.
 pub(super) const REFUSAL: Duration = Duration::from_microseconds(1);
 /// Maximum number of times that a host repeats a command whose data a link has corrupted: `SD_MAX_RETRIES` of Linux's
 /// SCSI disks.

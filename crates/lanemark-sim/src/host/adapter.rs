@@ -1,9 +1,10 @@
 //! A host bus adapter during a run.
 //!
-//! The adapter's processor is one server in the order of arrival: each command for one of its drives takes its time
-//! once, when the adapter has fetched it. The processor's work for the completion is included, because adapters are
-//! rated only by commands a second. While more commands are outstanding than fit into the memory near the adapter's
-//! processor, each command takes longer. Writes by a RAID adapter's cache ([`Cache`]) also take the processor's time.
+//! The adapter's processor is one server in the order of arrival. Each command for one of the adapter's drives occupies
+//! the processor once, after the adapter has fetched the command. This time includes the work for the completion,
+//! because adapters are rated only in commands per second. While more commands are outstanding than fit into the memory
+//! near the adapter's processor, each command takes longer. Writes by a RAID adapter's cache ([`Cache`]) also occupy
+//! the processor.
 //!
 //! Not modelled: several processors, parity.
 
@@ -17,12 +18,12 @@ use lanemark_schema::units::{Duration, Instant};
 pub(crate) struct Adapter {
     spec: AdapterSpec,
     station: Station,
-    /// Cache for writes, as RAID adapters have.
+    /// Write cache, if the adapter is a RAID adapter with a cache.
     pub(crate) cache: Option<Box<Cache>>,
 }
 
 impl Adapter {
-    /// Returns the idle adapter of a system, if its drives are connected to an adapter with known times.
+    /// Returns the idle adapter of a system, if the system's drives are connected to an adapter with known times.
     pub(crate) fn of(system: &SystemSpec) -> Option<Self> {
         let spec = system.attachments.iter().find_map(|attachment| attachment.protocol.adapter)?;
         let largest = system.attachments.iter().map(AttachmentSpec::transfer_max);
@@ -30,12 +31,12 @@ impl Adapter {
         Some(Self { spec, station: Station::default(), cache })
     }
 
-    /// Accepts a command at `now`, while `outstanding` commands are outstanding.
+    /// Serves a command that arrives at `now`, while `outstanding` commands are outstanding.
     pub(crate) fn serve(&mut self, now: Instant, outstanding: u32) -> ServiceSpan {
         self.station.serve(now, self.spec.time(outstanding))
     }
 
-    /// Returns the time served so far.
+    /// Returns the busy time until now.
     pub(crate) fn busy(&self) -> Duration {
         self.station.busy()
     }

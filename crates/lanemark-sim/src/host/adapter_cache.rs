@@ -1,15 +1,15 @@
-//! The write-back cache of a RAID adapter: data of writes that are complete for the host, and that drives have not
-//! received yet.
+//! The write-back cache of a RAID adapter: it contains the data of writes that are complete for the host and that the
+//! drives have not received yet.
 //!
-//! A write takes room in the cache and is complete when its data is there. The cache then writes to each drive in the
-//! order of addresses, up to the drive's limit of outstanding writes, and starts again at the lowest address after the
-//! highest. Neighbours are combined into one write, up to a maximum length and not across multiples of it, because
-//! adapters store data in lines. Data that is overwritten before its turn reaches a drive once. When there is no room,
-//! writes wait in the order of arrival until the next write to a drive ends. A read whose data is in the cache in one
-//! piece is served from the cache.
+//! A write takes room in the cache and is complete when its data is in the cache. The cache then writes to each drive
+//! in the order of addresses, up to the drive's limit on outstanding writes, and continues at the lowest address after
+//! the highest. Adjacent pieces are combined into one write, up to a maximum length and not across multiples of this
+//! length, because adapters store data in lines. Data that is overwritten before its turn is written to the drive only
+//! once. When there is no room, writes wait in the order of arrival until the next write to a drive ends. A read is
+//! served from the cache if one piece contains all its data.
 //!
-//! Not modelled: data that is kept after it has been written, reading ahead, and the wait of a few seconds before the
-//! cache begins to write.
+//! Not modelled: data that stays in the cache after it has been written, read-ahead, and the delay of a few seconds
+//! before the cache begins to write.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,25 @@ use crate::engine::slab::{Chain, Commands};
 use crate::spec::AdapterCacheSpec;
 use lanemark_schema::units::Bytes;
 
-/// A cache at work.
+/// A simulated cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     spec: AdapterCacheSpec,
     room: Bytes,
     drives: Vec<UnwrittenData>,
-    /// Writes that wait for room.
+    /// Commands that wait for room.
     pub waiting: Chain<Commands>,
 }
 
-/// A piece of a drive: its offset and its length.
+/// A piece of a drive's address space: its offset and its length.
 pub(crate) type CachedPiece = (Bytes, Bytes);
 
-/// The data of a drive that the drive has not received.
+/// The cached data that a drive has not received.
 #[derive(Clone, Debug, Default)]
 struct UnwrittenData {
-    /// The end of each piece by its start; pieces neither meet nor overlap.
+    /// The end of each piece, by its start; pieces are neither adjacent nor overlapping.
     pieces: BTreeMap<u64, u64>,
-    /// Length of the largest piece that is sent.
+    /// Maximum length of a write to the drive.
     gather: u64,
     /// The pieces in transit to the drive.
     under_way: Vec<(u64, u64)>,
@@ -45,7 +45,7 @@ struct UnwrittenData {
 }
 
 impl Cache {
-    /// Creates an empty cache for drives whose largest commands are `largest`.
+    /// Creates an empty cache. `largest` contains the maximum command size of each drive.
     pub(crate) fn new(spec: AdapterCacheSpec, largest: impl Iterator<Item = Bytes>) -> Self {
         let gather = |largest: Bytes| spec.gather.min(largest).get();
         let drives =
@@ -59,12 +59,12 @@ impl Cache {
         self.spec.size - self.room
     }
 
-    /// Returns the bytes of room.
+    /// Returns the free room.
     pub(crate) fn free(&self) -> Bytes {
         self.room
     }
 
-    /// Takes room for `length` bytes, if it is available.
+    /// Reserves room for `length` bytes, and returns whether it was available.
     pub(crate) fn reserve(&mut self, length: Bytes) -> bool {
         let takes = length <= self.room;
         if takes {
@@ -73,7 +73,7 @@ impl Cache {
         takes
     }
 
-    /// Puts data for a drive into its reserved room, and releases the room of older data at the same addresses.
+    /// Stores data for a drive in its reserved room, and releases the room of older data at the same addresses.
     pub(crate) fn put(&mut self, drive: DriveNumber, piece: CachedPiece) {
         let (offset, length) = piece;
         let overwritten =
@@ -102,7 +102,7 @@ impl Cache {
         }
     }
 
-    /// Returns whether the cache contains a whole piece in one part.
+    /// Returns whether one piece in the cache contains the whole of `piece`.
     pub(crate) fn holds(&self, drive: DriveNumber, piece: CachedPiece) -> bool {
         let (offset, length) = piece;
         let (start, end) = (offset.get(), (offset + length).get());
@@ -117,7 +117,8 @@ impl UnwrittenData {
     /// Adds a piece, and returns the number of its bytes that the cache already contained.
     fn put(&mut self, start: u64, end: u64) -> u64 {
         let (mut from, mut to, mut overwritten) = (start, end, 0);
-        // The search goes backwards from the last piece that begins no later than the end, as long as the pieces meet.
+        // The search runs backwards from the last piece that begins no later than the end, as long as the pieces are
+        // adjacent.
         while let Some((&own_start, &own_end)) = self.pieces.range(..=to).next_back() {
             if own_end < from {
                 break;
@@ -130,7 +131,7 @@ impl UnwrittenData {
         overwritten
     }
 
-    /// Sends the next piece in the order of addresses, no further than the next multiple of the largest length.
+    /// Removes and returns the next piece in the order of addresses, up to the next multiple of the maximum length.
     fn next(&mut self) -> Option<(u64, u64)> {
         let ahead = self.pieces.range(self.place..).next();
         let (&start, &whole) = ahead.or_else(|| self.pieces.iter().next())?;
@@ -170,7 +171,7 @@ mod tests {
         }
         let pieces: Vec<_> = std::iter::from_fn(|| cache.next(DRIVE)).collect();
         let places = [(16, 48), (144, 16)].map(|(at, length)| (Bytes(at), Bytes(length)));
-        assert_eq!(pieces, places, "one write of three neighbours, and one of the last");
+        assert_eq!(pieces, places, "one write of three adjacent pieces, and one of the last");
     }
 
     #[test]
@@ -248,13 +249,13 @@ mod tests {
         assert!(holds(&cache, 64, 32) && holds(&cache, 80, 16));
         assert!(!holds(&cache, 80, 32) && !holds(&cache, 48, 32) && !holds(&cache, 0, 16));
         let piece = cache.next(DRIVE).unwrap();
-        assert!(holds(&cache, 64, 32), "on its way it is still there");
+        assert!(holds(&cache, 64, 32), "a piece in transit is still in the cache");
         cache.drained(DRIVE, piece);
         assert!(!holds(&cache, 64, 32));
     }
 
-    /// Compares the cache with a set of blocks: it does not lose data or write data that was not put, and the used room
-    /// equals the cached data.
+    /// Compares the cache with a set of blocks: the cache neither loses data nor writes data that was not stored in it,
+    /// and the used room equals the amount of cached data.
     #[test]
     fn room_and_pieces_agree_with_a_set_of_blocks() {
         const BLOCK: u64 = 4096;

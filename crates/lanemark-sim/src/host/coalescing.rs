@@ -2,18 +2,18 @@
 //!
 //! The model follows NVM Express 1.2, 5.14.1 (features 08h, Interrupt Coalescing, and 09h, Interrupt Vector
 //! Configuration) and 7.5: a vector's interrupt is delayed until the number of completions in its queue reaches the
-//! aggregation threshold, or until the aggregation time since the first of them is over. A threshold of one or a time
-//! of zero means no delay. Each queue has its vector, and coalescing applies to all of them.
+//! aggregation threshold, or until the aggregation time since the first of these completions has passed. A threshold of
+//! one or a time of zero means no delay. Each queue has its own vector, and coalescing applies to all vectors.
 //!
-//! Not modelled: vectors that queues share or that are exempt; a host that reads the queue before it is interrupted;
-//! the bytes that a withheld message saves on the link (4 of about 4,000 for a short read).
+//! Not modelled: vectors that several queues share or that are exempt from coalescing; a host that reads the queue
+//! before the interrupt; the bytes that a suppressed message saves on the link (4 of about 4,000 for a short read).
 
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
 use crate::spec::CoalescingSpec;
 use lanemark_schema::units::Instant;
 
-/// The completions that wait for their interrupt, vector by vector.
+/// The completions that wait for an interrupt, by vector.
 #[derive(Clone, Debug)]
 pub(crate) struct Coalescing {
     spec: CoalescingSpec,
@@ -24,39 +24,39 @@ pub(crate) struct Coalescing {
 struct InterruptVector {
     waiting: Chain<Commands>,
     count: u32,
-    /// End of the aggregation time of the completions that wait.
+    /// End of the aggregation time of the waiting completions.
     deadline: Instant,
     /// Whether an event is scheduled for the end of an aggregation time.
     timed: bool,
 }
 
-/// The announcement of a completion: now, or later together with others.
+/// Time of the announcement of a completion: now, or later together with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionNotice {
-    /// The completion waits; with an instant, [`Coalescing::expire`] must be called then.
+    /// The completion waits. If an instant is given, the caller must call [`Coalescing::expire`] at that instant.
     Later(Option<Instant>),
-    /// The completion is announced now, together with all that wait.
+    /// The completion is announced now, together with all waiting completions.
     Together,
 }
 
 /// The outcome of the end of an aggregation time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AggregationEnd {
-    /// The completions that wait are announced now.
+    /// The waiting completions are announced now.
     Announce,
-    /// Later completions wait, until that instant.
+    /// Later completions wait until the instant.
     Again(Instant),
-    /// No completions wait any more.
+    /// There are no waiting completions anymore.
     Nothing,
 }
 
 impl Coalescing {
-    /// Creates the vectors, without waiting completions.
+    /// Creates vectors without waiting completions.
     pub(crate) fn new(spec: CoalescingSpec) -> Self {
         Self { spec, vectors: Vec::new() }
     }
 
-    /// Returns whether completions ever wait for each other.
+    /// Returns whether coalescing is enabled.
     pub(crate) fn is_on(&self) -> bool {
         self.spec.is_on()
     }
@@ -88,12 +88,12 @@ impl Coalescing {
         if vector.count == 1 {
             vector.deadline = now + self.spec.time;
         }
-        // One event at a time is sufficient: if it occurs early, it is scheduled again.
+        // One event at a time is sufficient: if it occurs too early, it is scheduled again.
         let timed = std::mem::replace(&mut vector.timed, true);
         CompletionNotice::Later((!timed).then_some(vector.deadline))
     }
 
-    /// Announces the completions of `vector` if its aggregation time is over.
+    /// Announces the completions of `vector` if its aggregation time has passed.
     pub(crate) fn expire(&mut self, now: Instant, vector: QueueNumber) -> AggregationEnd {
         let vector = &mut self.vectors[usize::from(vector)];
         vector.timed = vector.count > 0 && vector.deadline > now;
@@ -104,7 +104,7 @@ impl Coalescing {
         }
     }
 
-    /// Takes the next completion that `vector` announces.
+    /// Removes and returns the next completion that `vector` announces.
     pub(crate) fn pop<T: Linked<Kind = Commands>>(
         &mut self,
         slab: &mut Slab<T, Commands>,

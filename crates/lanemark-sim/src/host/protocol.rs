@@ -1,31 +1,31 @@
-//! Host protocols: slots for commands, and the cost of handing over a command.
+//! Host protocols: command slots, and the cost of passing a command to the controller.
 //!
-//! AHCI (Serial ATA AHCI 1.3.1): one list of 32 commands per port. The host writes a register; the controller reads the
-//! command header and then the command table from memory, one after the other, and sends the frames. The uncached
-//! register reads of the driver are processor time.
+//! AHCI (Serial ATA AHCI 1.3.1): one list of 32 commands per port. The host writes a register; the controller reads
+//! first the command header and then the command table from memory, and sends the frames. The uncached register reads
+//! of the driver are processor time.
 //!
 //! NVMe (NVM Express 1.2): separate queues for each core. The host writes a doorbell, a posted write; the controller
 //! reads the 64-byte entry, writes a 16-byte completion and a 4-byte MSI-X message, and the host writes the doorbell
-//! again. The entry describes up to two pages; longer commands need a PRP list, read in parallel with the media of a
-//! read and before the data of a write.
+//! again. The entry describes up to two pages; longer commands need a PRP list. The controller reads the list in
+//! parallel with the media for a read, and before the data for a write.
 //!
 //! ATA DMA from a dedicated host (an FPGA with a SATA core): firmware or a state machine writes the command's registers
-//! straight into the frame, one command at a time, and fetches nothing from memory.
+//! directly into the frame, one command at a time. It fetches no data from memory.
 //!
 //! SAS host adapters: the host writes a request to a queue in memory and a doorbell; the adapter reads it with one
 //! request and drives the links itself. Each drive has a queue of up to 256 commands.
 //!
 //! USB storage: the host writes transfer descriptors of 16 bytes and the unit of the command to memory, and a doorbell;
-//! the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads both, one after the other, and sends the unit. Data descriptors,
-//! one for each page, are counted together with the command's descriptor. USB Attached SCSI queues 30 commands, the
-//! number that Linux's `uas` uses for bridges with 32 streams. Bulk-only transport queues one command, and its
-//! processor time includes the driver's three exchanges for command, data and status.
+//! the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads the two in sequence, and sends the unit. Data descriptors, one
+//! for each page, are counted together with the command's descriptor. USB Attached SCSI queues 30 commands, the number
+//! that Linux's `uas` uses for bridges with 32 streams. Bulk-only transport queues one command, and its processor time
+//! includes the driver's three exchanges for command, data and status.
 //!
-//! Interrupts: an NVMe completion has a separate interrupt, unless [`Coalescing`] announces several together, and so
-//! has a completion of a SAS adapter. AHCI has one interrupt path for all commands, on core 0, and so has xHCI; the
-//! running handler also handles completions that arrive while it runs.
+//! Interrupts: each completion of NVMe or of a SAS adapter has its own interrupt, unless [`Coalescing`] announces
+//! several together. AHCI and xHCI have one interrupt path for all commands, on core 0; the running handler also
+//! handles completions that arrive while it runs.
 //!
-//! `sim::arbitration` describes which of its NVMe queues a drive serves next. Not modelled: AHCI's command completion
+//! `sim::arbitration` describes which NVMe queue a drive serves next. Not modelled: AHCI's command completion
 //! coalescing.
 
 use super::coalescing::Coalescing;
@@ -41,10 +41,11 @@ use crate::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
 
-/// Pages that an NVMe entry describes without a list.
+/// Number of pages that an NVMe entry describes without a list.
 const PAGES_IN_ENTRY: u64 = 2;
+/// Size of a page, in bytes.
 const PAGE: u64 = 4096;
-/// Length of a doorbell.
+/// Length of a doorbell write.
 const DOORBELL: Bytes = Bytes(4);
 /// The end of a command: a completion of 16 bytes and an MSI-X message of 4 bytes to the host, which then writes a
 /// doorbell. AHCI and SAS adapters, whose structures have about the same length, are assumed to use the same sizes.
@@ -54,7 +55,7 @@ pub(crate) const COMPLETION: ProtocolAccesses = ProtocolAccesses {
     device_reads: (Bytes::ZERO, 0),
 };
 
-/// A host protocol at work.
+/// A simulated host protocol.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     spec: ProtocolSpec,
@@ -62,14 +63,14 @@ pub(crate) struct Protocol {
     queues: Vec<Queue>,
     read: DriverTime,
     write: DriverTime,
-    /// Completions that wait to be announced.
+    /// Completions that wait for their announcement.
     pub coalescing: Coalescing,
     interrupts: u64,
     /// Instant until which the handler of the last interrupt runs.
     handler_until: Instant,
 }
 
-/// Processor time of a command in the driver, before it leaves and after it has returned.
+/// Processor time of a command in the driver, before submission and after completion.
 #[derive(Clone, Copy, Debug)]
 struct DriverTime {
     submit: Duration,
@@ -123,7 +124,7 @@ impl Protocol {
         }
     }
 
-    /// Returns the core that handles the completions of a thread's commands: AHCI has one interrupt.
+    /// Returns the core that handles the completions of a thread's commands. AHCI has only one interrupt.
     pub(crate) fn completion_core(&self, thread: u32) -> u32 {
         match self.spec.kind {
             kind if one_path(kind) => 0,
@@ -140,12 +141,12 @@ impl Protocol {
         queue.0
     }
 
-    /// Returns whether the commands go through a host bus adapter whose times are known.
+    /// Returns whether the commands pass through a host bus adapter whose times are known.
     pub(crate) fn has_adapter(&self) -> bool {
         self.spec.adapter.is_some()
     }
 
-    /// Returns the number of commands with a slot.
+    /// Returns the number of commands that have a slot.
     pub(crate) fn outstanding(&self) -> u32 {
         self.queues.iter().map(|queue| self.spec.queue_depth - queue.free).sum()
     }
@@ -181,7 +182,7 @@ impl Protocol {
         self.spec.kind == ProtocolKind::Ahci && !operation.moves_data()
     }
 
-    /// Takes a slot for `command`, or makes it wait for one.
+    /// Takes a slot for `command`, or makes the command wait for a slot.
     pub(crate) fn take_slot<T: DecodableCommand>(
         &mut self,
         slab: &mut Slab<T, Commands>,
@@ -210,7 +211,7 @@ impl Protocol {
         queue.free = if alone { self.spec.queue_depth } else { queue.free + 1 };
     }
 
-    /// Returns the next command that was waiting and now has a slot.
+    /// Takes a slot for the next waiting command, if possible, and returns the command.
     pub(crate) fn next_with_slot<T: DecodableCommand>(
         &mut self,
         slab: &mut Slab<T, Commands>,
@@ -226,7 +227,7 @@ impl Protocol {
         if queue.takes(alone, depth) { queue.waiting.pop(slab) } else { None }
     }
 
-    /// Returns the number of successive reads of host memory before the controller has a command.
+    /// Returns the number of successive reads of host memory after which the controller has a command.
     #[inline]
     pub(crate) fn fetches(&self, operation: Operation, length: Bytes) -> u64 {
         match (self.spec.kind, operation) {
@@ -266,7 +267,8 @@ impl Protocol {
 }
 
 impl Queue {
-    /// Takes a slot, or all of them for a command that needs an empty queue, if they are free.
+    /// Takes a slot, or all slots for a command that needs an empty queue, if they are free. Returns whether they were
+    /// free.
     fn takes(&mut self, alone: bool, depth: u32) -> bool {
         let needed = if alone { depth } else { 1 };
         if self.free < needed {
@@ -277,7 +279,7 @@ impl Queue {
     }
 }
 
-/// Returns whether all interrupts of a controller take one path, to core 0.
+/// Returns whether all interrupts of a controller use one path, to core 0.
 fn one_path(kind: ProtocolKind) -> bool {
     match kind {
         ProtocolKind::Nvme | ProtocolKind::SasHba => false,
@@ -296,11 +298,11 @@ fn needs_list(length: Bytes) -> bool {
 fn entry_bytes(kind: ProtocolKind, length: Bytes) -> Bytes {
     let pages = length.get().div_ceil(PAGE);
     match kind {
-        // A command header of 32 bytes, a table of 128 bytes, and one 16-byte region descriptor per page.
+        // A 32-byte command header, a 128-byte table, and one 16-byte region descriptor per page.
         ProtocolKind::AtaDma => Bytes::ZERO,
-        // A message of 128 bytes, with a 16-byte element for each page.
+        // A 128-byte message with one 16-byte element per page.
         ProtocolKind::SasHba => Bytes(128 + 16 * pages),
-        // A descriptor for the command and one for each page, with a unit of 32 bytes or a wrapper of 31 bytes.
+        // A descriptor for the command and one per page, and a 32-byte unit or a 31-byte wrapper.
         ProtocolKind::Uasp | ProtocolKind::BulkOnly => Bytes(16 + 32 + 16 * pages),
         ProtocolKind::Ahci => Bytes(32 + 128 + 16 * pages),
         ProtocolKind::Nvme if needs_list(length) => Bytes(64 + 8 * pages),

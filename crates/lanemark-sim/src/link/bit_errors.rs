@@ -1,19 +1,19 @@
-//! Bit errors of a link, and their effect on the traffic.
+//! Bit errors of a link and their effect on the traffic.
 //!
-//! Model: each bit is wrong with the same small probability, independently of the bits before it, so the bits between
-//! two errors follow an exponential distribution. The probability is the bit error ratio of the link's specification,
-//! up to 1e-12 for PCI Express, SATA and SAS. Checksums find each error. PCI Express repeats a corrupted packet itself
-//! ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repeat may have errors too. SATA answers a Data frame
-//! with a wrong CRC with R_ERR, and the command ends with ICRC (Serial ATA 3.2, link layer). SAS answers with NAK, and
-//! the command also ends if the drive does not retry in the transport layer (SPL-4, link layer). The host then sends
-//! the command again.
+//! Model: each bit is wrong with the same small probability, independently of the bits before it, so the number of bits
+//! between two errors follows an exponential distribution. The probability is the bit error ratio of the link's
+//! specification, up to 1e-12 for PCI Express, SATA and SAS. Checksums detect every error. PCI Express repeats a
+//! corrupted packet itself ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repetition may have errors too.
+//! On SATA, the receiver answers a Data frame that has a wrong CRC with R_ERR, and the command ends with ICRC (Serial
+//! ATA 3.2, link layer). On SAS, the receiver answers with NAK, and the command also ends if the drive does not retry
+//! in the transport layer (SPL-4, link layer). The host then sends the command again.
 //!
 //! Not modelled: frames that are not data, which the link itself repeats; several errors in one packet (they are rare
-//! at any ratio at which a link works); links that train again because of errors; errors in bursts.
+//! at any error ratio at which a link works); links that train again because of errors; bursts of errors.
 
 use lanemark_schema::rng::Rng;
 
-/// The errors of one link.
+/// The bit errors of one link.
 #[derive(Clone, Debug)]
 pub(super) struct BitErrors {
     rate: f64,
@@ -46,7 +46,7 @@ impl BitErrors {
         count
     }
 
-    /// Carries `bits` bits of a command's data.
+    /// Carries `bits` bits of a command's data, and records whether any of them is wrong.
     pub(super) fn spoil(&mut self, bits: u64) {
         self.spoilt |= self.hits(bits) > 0;
     }
@@ -69,7 +69,7 @@ mod tests {
                 (0..(1u64 << 34) / burst).map(|_| errors.hits(burst)).sum::<u64>()
             };
             let (seen, expected) = (errors(1 << 15), rate * (1u64 << 34) as f64);
-            // Four standard deviations of a Poisson number.
+            // The bound is four standard deviations of a Poisson distribution.
             assert!(
                 (seen as f64 - expected).abs() < 4.0 * libm::sqrt(expected),
                 "{seen} for {expected}"
@@ -78,8 +78,8 @@ mod tests {
         }
     }
 
-    /// Compares with a list of the wrong bits: the drawn number of good bits precedes each, and each group contains the
-    /// wrong bits inside it, its first and last bit included.
+    /// Compares the errors with a list of the wrong bits. The drawn number of good bits precedes each wrong bit, and
+    /// each group contains the wrong bits between its first and last bit, inclusive.
     #[test]
     fn a_group_of_bits_has_the_wrong_ones_that_lie_in_it() {
         let (rate, count) = (0.05, 20_000);

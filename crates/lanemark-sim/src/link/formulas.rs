@@ -1,8 +1,8 @@
-//! The model of a link: a table of the time for which each phase of a command occupies each direction.
+//! The model of a link: a table of the times for which each phase of a command occupies each direction.
 //!
-//! Each kind of link fills the table in a separate folder (`table.rs`), which also states the values to which the link
-//! trains, the cost of a wrong bit and the maximum throughput. [`Link`](super::Link) turns the table into stations and
-//! does not depend on the kind.
+//! Each kind of link has its own folder, in which `table.rs` fills the table. This file also defines the values to
+//! which the link trains, the cost of a wrong bit and the maximum throughput. [`Link`](super::Link) turns the table
+//! into stations and does not depend on the kind.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct BurstPosition {
     pub last: bool,
 }
 
-/// A burst of data on its way over links.
+/// A burst of data on its path over links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkBurst {
     /// Length of the burst.
@@ -33,7 +33,7 @@ pub(crate) struct LinkBurst {
 pub enum Phase {
     /// The command, if the link issues it by dedicated frames.
     Command(Operation),
-    /// A burst of data to the host; the frames that end the command follow the last one.
+    /// A burst of data to the host; the frames that end the command follow the last burst.
     ToHost(Bytes, BurstPosition),
     /// A burst of data to the drive, which requests it first.
     ToDrive(Bytes, BurstPosition),
@@ -47,16 +47,16 @@ pub enum Phase {
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolAccesses {
-    /// A write by the host to the device.
+    /// Length of a write by the host to the device.
     pub host_writes: Bytes,
-    /// Writes by the device to the host's memory.
+    /// Lengths of the writes by the device to the host's memory.
     pub device_writes: [Bytes; 2],
     /// Bytes that the device reads from the host's memory, and the number of requests for them.
     pub device_reads: (Bytes, u64),
 }
 
-/// The time for which a phase occupies each direction. On a half-duplex link both directions are one, and their times
-/// add up.
+/// The time for which a phase occupies each direction. On a half-duplex link the two directions share the wire, and
+/// their times are added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseTime {
     /// The direction to the host.
@@ -92,14 +92,14 @@ impl std::ops::Add for PhaseTime {
     }
 }
 
-/// Requests of a test on a link, for its ceiling.
+/// The requests of a test on a link, from which the link's ceiling is computed.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkLoad<'t> {
     /// The test.
     pub test: &'t Test,
     /// The largest command into which requests are split.
     pub transfer_max: Bytes,
-    /// The smallest amount of data that leaves the media at a time.
+    /// The smallest amount of data that leaves the media at once.
     pub least: Bytes,
     /// Accesses that end a command.
     pub end: ProtocolAccesses,
@@ -110,21 +110,21 @@ pub(crate) trait LinkFormulas: fmt::Display {
     /// Returns the time for which a phase occupies each direction, at the model's own speed.
     fn cost(&self, phase: Phase) -> PhaseTime;
 
-    /// Returns the bytes a second in one direction after the line code, before frames and packets.
+    /// Returns the rate in one direction after the line code, before the overhead of frames and packets.
     fn rate(&self) -> BytesPerSecond;
 
     /// Returns the maximum throughput of the link for the requests.
     fn ceiling(&self, load: LinkLoad<'_>) -> BytesPerSecond;
 
-    /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
+    /// Returns the model after the link has trained to `to`, or `None` if the link cannot train to this rate.
     fn train(&self, to: TrainedRate) -> Option<Self>
     where
         Self: Sized;
 
-    /// Returns the values to which the link trains, as text.
+    /// Returns the values to which the link can train, as text.
     fn trainings(&self) -> &'static str;
 
-    /// Returns the bits on the wire for `bytes` of data.
+    /// Returns the number of bits on the wire for `bytes` of data.
     fn bits(&self, bytes: Bytes) -> u64;
 
     /// Returns the time that a wrong bit costs if the link itself repeats the data, or `None` if the command must be

@@ -1,14 +1,14 @@
 //! The turns of short frames between the frames of a long burst on a half-duplex link.
 //!
-//! SATA's link layer arbitrates frame by frame: an end that has data to send requests the link with X_RDY when the
-//! current frame is over (Serial ATA Revision 3.0, 9.6). A command's Register frame therefore waits for up to one
+//! SATA's link layer arbitrates frame by frame: a device that has data to send requests the link with X_RDY when the
+//! current frame has ended (Serial ATA Revision 3.0, 9.6). A command's Register frame therefore waits for up to one
 //! Data frame, and not for all the data that other commands have queued.
 //!
-//! The data of a burst is one booking of the link's station, without an event for each frame. This is exact as long as
-//! no other frame waits. A Register frame that arrives during a burst begins at the next boundary of full Data frames,
-//! counted from the last idle instant of the link, and its time is appended to the bookings: the link carries as much
-//! in the same time, but bursts that were booked before still end at their booked instants, earlier by the time of that
-//! frame (1.3 µs at 6 Gb/s).
+//! The data of a burst is one booking of the link's station, without an event for each frame. This is exact while no
+//! other frame waits. A Register frame that arrives during a burst begins at the next boundary of full Data frames,
+//! counted from the last idle instant of the link, and its time is appended to the bookings. The link carries the same
+//! data in the same time, but earlier bookings still end at their booked instants, too early by the time of the
+//! Register frame (1.3 µs at 6 Gb/s).
 //!
 //! Not modelled: the drive's precedence if both ends request the link at once, and alternating Data frames of two
 //! commands.
@@ -16,17 +16,17 @@
 use super::ServiceSpan;
 use lanemark_schema::units::{Duration, Instant};
 
-/// The bookings of a link, as far as short frames need to know them.
+/// The part of a link's bookings that short frames need.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FrameTurns {
-    /// Instant since which the link has been busy without a gap.
+    /// Instant from which the link has been busy without a gap.
     busy_since: Instant,
     /// End of the last short frame.
     last_end: Instant,
 }
 
 impl FrameTurns {
-    /// Records the span that was booked on a link that had been free from `free` on.
+    /// Records the span that was booked on a link that was free from `free` onward.
     #[inline]
     pub(super) fn booked(&mut self, free: Instant, span: ServiceSpan) {
         if span.start > free {
@@ -43,7 +43,7 @@ impl FrameTurns {
         data_frame: Duration,
         length: Duration,
     ) -> ServiceSpan {
-        // A booking may begin later than now; until then the link is idle.
+        // A booking may begin later than now; before that, the link is idle.
         let busy_since = self.busy_since.min(now);
         let under_way = now.since(busy_since).picoseconds();
         let frames = under_way.div_ceil(data_frame.picoseconds().max(1));
@@ -65,7 +65,7 @@ mod tests {
         Instant::ZERO + us(microseconds)
     }
 
-    /// Busy from 100 to 200 µs with frames of 10 µs.
+    /// Creates a link that is busy from 100 to 200 µs with frames of 10 µs.
     fn busy() -> FrameTurns {
         let mut turns = FrameTurns::default();
         turns.booked(Instant::ZERO, ServiceSpan { start: at(100), end: at(150) });
@@ -94,7 +94,7 @@ mod tests {
         let mut turns = busy();
         let span = turns.enter(at(300), at(200), us(10), us(1));
         assert_eq!(span, ServiceSpan { start: at(300), end: at(301) });
-        // The booking begins later; until then the link is idle.
+        // The booking begins later; before that, the link is idle.
         turns.booked(at(200), ServiceSpan { start: at(400), end: at(450) });
         assert_eq!(turns.enter(at(350), at(450), us(10), us(1)).start, at(350));
     }

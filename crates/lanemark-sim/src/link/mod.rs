@@ -35,20 +35,21 @@ pub use usb::{Bridge, Usb, UsbRate, UsbTransport};
 /// A named link, from which a system is assembled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSpec {
-    /// Name of the link in reports, `DMI 3.0`.
+    /// Name of the link in reports, such as `DMI 3.0`.
     pub name: String,
     /// Model of the link.
     pub model: LinkModel,
-    /// Time through the link in addition to the transfer time of the data: serialiser, buffers, a switch.
+    /// Latency of the link in addition to the transfer time of the data: serialiser, buffers, a switch.
     pub latency: Duration,
-    /// Speed as a multiple of the model's speed; it is 1 unless the gain of a faster link is to be determined.
+    /// Speed as a multiple of the model's speed: 1, unless the gain of a faster link is being determined.
     pub speed: u32,
 }
 
-/// The model of a link. A new kind of link is one folder, and one arm here and in the two functions that follow.
+/// The model of a link. A new kind of link needs one folder, one variant here, and one arm in each of the two functions
+/// that follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinkModel {
-    /// PCI Express, and the chipset uplinks that are PCI Express under another name (DMI).
+    /// PCI Express, including chipset uplinks that are PCI Express under another name (DMI).
     Pcie(Pcie),
     /// Serial ATA.
     Sata(Sata),
@@ -60,7 +61,7 @@ pub enum LinkModel {
     Bridge(Bridge),
 }
 
-/// Bits on the wire for a byte that is coded 8b/10b, as on SATA and on SAS up to 12 Gb/s.
+/// Number of bits on the wire for a byte in 8b/10b code, which SATA uses, and SAS up to 12 Gb/s.
 const LINE_BITS: u64 = 10;
 
 impl LinkModel {
@@ -74,7 +75,7 @@ impl LinkModel {
         }
     }
 
-    /// Returns the model after the link has trained again, or `None` if it cannot train to that value.
+    /// Returns the model after the link has trained to `to`, or `None` if the link cannot train to this rate.
     pub fn trained(&self, to: TrainedRate) -> Option<Self> {
         match self {
             Self::Pcie(model) => model.train(to).map(Self::Pcie),
@@ -85,12 +86,12 @@ impl LinkModel {
         }
     }
 
-    /// Returns the values to which the link trains, as text.
+    /// Returns the values to which the link can train, as text.
     pub(crate) fn trainings(&self) -> &'static str {
         self.kind().trainings()
     }
 
-    /// Returns the bytes a second in one direction after the line code, before frames and packets.
+    /// Returns the rate in one direction after the line code, before the overhead of frames and packets.
     pub fn rate(&self) -> BytesPerSecond {
         self.kind().rate()
     }
@@ -112,13 +113,13 @@ impl fmt::Display for LinkModel {
     }
 }
 
-/// Returns the cost of a burst to the host, with the end of the command after the last burst.
+/// Returns the cost of a burst toward the host, plus the end of the command if the burst is the last one.
 fn read_cost(model: &LinkModel, end: PhaseTime, burst: LinkBurst) -> PhaseTime {
     let data = model.cost(Phase::ToHost(burst.bytes, burst.position));
     if burst.position.last { data + end } else { data }
 }
 
-/// A link in use: a station for each direction, or a shared one if the link is half duplex.
+/// A simulated link: a station for each direction, or one shared station if the link is half duplex.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     model: LinkModel,
@@ -128,11 +129,13 @@ pub(crate) struct Link {
     to_drive: Servers,
     /// Whether the link carries accesses of a protocol, rather than commands in dedicated frames.
     carries_accesses: bool,
-    /// A full data frame of a half-duplex link, whose only station is `to_host`, and the bookings of that station.
+    /// Time of a full data frame if the link is half duplex; then `to_host` is the only station.
     half_duplex_frame: Option<Duration>,
+    /// The bookings of a half-duplex link.
     turns: FrameTurns,
-    /// The accesses that end a command of the protocol, and their cost at the model's own speed.
+    /// The accesses that end a command of the protocol.
     end: ProtocolAccesses,
+    /// Cost of `end` at the model's own speed.
     end_cost: PhaseTime,
     /// The cost of a burst to the host.
     read: Memo<LinkBurst, PhaseTime>,
@@ -140,15 +143,16 @@ pub(crate) struct Link {
     write: Memo<LinkBurst, PhaseTime>,
     /// The cost of accesses of the protocol.
     accesses: Memo<ProtocolAccesses, PhaseTime>,
-    /// The cost of a command and of its end.
+    /// The cost of a command.
     command: Memo<Operation, PhaseTime>,
+    /// The cost of a command's end.
     completion: Memo<Operation, PhaseTime>,
     /// Bit errors of the link, if a fault causes any.
     errors: Option<Box<BitErrors>>,
 }
 
 impl Link {
-    /// An idle link, over which a protocol ends its commands with the accesses `end`.
+    /// Creates an idle link, over which a protocol ends its commands with the accesses `end`.
     pub(crate) fn new(spec: &LinkSpec, end: ProtocolAccesses) -> Self {
         let servers = Servers::new(spec.model.kind().connections() as usize);
         let mut link = Self {
@@ -173,12 +177,12 @@ impl Link {
         link
     }
 
-    /// Returns the time through the link in addition to the transfer time of the data.
+    /// Returns the latency of the link in addition to the transfer time of the data.
     pub(crate) fn latency(&self) -> Duration {
         self.latency
     }
 
-    /// Returns the time for which `bytes` of read data occupy the link.
+    /// Returns the time for which a burst of read data occupies the link.
     pub(crate) fn read_time(&self, burst: LinkBurst) -> Duration {
         read_cost(&self.model, self.end_cost, burst).at_speed(self.speed).to_host
     }
@@ -200,18 +204,19 @@ impl Link {
         (self.command, self.completion) = (Memo::new(), Memo::new());
     }
 
-    /// Corrupts a share of the bits from now on, by draws from `rng`; without a share, bits are not corrupted.
+    /// Corrupts bits with the probability `rate` from now on, with draws from `rng`; without a rate, bits are not
+    /// corrupted.
     pub(crate) fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
         self.errors = rate.map(|rate| Box::new(BitErrors::new(rate, rng)));
     }
 
-    /// Returns whether the host's command must repeat the data that the link last carried.
+    /// Returns whether the link has corrupted data that the host must request again, and clears this mark.
     pub(crate) fn take_spoilt(&mut self) -> bool {
         self.errors.as_mut().is_some_and(|errors| errors.take_spoilt())
     }
 
-    /// Returns the time of data on a link that may corrupt some of it: the link itself repeats the data for some
-    /// errors, and the command repeats it for all others.
+    /// Returns the time of data on a link that may corrupt bits. Some kinds of links repeat corrupted data themselves;
+    /// on all others, the host repeats the command.
     #[inline]
     fn disturbed(&mut self, bytes: Bytes, service: Duration) -> Duration {
         let Some(errors) = &mut self.errors else { return service };
@@ -225,7 +230,7 @@ impl Link {
         }
     }
 
-    /// Sends read data towards the host while it flows in during `inflow`.
+    /// Sends read data toward the host while it arrives during `inflow`.
     pub(crate) fn carry_read(
         &mut self,
         now: Instant,
@@ -241,7 +246,7 @@ impl Link {
         self.book(inflow, service)
     }
 
-    /// Sends data towards the host, over a half-duplex link in either direction.
+    /// Sends data toward the host; on a half-duplex link, in either direction.
     #[inline]
     fn book(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         let free = self.to_host.free_at();
@@ -255,7 +260,7 @@ impl Link {
         self.to_host.free_at()
     }
 
-    /// Sends write data towards the drive while it flows in during `inflow`; the drive requests it first.
+    /// Sends write data toward the drive, which has requested it, while it arrives during `inflow`.
     pub(crate) fn carry_write(
         &mut self,
         now: Instant,
@@ -289,7 +294,7 @@ impl Link {
         self.to_host.serve(now, to_host)
     }
 
-    /// Carries accesses of the protocol, which delay requests only as the protocol states.
+    /// Carries accesses of the protocol, which take time on the link but do not delay their own request.
     pub(crate) fn charge(&mut self, now: Instant, accesses: ProtocolAccesses) {
         if self.issues_by_frames() {
             return;
@@ -326,12 +331,12 @@ impl Link {
         booked
     }
 
-    /// Returns whether commands are issued by dedicated frames.
+    /// Returns whether the link issues commands by dedicated frames.
     pub(crate) fn issues_by_frames(&self) -> bool {
         !self.carries_accesses
     }
 
-    /// Returns the busy time, of the busier direction if there are two.
+    /// Returns the busy time; if there are two directions, of the busier one.
     pub(crate) fn busy(&self) -> Duration {
         self.to_host.busy().max(self.to_drive.busy())
     }
@@ -352,7 +357,7 @@ mod tests {
         device_reads: (ENTRY, 1),
     };
 
-    /// An idle link of generation 3 x4 with MPS 128 and MRRS 512, changed by `change`.
+    /// Creates an idle PCIe 3.0 x4 link with MPS 128 and MRRS 512, modified by `change`.
     fn link(change: impl FnOnce(&mut PcieSetup)) -> (Pcie, Link) {
         let mut setup = PcieSetup::new(Bytes(128), Bytes(512));
         change(&mut setup);
@@ -366,7 +371,7 @@ mod tests {
         (pcie, Link::new(&spec, COMPLETION))
     }
 
-    /// Issues `count` NVMe commands of 4 KiB at the start, and carries their data and completions.
+    /// Issues `count` NVMe commands of 4 KiB at time zero, and carries their data and completions.
     fn carry(link: &mut Link, count: u64, read: bool) {
         let now = Instant::ZERO;
         let inflow = ServiceSpan { start: now, end: now };
@@ -381,21 +386,22 @@ mod tests {
         }
     }
 
-    /// Whether a direction was busy without a gap until `count` times `bytes` had passed, together with the answers to
-    /// `answered` bytes of data in the other direction: 16 bytes for every 678.4, the interval of this link.
+    /// Returns whether a direction was busy without a gap until it had carried `count` times `bytes`, and the answers
+    /// to `count` times `answered` bytes of data in the other direction: 16 bytes for every 678.4 bytes, the interval
+    /// of this link.
     fn filled(pcie: &Pcie, direction: &Servers, count: u64, bytes: u64, answered: u64) -> bool {
         let answers = pcie.wire_time(count * answered).scaled(160, 6784);
         let wire = (pcie.wire_time(count * bytes) + answers).picoseconds();
         let busy = direction.busy().picoseconds();
-        // A command is rounded to the picosecond up to eight times.
+        // The times of one command are rounded to the picosecond up to eight times.
         direction.free_at().picoseconds() == busy && busy.abs_diff(wire) <= count * 8
     }
 
     #[test]
     fn read_data_fills_one_direction_and_write_data_the_other() {
         const COUNT: u64 = 1_000;
-        // The cost of one command in each direction: data with its packets, requests, entry and MSI-X up, doorbells and
-        // the fetched entry down.
+        // Bytes of one command in each direction. Up: data with its packets, requests, the entry and MSI-X. Down:
+        // doorbells and the fetched entry.
         let (data_up, data_down) = (4096 + 32 * 24, 4096 + 32 * 20);
         let read_up = 24 + data_up + (16 + 24) + (4 + 24);
         let read_down = 2 * (4 + 24) + (64 + 20);
@@ -416,8 +422,8 @@ mod tests {
         carry(&mut both, COUNT, false);
         assert!(filled(&pcie, &both.to_host, COUNT, read_up + write_up, data_down));
         assert!(filled(&pcie, &both.to_drive, COUNT, read_down + write_down, data_up));
-        // Both together take little longer than one of them: the difference is the small packets of the other, and the
-        // answers to its data.
+        // Reads and writes together take only a little longer than reads by themselves. The difference is the small
+        // packets of the writes, and the answers to their data.
         let slowed = both.busy().as_seconds() / reads.busy().as_seconds();
         let answers = data_down as f64 * 16.0 / 678.4;
         let formula = ((read_up + write_up) as f64 + answers) / read_up as f64;
@@ -438,7 +444,7 @@ mod tests {
             (link.to_host.busy(), link.to_drive.busy())
         };
         let (up, down) = carried(None, None);
-        // With 8 KiB in flight, two blocks of 4 KiB take a round trip instead of their time on the wire.
+        // With a limit of 8 KiB in flight, two 4 KiB blocks take a round trip instead of their time on the wire.
         let (pcie, _) = link(|_| ());
         let paced = trip * (COUNT / 2);
         let tagged = down - pcie.completion_time(BLOCK) * COUNT + paced;

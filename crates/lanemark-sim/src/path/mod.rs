@@ -1,11 +1,11 @@
 //! The path of data between host memory and a drive's buffer: links, and the drive's controller data path.
 //!
-//! Stations along the path forward a burst while it flows in (cut-through), so its time is the time of the slowest
-//! station and not the sum. A drive's own links receive its bursts in one order, so their part of the path is computed
-//! at once. Links that several drives share are booked when a burst reaches them. Bursts of different drives take turns
-//! in the order of their arrival. A drive's own link delivers its bursts one after the other, so they keep their order.
-//! A bridge delays commands for longer than the frames that follow, so the link after it is also booked when the
-//! commands reach it.
+//! Stations along the path forward a burst while it arrives (cut-through), so the burst takes the time of the slowest
+//! station and not the sum. All links of a drive's own part of the path receive its bursts in the same order, so this
+//! part is computed at once. Links that several drives share are booked when a burst reaches them. Bursts of different
+//! drives take turns in the order of their arrival. A drive's own link delivers one burst after another, so they keep
+//! their order. A bridge delays commands for longer than the frames that follow, so the link after the bridge is also
+//! booked when the commands reach it.
 
 pub(crate) mod multipath;
 pub(crate) mod shared;
@@ -19,7 +19,7 @@ use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
 
-/// A drive's paths to the host, one for each of its ports, and its only controller data path.
+/// A drive's paths to the host, one for each port, and its controller data path, which the ports share.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     port_paths: Vec<PortPath>,
@@ -27,20 +27,21 @@ pub(super) struct Path {
     write: DataPath,
 }
 
-/// The links to one port of a drive, after the links that it shares.
+/// A drive's own links to one port, which follow the shared links.
 #[derive(Clone, Debug)]
 pub(super) struct PortPath {
-    /// Number of shared links, counted from the host, on the path.
+    /// Number of shared links on the path, counted from the host.
     shared: usize,
     /// Position of the path's own links in the list of all links.
     place: usize,
     links: Vec<Link>,
-    /// Number of the path's links before a command's second step: the links up to a bridge, or all links.
+    /// Number of the path's links in the first step of a command: the links up to a bridge, or all links.
     first_step: usize,
-    /// Whether any of the path's links carries accesses of a protocol, whether any of them issues commands in frames,
-    /// and the latency of the packet links before the second step. A link never changes its kind.
+    /// Whether any of the path's links carries accesses of a protocol. A link never changes its kind.
     carries_accesses: bool,
+    /// Whether any of the path's links issues commands in frames.
     issues_by_frames: bool,
+    /// Latency of the packet links in the first step.
     latency: Duration,
 }
 
@@ -52,11 +53,11 @@ struct DataPath {
 }
 
 impl Path {
-    /// Creates the idle path of a drive, over which its protocol ends commands with the accesses `end`.
+    /// Creates the idle path of a drive, over which the drive's protocol ends commands with the accesses `end`.
     pub(super) fn new(attachment: &AttachmentSpec, end: ProtocolAccesses) -> Self {
         let drive = &attachment.drive;
         let path = |rate| DataPath { rate, station: Station::default() };
-        // Hops of a second path are numbered after the hops of the longest first path.
+        // The hop numbers of a second path follow the numbers of the longest possible first path.
         let places = [attachment.port_path.trunk, LINKS_MAX];
         let port_paths = attachment
             .port_paths()
@@ -74,8 +75,8 @@ impl Path {
         &mut self.port_paths[usize::from(port_path)]
     }
 
-    /// Sends read data from the drive over its own links to a port, followed by the completion after the last burst,
-    /// and returns the times during which it flows out of them.
+    /// Sends read data from the drive over the own links of a port, with the completion after the last burst. Returns
+    /// the span in which the data leaves these links.
     pub(super) fn carry_read(
         &mut self,
         port_path: PathNumber,
@@ -92,8 +93,8 @@ impl Path {
         span
     }
 
-    /// Sends write data from host memory to the drive and returns when it has arrived. All data for links near the
-    /// drive crosses the links near the host, in one order, so the whole path is computed at once.
+    /// Sends write data from host memory to the drive, and returns the instant of its arrival. All data for links near
+    /// the drive crosses the links near the host in the same order, so the whole path is computed at once.
     pub(super) fn carry_write(
         &mut self,
         port_path: PathNumber,
@@ -107,7 +108,7 @@ impl Path {
         self.write.carry(span, burst.bytes, trace).end
     }
 
-    /// Sends data of an adapter's cache to the drive and returns when it has arrived.
+    /// Sends data from an adapter's cache to the drive, and returns the instant of its arrival.
     #[cold]
     pub(super) fn carry_write_from_adapter(
         &mut self,
@@ -121,7 +122,7 @@ impl Path {
         self.write.carry(span, burst.bytes, trace).end
     }
 
-    /// Sends write data from host memory to the cache of an adapter and returns when it has arrived.
+    /// Sends write data from host memory to the cache of an adapter, and returns the instant of its arrival.
     #[cold]
     pub(super) fn carry_write_to_adapter(
         &mut self,
@@ -135,8 +136,8 @@ impl Path {
         write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, burst, trace).end
     }
 
-    /// Sends data from the cache of an adapter over the drive's own links before the adapter, and returns the time at
-    /// which it leaves them.
+    /// Sends data from the cache of an adapter over the drive's own links between adapter and host, and returns the
+    /// span in which the data leaves these links.
     #[cold]
     pub(super) fn carry_read_from_adapter(
         &mut self,
@@ -184,12 +185,13 @@ impl PortPath {
         }
     }
 
-    /// Returns one of the path's own links, the nearest to the host first.
+    /// Returns one of the path's own links; `number` counts from the host.
     pub(super) fn link(&mut self, number: usize) -> &mut Link {
         &mut self.links[number]
     }
 
-    /// Returns whether one of the path's own links has corrupted the data that it last carried.
+    /// Returns whether one of the path's own links has corrupted data that the host must request again, and clears this
+    /// mark.
     pub(super) fn take_spoilt(&mut self) -> bool {
         self.links.iter_mut().fold(false, |spoilt, link| link.take_spoilt() | spoilt)
     }
@@ -198,7 +200,7 @@ impl PortPath {
         self.shared
     }
 
-    /// Returns the time of a small packet between host and controller: through all links that carry packets.
+    /// Returns the time of a small packet between host and controller: the latency of all links that carry packets.
     pub(super) fn message_latency(&self, shared: &[Link]) -> Duration {
         let shared = shared[..self.shared].iter().filter(|link| !link.issues_by_frames());
         shared.map(Link::latency).sum::<Duration>() + self.latency
@@ -217,13 +219,13 @@ impl PortPath {
         }
     }
 
-    /// Returns whether a command's frames travel in two steps, with a bridge between them.
+    /// Returns whether the frames of a command travel in two steps, because there is a bridge on the path.
     pub(super) fn has_bridge(&self) -> bool {
         self.first_step < self.links.len()
     }
 
-    /// Sends the frames of a command that the controller has fetched, or that a bridge forwards, and returns when the
-    /// drive or the bridge has received it.
+    /// Sends the frames of a command that the controller has fetched, or that a bridge forwards, and returns the
+    /// instant at which the drive or the bridge has received the command.
     pub(super) fn issue_frames(
         &mut self,
         now: Instant,
@@ -261,8 +263,8 @@ impl PortPath {
         complete_over(self.hops(shared).rev(), now, operation, trace)
     }
 
-    /// Sends the end of a command that the adapter itself completed, and returns the time at which its interrupt has
-    /// arrived.
+    /// Sends the end of a command that the adapter itself completed, and returns the instant at which its interrupt
+    /// arrives.
     #[cold]
     pub(super) fn complete_from_adapter(
         &mut self,
@@ -275,7 +277,7 @@ impl PortPath {
         complete_over(hops, now, operation, trace)
     }
 
-    /// Sends the adapter the end of a command of its cache, and returns when it has arrived.
+    /// Sends the end of a command from the adapter's cache to the adapter, and returns the instant of its arrival.
     #[cold]
     pub(super) fn complete_to_adapter(
         &mut self,
@@ -307,13 +309,14 @@ impl PortPath {
     }
 }
 
-/// Returns whether a link with its hop is between an adapter and a drive: adapters use frames to communicate with
-/// drives.
+/// Returns whether a link is between an adapter and a drive, which is true if it uses frames: adapters communicate with
+/// drives in frames.
 fn is_behind_adapter(hop: &(usize, &mut Link)) -> bool {
     hop.1.issues_by_frames()
 }
 
-/// Sends write data over links, the nearest to the host first, and returns when it flows out of the last.
+/// Sends write data over links, the nearest to the host first, and returns the span in which the data leaves the last
+/// link.
 #[inline(always)]
 fn write_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
@@ -329,8 +332,8 @@ fn write_over<'l>(
     span
 }
 
-/// Sends the completion of a command without data over links, the nearest to the drive first, and returns when it has
-/// arrived.
+/// Sends the completion of a command without data over links, the nearest to the drive first, and returns the instant
+/// of its arrival.
 #[inline(always)]
 fn complete_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
@@ -347,7 +350,7 @@ fn complete_over<'l>(
     at
 }
 
-/// Sends read data over the shared link `index`, into which it flowed during `inflow`.
+/// Sends read data that arrives during `inflow` over the shared link `index`.
 pub(super) fn carry_shared(
     link: &mut Link,
     index: usize,
@@ -373,7 +376,7 @@ impl DataPath {
     }
 }
 
-/// Returns `span` as seen at the far end of a link; the latency counts as time in the link.
+/// Returns `span` as it appears at the far end of a link: `latency` later.
 fn delayed(span: ServiceSpan, latency: Duration) -> ServiceSpan {
     ServiceSpan { start: span.start, end: span.end + latency }
 }

@@ -2,20 +2,21 @@
 //!
 //! SAS drives have two ports, and NVMe drives for storage servers split their lanes into two (2 x2 instead of x4). The
 //! host's multipath layer presents both ports as one drive. *Round robin* sends commands over the two active paths in
-//! turn; *failover* sends all commands over the first path as long as it works.
+//! turn; *failover* sends all commands over the first path while it works.
 //!
 //! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on, commands take the
-//! other path. Commands in flight on the lost path are lost. The drive may have executed them, but no answer arrives.
+//! other path. Commands in flight on the lost path are lost: the drive may have executed them, but no answer arrives.
 //! The host detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts
-//! when the command is sent). The host then sends the command again, from the start, over the other path. During that
-//! time the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the request
-//! fails, the host abandons the drive, and all later requests to it fail immediately.
+//! when the command is sent). The host then sends the command again, from the start, over the other path. Until then
+//! the command keeps its slot, and its wait is attributed to the protocol. If there is no other path, the request
+//! fails, the host abandons the drive, and all later requests to the drive fail immediately.
 //!
 //! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's single list of
 //! slots and queues.
 //!
 //! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace per port. Data
-//! in flight at the failure still occupies the links on its path, and a repeated write is written twice.
+//! in flight at the time of the failure still occupies the links on its path, and the data of a repeated write is
+//! written twice.
 
 use crate::engine::number::PathNumber;
 use crate::spec::{Multipath, SecondPort};
@@ -26,7 +27,7 @@ use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 #[derive(Clone, Debug)]
 pub(crate) struct DrivePaths {
     multipath: Multipath,
-    /// Whether each path has failed, so that no answer arrives over it.
+    /// For each path, whether it has failed, so that no answer arrives over it.
     lost: [bool; 2],
     /// Time that the host waits for an answer.
     pub timeout: Duration,
@@ -37,7 +38,7 @@ pub(crate) struct DrivePaths {
 }
 
 impl DrivePaths {
-    /// Returns whether there is more than one path.
+    /// Returns whether the drive has more than one path.
     #[inline]
     pub(crate) fn are_several(&self) -> bool {
         self.count > 1
@@ -107,7 +108,7 @@ mod tests {
         Duration::from_microseconds(microseconds)
     }
 
-    /// A second port in addition to the first port; path `port` fails after `at`.
+    /// Returns a system whose drive has two ports. The path of `port` fails after `at`.
     fn failing(multipath: Multipath, port: u8, at: Duration) -> SystemSpec {
         let mut system = dual(&unlimited(), multipath);
         system.attachments[0].second.as_mut().unwrap().path_timeout = TIMEOUT;
@@ -175,7 +176,7 @@ mod tests {
         assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
     }
 
-    /// The port makes no difference at queue depth 1, and a second port does not reduce the throughput.
+    /// The choice of the port makes no difference at queue depth 1, and a second port does not reduce the throughput.
     #[test]
     fn one_command_at_a_time_takes_as_long_by_either_port() {
         let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Keeps `depth` requests outstanding until the requested number is complete.
+    /// Keeps `depth` requests outstanding until the required number has completed.
     fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
         assert_eq!(system.check(), Ok(()));
         let mut simulator = at_rest(system, Bytes::mebi(32).into());
@@ -216,7 +217,7 @@ mod tests {
                 PageTimes::alike(Duration::from_nanoseconds(10));
             let seen = completions(&system, operation, 8);
             assert_eq!(seen.len(), 400);
-            // All requests that were outstanding at that instant were in flight.
+            // All requests that were outstanding at the instant of the failure were in flight.
             let late = |done: &&Completion| done.completed.since(done.submitted) >= TIMEOUT;
             let (before, after): (Vec<&Completion>, Vec<&Completion>) =
                 seen.iter().partition(|done| done.submitted < fails);
@@ -238,7 +239,8 @@ mod tests {
             duration: Some(us(20_000)),
             ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
         };
-        // The first half uses both ports, and the second half only one: only port a is unused for half of the time.
+        // The first half of the run uses both ports, and the second half only one, so only port a is unused for half of
+        // the time.
         let system = failing(Multipath::RoundRobin, 0, us(10_000));
         let share = utilisation(&system, &test, "port a");
         assert!((0.45..0.55).contains(&share), "{share}");

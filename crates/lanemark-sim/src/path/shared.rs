@@ -1,12 +1,12 @@
 //! A link that several drives share on their path to the host: the uplink of a chipset or switch.
 //!
-//! Bursts towards the host queue by their port of origin, and the ports take turns (round robin, PCI Express Base
-//! Specification 5.0, 6.3.3). A drive with many bursts in flight therefore receives no more than a drive with few. A
-//! burst is ready when enough of it has flowed in that it can pass without a gap. Towards the drives there is no
-//! choice: all data comes from the host, in one order.
+//! Bursts toward the host wait in one queue for each port of origin, and the ports take turns (round robin, PCI Express
+//! Base Specification 5.0, 6.3.3). A drive with many bursts in flight therefore receives no larger share than a drive
+//! with few. A burst is ready when enough of it has arrived for it to pass without a gap. In the direction of the
+//! drives there is no choice: all data comes from the host in one order.
 //!
-//! Not modelled: weighted port arbitration and virtual channels; credits that would hold back a burst in the previous
-//! link (the queues here are unbounded).
+//! Not modelled: weighted port arbitration and virtual channels; credits that would delay a burst in the previous link
+//! (the queues here are unbounded).
 
 use crate::engine::number::{DriveNumber, PathNumber};
 use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
@@ -28,9 +28,9 @@ pub(crate) struct Transfer {
     pub port: u16,
     /// The burst.
     pub burst: LinkBurst,
-    /// Time in which the burst flows into the link.
+    /// Span in which the burst arrives at the link.
     pub inflow: ServiceSpan,
-    /// The link, counted from the host.
+    /// The number of the link, counted from the host.
     pub link: usize,
     /// The next burst in the queue of the port.
     pub next: TransferHandle,
@@ -43,14 +43,14 @@ impl Linked for Transfer {
     }
 }
 
-/// A shared link with the queues of its ports.
+/// The state of a shared link, with the queues of its ports.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedLink {
     queues: Vec<Chain<Transfers>>,
     /// The port whose turn it is.
     turn: usize,
     waiting: usize,
-    /// A burst passes through, and an event will occur when the link is free.
+    /// Whether a burst occupies the link; an event will occur when the link is free.
     busy: bool,
 }
 
@@ -87,7 +87,7 @@ impl SharedLink {
         }
     }
 
-    /// Frees the link, and returns the next burst in turn, if a burst is waiting.
+    /// Frees the link, and removes and returns the next burst in turn, if a burst is waiting.
     pub(crate) fn next(
         &mut self,
         transfers: &mut Slab<Transfer, Transfers>,
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(order, [0, 2, 0, 0, 0]);
     }
 
-    /// A burst is sent immediately if the link is slower than the inflow, and otherwise when the rest can follow
+    /// A burst is sent immediately if the link is slower than the inflow; otherwise it is sent when the rest can follow
     /// without a gap.
     #[test]
     fn a_burst_is_ready_when_the_link_can_pass_it_on_without_a_gap() {

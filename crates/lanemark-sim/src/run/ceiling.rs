@@ -1,10 +1,10 @@
-//! Ceilings by formula: the maximum load that each hop of a system can carry for a test, without simulation.
+//! Ceilings: the maximum load that each hop of a system can carry for a test, computed by formula without simulation.
 //!
-//! Each ceiling is the hop's own formula at saturation while everything else takes no time: the block size over the
-//! time for which one request occupies the hop, times the number of servers. A hop cannot exceed its ceiling in any
-//! run, as a property test verifies; the simulator shows how close the bottleneck is to its ceiling. For a mix of reads
-//! and writes the times add up in their shares, except for the two directions of PCI Express and of a controller data
-//! path, which carry data at the same time.
+//! Each ceiling is computed from the hop's own formula at saturation, as if all other hops took no time: the block size
+//! divided by the time for which one request occupies the hop, times the number of servers. A hop cannot exceed its
+//! ceiling in any run, as a property test verifies; the simulator shows how close the bottleneck is to its ceiling. For
+//! a mix of reads and writes, the times are added in proportion to their shares, except on PCI Express and a controller
+//! data path, whose two directions carry data at the same time.
 
 use super::hops;
 use crate::drive::formulas::{MediaDemand, formulas_of};
@@ -25,7 +25,7 @@ use lanemark_schema::workload::Test;
 pub struct Ceiling {
     /// The hop.
     pub id: HopId,
-    /// The hop's name, as in results.
+    /// The hop's name, which results also use.
     pub name: String,
     /// The hop's formula as text.
     pub formula: String,
@@ -35,9 +35,9 @@ pub struct Ceiling {
     pub latency: Option<Duration>,
 }
 
-/// Returns the ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The
-/// hops of several drives are represented by the hops of the first drive, each with the combined throughput of all
-/// similar hops; a shared link counts once.
+/// Returns the ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. If
+/// there are several drives, the hops of the first drive represent the hops of all drives, each with the combined
+/// throughput of all corresponding hops; a shared link counts once.
 pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
     let mut hops = ceilings_of_one(spec, spec.first(), test);
     let Some(volume) = spec.volume else {
@@ -71,7 +71,8 @@ fn note_drives(spec: &SystemSpec, hops: &mut [Ceiling]) {
     }
 }
 
-/// Adds the separate hops of further drives to the hops of the first drive, each with its own test.
+/// Adds the ceilings of the other drives' hops to the ceilings of the first drive's hops, except for hops that the
+/// drives share. Each drive runs the same test.
 fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
     let first: Vec<Option<BytesPerSecond>> = hops.iter().map(|hop| hop.rate).collect();
     for other in &spec.attachments[1..] {
@@ -80,7 +81,7 @@ fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
             if of_host(hop.id) || of_trunk(hop.id, other.port_path.trunk) {
                 continue;
             }
-            // A drive of another kind without the hop counts as much as the first drive's hop.
+            // If a drive of another kind lacks the hop, the ceiling of the first drive's hop is added instead.
             let more = own.iter().find(|own| own.id == hop.id).map_or(*first, |own| own.rate);
             hop.rate =
                 hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
@@ -173,7 +174,7 @@ fn protocol(attachment_spec: &AttachmentSpec, test: &Test) -> Ceiling {
         if let Some(cache) = cache {
             formula += &format!(", writes into {} of cache", cache.size);
         }
-        // The limit holds for any number of outstanding commands: it is the rate that some number of them can reach.
+        // The ceiling must hold for every number of outstanding commands, so it is the maximum rate over these numbers.
         let demand = command_time * commands(attachment_spec, test);
         rate = served(test, Demand { read: demand, write: demand }, 1);
     }

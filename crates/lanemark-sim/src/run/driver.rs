@@ -1,12 +1,12 @@
-//! A test in closed or open loop on a simulated system.
+//! A test in a closed or an open loop on a simulated system.
 //!
-//! In a closed loop each thread keeps its queue depth outstanding; in an open loop its requests have given times
-//! (`open`); a database's users request transactions, which need several requests (`transactions`). A lane (`lane`)
-//! submits and counts the requests of one test; parallel tests have one lane each (`beside`). Counting begins after the
-//! ramp and ends with the volume or the duration, whichever is first. Requests in flight at the end of the duration are
-//! not counted: the sample has their number and ages ([`InFlight`](lanemark_schema::result::InFlight)), since their
-//! latencies are unknown. A test that runs in rounds continues without a gap from one round to the next, ends when its
-//! figures are steady, and reports the last five rounds.
+//! In a closed loop each thread keeps its queue depth outstanding; in an open loop its requests have predetermined
+//! times (`open`); the users of a database request transactions, which consist of several requests (`transactions`). A
+//! lane (`lane`) submits and counts the requests of one test; parallel tests have one lane each (`beside`). Counting
+//! begins after the ramp and ends with the volume or the duration, whichever is reached first. Requests in flight at
+//! the end of the duration are not counted, because their latencies are unknown; the sample contains their number and
+//! ages ([`InFlight`](lanemark_schema::result::InFlight)). A test with rounds continues without a gap from one round to
+//! the next, ends when its figures are steady, and reports the last five rounds.
 
 mod concurrent;
 mod convergence;
@@ -31,12 +31,13 @@ use lanemark_schema::workload::{CheckedTest, LoadKind, Requests, Test};
 use similar::SimilarTest;
 pub use similar::is_shortened;
 
-/// Interval at which [`run_test_watched`] reports its progress, in events of the simulator: every few milliseconds.
+/// Interval at which [`run_test_watched`] reports its progress, in simulator events; these take a few milliseconds.
 const WATCH_EVENTS: u64 = 4096;
 
-/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives at once, with the random
-/// streams of `key` (whose thread is ignored). When the test begins, each namespace of a fresh drive contains data in
-/// the test's span, and so does all space before the span of the last namespace; the rest of the drive is erased.
+/// Runs one repeat of `test` on the volume of `spec`, or in all namespaces of all drives at once. `key` determines the
+/// random streams; its thread is ignored. When the test begins, each namespace of a fresh drive contains data in the
+/// test's span, and all space before the span of the last namespace also contains data; the rest of the drive is
+/// erased.
 ///
 /// # Errors
 /// Returns a [`SimError`] if the test does not fit the drive.
@@ -53,21 +54,21 @@ pub fn run_test(
 pub enum RunLength {
     /// The whole test.
     Whole,
-    /// The test until its figures have converged, or a shorter test on a smaller drive if [`is_shortened`]; the whole
-    /// test if neither applies.
+    /// The test until its figures have converged, or a shorter test on a smaller drive if [`is_shortened`] returns
+    /// true, or otherwise the whole test.
     #[default]
     Converged,
 }
 
 impl RunLength {
-    /// Returns the length of a run of `full` tests, or of tests that end when their figures have converged.
+    /// Returns [`Self::Whole`] if `full`, and otherwise [`Self::Converged`].
     pub fn of(full: bool) -> Self {
         if full { Self::Whole } else { Self::Converged }
     }
 }
 
-/// Runs one repeat of `test` as [`run_test`] does, and reports its progress to `watch` every few thousand events.
-/// `watch` can end the run by returning false.
+/// Runs one repeat of `test` like [`run_test`], and reports its progress to `watch` every few thousand events. `watch`
+/// can end the run by returning false.
 ///
 /// # Errors
 /// Returns the errors of [`run_test`], and [`SimError::Cancelled`] if `watch` ended the run.
@@ -80,7 +81,7 @@ pub fn run_test_watched(
     run_length_watched(spec, test, key, RunLength::Whole, watch)
 }
 
-/// Runs `length` of one repeat of `test` as [`run_test_watched`] does.
+/// Runs the part `length` of one repeat of `test` like [`run_test_watched`].
 ///
 /// # Errors
 /// Returns the errors of [`run_test_watched`].
@@ -97,7 +98,7 @@ pub fn run_length_watched(
         LoadKind::Transactions(load) => {
             return transactions::run(spec, test, load, key, length, watch);
         }
-        // `Test::check` refuses all other loads.
+        // `Test::check` rejects all other loads.
         LoadKind::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
         LoadKind::PartlyStated(_) => {
             return Err(SimError::NotSimulated { what: "a test with missing values" });
@@ -121,9 +122,9 @@ pub fn run_length_watched(
     Ok(similar.enlarged(sample, test))
 }
 
-/// Runs a test with a ramp from the start of its ramp, and counts only the part that is steady. A ramp is there for the
-/// load to become steady, so a load that is steady earlier needs no more of it. Returns `None` if the figures do not
-/// converge in the first half of the ramp.
+/// Runs a test with a ramp from the start of its ramp, and counts only the part that is steady. The purpose of a ramp
+/// is to let the load become steady, so the rest of the ramp is not needed if the load is steady earlier. Returns
+/// `None` if the figures do not converge in the first half of the ramp.
 fn run_in_ramp(
     spec: &CheckedSystem,
     test: &CheckedTest,
@@ -167,7 +168,8 @@ fn run_requests(
     Ok(run_until(spec, test, requests, key, end, watch)?.unwrap_or_else(Sample::empty))
 }
 
-/// Runs the requests of `test` until `end`. Returns `None` if they had to converge before an instant and did not.
+/// Runs the requests of `test` until `end`. Returns `None` if the figures had to converge before an instant and did
+/// not.
 fn run_until(
     spec: &CheckedSystem,
     test: &CheckedTest,
@@ -212,7 +214,7 @@ fn run_until(
         lane.submit_next(&mut storage, &completion)?;
         if storage.simulator().outstanding() == 0 {
             metering.end(storage.simulator(), completion.completed);
-            // Neither data that a cache has yet to write nor work in the background is part of the test.
+            // Data that a cache has not written yet, and work in the background, are not part of the test.
             if lane.asks_no_more() {
                 break;
             }

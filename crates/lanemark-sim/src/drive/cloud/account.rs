@@ -1,37 +1,35 @@
-//! The operations and bytes for which a request counts.
+//! The operations and bytes that are charged for a request.
 //!
-//! A request of `b` bytes counts as `ceil(b / unit)` operations. If the volume merges, a request that begins at the end
-//! of the request before it, in the same direction, first uses the rest of that request's last unit. The bursts of one
-//! write always continue each other.
+//! A request of `b` bytes counts as `ceil(b / unit)` operations. If the volume merges requests, a request that
+//! continues at the end of the previous request, in the same direction, first uses the rest of the last unit of that
+//! request. The bursts of one write always continue each other.
 
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::spec::CloudSpec;
 use lanemark_schema::units::{Bytes, Duration};
 
-/// The amounts for which a request counts.
+/// The amounts that are charged for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChargedAmounts {
-    /// Operations.
     pub(super) operations: u64,
-    /// Bytes.
     pub(super) bytes: u64,
 }
 
-/// The end of the data that was counted last.
+/// The last data that was counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CountedRun {
-    /// The write that has further bursts.
+    /// The write that has more bursts to come.
     pub(super) command: CommandHandle,
     /// Latency of that write.
     pub(super) latency: Duration,
     writes: bool,
     end: Bytes,
-    /// Rest of the last unit.
+    /// Rest of the last unit, in bytes.
     rest: u64,
 }
 
 impl CountedRun {
-    /// No data before.
+    /// The initial state, without any counted data.
     pub(super) const NONE: Self = Self {
         command: Handle::NONE,
         latency: Duration::ZERO,
@@ -45,7 +43,8 @@ impl CountedRun {
         command != Handle::NONE && self.command == command
     }
 
-    /// Counts `length` bytes from `offset` on, a part of the same write as before if `is_same`.
+    /// Counts `length` bytes from `offset` onward, and returns the charged amounts. With `is_same`, they belong to the
+    /// same write as the previous data.
     pub(super) fn charge(
         &mut self,
         spec: &CloudSpec,
@@ -88,7 +87,8 @@ mod tests {
         assert_eq!(charges(&spec, &requests), [(1, 4), (1, 256), (2, 257), (4, 1_024)]);
     }
 
-    /// Eight sequential requests of 32 KiB are one operation of 256 KiB; eight random ones are eight.
+    /// Eight sequential requests of 32 KiB count as one operation of 256 KiB; eight random requests count as eight
+    /// operations.
     #[test]
     fn sequential_requests_share_units_if_the_volume_merges() {
         let merging = CloudSpec { merges: true, ..plain_volume() };

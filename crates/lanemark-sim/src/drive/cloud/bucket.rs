@@ -1,17 +1,17 @@
-//! A limit at work: a peak rate, and a token bucket of credits.
+//! The state of a limit: a peak rate, and a token bucket of credits.
 //!
-//! Both are kept as instants (the virtual scheduling form of the generic cell rate algorithm, ITU-T I.371). The peak
-//! rate `p` permits the next amount once the last one has taken its time at that rate, without any tolerance. The
-//! bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the instant `f` at which it would be
-//! full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An amount above `C`
-//! waits until the bucket is full, and leaves it that far below zero.
+//! The rate and the bucket are both stored as instants (the virtual scheduling form of the generic cell rate algorithm,
+//! ITU-T I.371). The peak rate `p` permits the next amount once the last one has taken its time at that rate, without
+//! any tolerance. The bucket is refilled at the rate `r` up to `C` credits. The bucket is stored as the instant `f` at
+//! which it would be full again: it contains `C - r (f - t)` at `t`, so an amount `n` waits until `f + n/r - C/r`. An
+//! amount larger than `C` waits until the bucket is full, and then reduces the credits to `C - n`, below zero.
 
 use crate::spec::cloud::time_of;
 use crate::spec::{BurstSpec, LimitSpec};
 use lanemark_schema::result::{CreditUse, Reserve};
 use lanemark_schema::units::{Duration, Instant, Ratio};
 
-/// A limit at work.
+/// The state of a limit.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     limit: LimitSpec,
@@ -26,7 +26,7 @@ pub(super) struct Bucket {
 struct Credits {
     burst: BurstSpec,
     at_start: u64,
-    /// The instant at which the credits are full if nothing more is used.
+    /// The instant at which the credits are full if no more credits are used.
     full_at: Instant,
     /// The instant at which an amount first waited for credits.
     ended_at: Option<Instant>,
@@ -37,13 +37,13 @@ struct Credits {
 struct UsedAmount {
     first_at: Option<Instant>,
     last_at: Instant,
-    /// The total without the last amount.
+    /// The total before the last amount.
     before_last: u64,
     last: u64,
 }
 
 impl Bucket {
-    /// Creates a limit with `share` of its credits.
+    /// Creates a limit that starts with `share` of its credits.
     pub(super) fn new(limit: LimitSpec, share: Ratio) -> Self {
         let credits = limit.burst.map(|burst| {
             let at_start = libm::floor(burst.credits as f64 * share.get()) as u64;
@@ -60,7 +60,7 @@ impl Bucket {
         self.credits.map_or(peak, |credits| peak.max(credits.permits(amount, self.limit.rate)))
     }
 
-    /// Passes `amount` at an instant at which it is permitted.
+    /// Lets `amount` pass at `at`, an instant at which the limit permits it.
     pub(super) fn pass(&mut self, at: Instant, amount: u64) {
         let Self { limit, next, credits, used } = self;
         if let Some(credits) = credits {
@@ -73,7 +73,7 @@ impl Bucket {
         used.count(at, amount);
     }
 
-    /// Returns the instant at which the limit permits `amount` again after an amount that has just passed.
+    /// Returns the first instant at which the limit permits another `amount`, after an amount that has just passed.
     pub(super) fn busy_until(&self, amount: u64) -> Instant {
         self.permits(self.next, amount)
     }
@@ -87,14 +87,14 @@ impl Bucket {
         Some(credits.burst.credits.saturating_sub(u64::try_from(missing).unwrap_or(u64::MAX)))
     }
 
-    /// Returns the use of the credits at the load until now: when they end, or that they do not.
+    /// Returns the use of the credits at the load until now: when they run out, or that they do not run out.
     pub(super) fn credit_use(&self, reserve: Reserve) -> Option<CreditUse> {
         let credits = self.credits?;
         let used_per_second = self.used.rate()?;
         let first_at = self.used.first_at?;
         let refill = self.limit.rate as f64;
         let simulated = credits.ended_at.map(|at| at.since_or_zero(first_at));
-        // The load of a run beyond the end of the credits is the rate of the refill.
+        // After the credits have run out, the load of a run is the refill rate.
         let predicted = || {
             let seconds = credits.at_start as f64 / (used_per_second - refill);
             (used_per_second > refill * (1.0 + FASTER_MIN) && seconds <= SECONDS_MAX)
@@ -111,13 +111,14 @@ impl Bucket {
     }
 }
 
-/// The share by which a load must exceed the refill so that the credits end.
+/// The minimum share by which a load must exceed the refill rate so that the credits run out.
 const FASTER_MIN: f64 = 1e-6;
-/// Credits that would end later than this, 1,000 hours, count as endless.
+/// Credits that would last longer than this (1,000 hours) count as unlimited.
 const SECONDS_MAX: f64 = 3.6e6;
 
 impl Credits {
-    /// Returns the first instant at which the credits cover `amount`, or are full if `amount` is larger than that.
+    /// Returns the first instant at which the credits cover `amount`, or are full if `amount` is larger than the
+    /// maximum.
     fn permits(&self, amount: u64, rate: u64) -> Instant {
         let needed = time_of(amount.min(self.burst.credits), rate);
         let all = time_of(self.burst.credits, rate);
@@ -133,7 +134,7 @@ impl UsedAmount {
         (self.last, self.last_at) = (amount, at);
     }
 
-    /// Returns the mean rate a second between the first amount and the last, if they passed at different instants.
+    /// Returns the mean rate per second from the first to the last amount, if these passed at different instants.
     fn rate(&self) -> Option<f64> {
         let seconds = self.last_at.since_or_zero(self.first_at?).as_seconds();
         (seconds > 0.0).then(|| self.before_last as f64 / seconds)
@@ -152,7 +153,8 @@ mod tests {
         LimitSpec { rate, burst: Some(BurstSpec { rate: burst, credits }) }
     }
 
-    /// Passes amounts of `each` as fast as the limit permits, at least `pause` seconds apart. Returns the instants.
+    /// Passes `count` amounts of `each` as fast as the limit permits, `pause` seconds apart or more. Returns the
+    /// instants.
     fn passed(bucket: &mut Bucket, count: usize, each: u64, pause: f64, from: f64) -> Vec<Instant> {
         let mut now = at(from);
         let pause = Duration::from_picoseconds((pause * 1e12) as u64);
@@ -180,7 +182,7 @@ mod tests {
         assert_eq!((all[0], all[1]), (at(10.0), at(11.0)));
     }
 
-    /// Full credits `C` end after `C / (p - r)`; from then on amounts pass at the refill.
+    /// Full credits `C` run out after `C / (p - r)`; from then on amounts pass at the refill rate.
     #[test]
     fn credits_end_by_the_closed_form() {
         for (rate, burst, credits) in
@@ -201,8 +203,8 @@ mod tests {
         }
     }
 
-    /// A load of `d` a second between the refill and the peak ends the credits after `C / (d - r)`. A shorter run
-    /// predicts the same end.
+    /// A load of `d` a second, between the refill rate and the peak rate, uses up the credits after `C / (d - r)`. A
+    /// shorter run predicts the same end.
     #[test]
     fn the_end_at_a_lower_load_is_predicted_before_it_comes() {
         let (rate, credits) = (300, 54_000);
@@ -230,8 +232,8 @@ mod tests {
         assert!(bucket.left().unwrap() >= 5_398);
     }
 
-    /// Empty credits let amounts pass at the refill. After `t` idle seconds, `r t` credits have accumulated, up to the
-    /// maximum.
+    /// With no credits left, amounts pass at the refill rate. After `t` idle seconds, `r t` credits have accumulated,
+    /// up to the maximum.
     #[test]
     fn empty_credits_are_refilled_while_the_volume_is_idle() {
         let (rate, burst, credits) = (300, 3_000, 5_400);
@@ -254,7 +256,8 @@ mod tests {
     #[test]
     fn an_amount_larger_than_all_credits_waits_and_passes() {
         let mut bucket = Bucket::new(limit(100, 1_000, 50), Ratio::ONE);
-        // 80 of 50 credits: the next amount waits for the missing 30 and for full credits, 0.8 s in all.
+        // The first 80 exceed the 50 credits by 30: the next amount waits for the missing 30 and then for full credits,
+        // 0.8 s in all.
         let all = passed(&mut bucket, 3, 80, 0.0, 0.0);
         assert_eq!(all, [at(0.0), at(0.8), at(1.6)]);
     }

@@ -1,4 +1,4 @@
-//! The model of a volume's ceiling: its maximum throughput, without simulation.
+//! The ceiling of a volume: its maximum throughput, computed without simulation.
 
 use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
@@ -56,7 +56,7 @@ impl MediumFormulas for CloudSpec {
 
 impl LimitSpec {
     /// Returns an upper bound of the mean rate over `test`, whose requests count as `amount` each: the peak rate while
-    /// the credits last, then the refill.
+    /// the credits last, then the refill rate.
     fn mean_rate(&self, share: Ratio, test: &Test, amount: f64) -> f64 {
         let (refill, peak) = (self.rate as f64, self.peak() as f64);
         let Some(burst) = self.burst else { return refill };
@@ -69,13 +69,13 @@ impl LimitSpec {
                 false => total * refill / (total - credits),
             }
         });
-        // The test ends after its time or its volume, whichever is first.
+        // The test ends after its time or its volume, whichever is reached first.
         of_time.into_iter().chain(of_volume).reduce(f64::max).map_or(peak, |rate| rate.min(peak))
     }
 }
 
 impl CloudSpec {
-    /// Returns the minimum operations and bytes for which a request of `test` counts.
+    /// Returns the minimum numbers of operations and bytes that are charged for a request of `test`.
     fn amounts(&self, test: &Test) -> (f64, f64) {
         let (block, unit) = (test.block.get() as f64, self.unit.get() as f64);
         let shares_units = self.merges && test.pattern() == Some(&Pattern::Sequential);

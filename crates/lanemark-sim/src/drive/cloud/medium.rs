@@ -85,7 +85,7 @@ impl Medium for Cloud {
         Some(Outcome::Stored { command, span })
     }
 
-    /// Forgets the requests in progress. No completed write is lost, and the provider keeps the credits.
+    /// Discards the requests in progress. No completed write is lost, and the credits do not change.
     fn power_cut(&mut self, _now: Instant) -> PowerLoss {
         self.operations = Slab::new();
         self.run = CountedRun::NONE;
@@ -113,7 +113,7 @@ impl Medium for Cloud {
         self.operations.live() > 0
     }
 
-    /// Returns no times: the power of a volume is not the host's.
+    /// Returns an empty list, because the host does not supply the power of a volume.
     fn worked(&self, _at: Instant) -> Vec<Duration> {
         Vec::new()
     }

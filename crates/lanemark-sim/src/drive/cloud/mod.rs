@@ -1,15 +1,16 @@
-//! A cloud volume: limits of operations and bytes with burst credits, and a random latency.
+//! A cloud volume: limits on operations and bytes with burst credits, and a random latency.
 //!
 //! ```text
 //!  request ─► account (operations, bytes) ─► both limits, in the order of arrival ─► latency ─► data, or completion
 //! ```
 //!
-//! A request waits until both limits permit it (`bucket`), is never refused, and delays the requests after it. A
-//! permitted request then takes a separate latency, during which later requests may overtake it. The latency is
-//! lognormal: `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. It covers
-//! everything beyond the links of the host: the network, the provider's servers and their media.
+//! A request waits until both limits permit it (`bucket`), is never rejected, and delays the requests after it. A
+//! permitted request then takes its own random latency, during which later requests may overtake it. The latency is
+//! lognormal: `m exp(s z)` with the median `m`, a standard normal `z` and `s = ln(p99 / m) / 2.326`. This latency
+//! covers everything beyond the links of the host: the network, the provider's servers and their media.
 //!
-//! A write is complete once it is stored, so a flush ends immediately. `docs/model/cloud-volumes.md` has the sources.
+//! A write is complete once it is stored, so a flush completes immediately. `docs/model/cloud-volumes.md` lists the
+//! sources.
 
 mod account;
 mod bucket;
@@ -25,19 +26,19 @@ use crate::spec::{CloudSpec, LatencySpec, STEP_TIME_MAX};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
-/// The 99th percentile of the standard normal distribution.
+/// 99th percentile of the standard normal distribution.
 const NORMAL_99: f64 = 2.326_347_874_040_841;
 
 /// A simulated cloud volume.
 #[derive(Clone, Debug)]
 pub(crate) struct Cloud {
-    /// Number of the drive in the system, for its events.
+    /// Number of the drive in the system, which its events carry.
     drive: DriveNumber,
     spec: CloudSpec,
     operations: Slab<CloudOperation, Operations>,
-    /// The limit of operations.
+    /// The limit on operations.
     iops: Option<Bucket>,
-    /// The limit of bytes.
+    /// The limit on bytes.
     throughput: Option<Bucket>,
     run: CountedRun,
     rng: Rng,
@@ -47,19 +48,19 @@ pub(crate) struct Cloud {
     written: Bytes,
 }
 
-/// A request, or a burst of a write, that is being carried out.
+/// A request, or a burst of a write, in progress.
 #[derive(Clone, Copy, Debug)]
 struct CloudOperation {
     command: CommandHandle,
     writes: bool,
     bytes: Bytes,
-    /// Room that the operation releases.
+    /// Room in the buffer that the operation releases.
     room: Bytes,
     span: ServiceSpan,
 }
 
 impl Cloud {
-    /// Creates the idle volume of drive `drive`. Its latencies follow from the run's `key`.
+    /// Creates the idle volume of drive `drive`. Its latencies are drawn from a stream that the run's `key` determines.
     pub(crate) fn new(drive: DriveNumber, spec: &CloudSpec, key: StreamKey) -> Self {
         let bucket = |limit| Bucket::new(limit, spec.credits_at_start);
         Self {
@@ -76,7 +77,8 @@ impl Cloud {
         }
     }
 
-    /// Returns the first instant from `now` on at which both limits permit a request, which then passes them.
+    /// Returns the first instant from `now` onward at which both limits permit a request, and charges the request to
+    /// both limits.
     fn admit(&mut self, now: Instant, charge: ChargedAmounts) -> Instant {
         let ChargedAmounts { operations, bytes } = charge;
         let both = [(&mut self.iops, operations), (&mut self.throughput, bytes)];

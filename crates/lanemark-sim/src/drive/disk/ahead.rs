@@ -1,4 +1,4 @@
-//! Reading ahead: sectors that pass after a read, and commands that take them as they pass.
+//! Read-ahead: sectors that pass after a read, and commands that take these sectors as they pass.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ use crate::engine::slab::CommandHandle;
 use lanemark_schema::units::{Bytes, Instant};
 
 impl Disk {
-    /// Permits a command to take sectors as they are read ahead, if they are next and no operation waits for the arm.
+    /// Makes a command take sectors as they are read ahead, if these sectors are next and no operation waits for the
+    /// arm. Returns whether this is the case.
     pub(super) fn join(
         &mut self,
         now: Instant,
@@ -55,8 +56,8 @@ impl Disk {
         true
     }
 
-    /// Records that the data of a segment was taken up to `end`: a disk that reads ahead into this segment may
-    /// continue.
+    /// Records that commands have taken the data of a segment up to `end`. A disk that reads ahead into this segment
+    /// may then continue.
     pub(super) fn record_read(&mut self, now: Instant, segment: usize, end: u64) {
         let limit = self.limit_behind(end);
         let ArmWork::Streaming(stream) = &mut self.arm else { return };
@@ -73,7 +74,7 @@ impl Disk {
         }
     }
 
-    /// Advances the reading ahead to the current time.
+    /// Advances the read-ahead to the current time.
     pub(super) fn catch_up(&mut self, now: Instant) {
         if let ArmWork::Streaming(stream) = &mut self.arm {
             self.mechanics.catch_up(&mut stream.sweep, stream.limit, now);
@@ -81,7 +82,7 @@ impl Disk {
         }
     }
 
-    /// Returns the sector at which reading ahead stops after a read that ends at `end`.
+    /// Returns the sector at which the read-ahead stops after a read that ends at `end`.
     pub(super) fn limit_behind(&self, end: u64) -> u64 {
         (end + self.read_ahead).min(self.sectors.max(end))
     }

@@ -1,6 +1,6 @@
 //! The arm of a hard disk, and the choice of its next operation.
 //!
-//! The model is in [`super`]: shortest positioning time first, with a bound on waiting.
+//! [`super`] describes the model: shortest positioning time first, with a bound on waiting.
 
 use super::Disk;
 use super::arm_state::{ArmWork, Stream};
@@ -13,7 +13,8 @@ use crate::engine::slab::{Handle, OperationHandle};
 use lanemark_schema::units::{Bytes, Instant};
 
 impl Disk {
-    /// Ends and returns the arm's operation, which left the arm at `end`, and continues with the next one.
+    /// Ends the arm's operation, which left the arm at `end`, starts the next operation, and returns the ended
+    /// operation.
     pub(super) fn finish(
         &mut self,
         now: Instant,
@@ -49,7 +50,7 @@ impl Disk {
         operation
     }
 
-    /// Makes a free arm take the next operation.
+    /// Starts the next operation if the arm is free.
     pub(super) fn serve(&mut self, now: Instant, events: &mut Schedule) {
         while !self.waiting.is_empty() {
             self.catch_up(now);
@@ -64,7 +65,7 @@ impl Disk {
             let DiskOperation { command, writes, first, end, bytes, .. } = self.operations[handle];
             let held = self.segments.held_from(first).is_some_and(|(_, held)| held >= end);
             if !writes && held {
-                // The data was read ahead in the meantime.
+                // The data was read ahead while the operation waited.
                 bursts(first, end, bytes, |_, bytes| {
                     events.schedule_burst(
                         now,
@@ -80,7 +81,7 @@ impl Disk {
         }
     }
 
-    /// Moves the arm to an operation.
+    /// Starts an operation: moves the arm to its first sector.
     fn begin(
         &mut self,
         now: Instant,
@@ -111,9 +112,9 @@ impl Disk {
         self.arm = ArmWork::Working { operation: handle, end: sweep };
     }
 
-    /// Returns the index of the waiting operation that is next.
+    /// Returns the index of the waiting operation that the arm serves next.
     fn choose(&self, now: Instant, track: &Track) -> Option<usize> {
-        // A flush waits only for operations before it.
+        // A flush waits only for operations that arrived before it.
         let before = self.flushes.first().map_or(u64::MAX, |&(_, before)| before);
         let pressed = self.dirty_room >= self.pressing || before < u64::MAX;
         let operation = |handle: OperationHandle| &self.operations[handle];

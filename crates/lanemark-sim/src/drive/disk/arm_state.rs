@@ -1,4 +1,4 @@
-//! The current work of a disk's arm.
+//! The current activity of a disk's arm.
 
 use lanemark_schema::units::Instant;
 
@@ -6,7 +6,7 @@ use super::geometry::Track;
 use super::sweep::Sweep;
 use crate::engine::slab::OperationHandle;
 
-/// The current work of the arm.
+/// The current activity of the arm.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArmWork {
     /// The arm rests on a track.
@@ -17,15 +17,16 @@ pub(super) enum ArmWork {
     Streaming(Stream),
 }
 
-/// Reading ahead.
+/// A read-ahead in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
     pub(super) sweep: Sweep,
     pub(super) segment: usize,
-    /// The sector at which reading ahead stops.
+    /// The sector at which the read-ahead stops.
     pub(super) limit: u64,
-    /// The sector up to which commands wait for the stream, and the instant at which the stream reaches it.
+    /// The end of the sectors for which commands wait.
     pub(super) promised: u64,
+    /// The instant at which the stream reaches `promised`.
     pub(super) promised_at: Instant,
     /// Instant up to which the time of the stream has been counted.
     pub(super) accounted: Instant,

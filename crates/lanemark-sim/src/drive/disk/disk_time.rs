@@ -1,15 +1,16 @@
-//! The times for which the arm of a disk has moved, and for which sectors were read or written.
+//! The busy times of a disk: moving the arm, and reading or writing sectors.
 //!
-//! Ended operations are counted when they end; operations in progress are counted when the times are read. Waiting for
-//! the platters to turn belongs to neither. For reading ahead, only the sectors that a command waits for are counted.
+//! Ended operations are counted when they end; operations in progress are counted when the times are read. The wait for
+//! the platters to turn belongs to neither time. In a read-ahead, only the sectors for which a command waits are
+//! counted.
 
 use super::operation::DiskOperation;
 use lanemark_schema::units::{Duration, Instant};
 
-/// Time worked.
+/// Busy times of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiskTime {
-    /// The arm moved to the beginning of an operation.
+    /// Time in which the arm moved to the beginning of an operation.
     pub seek: Duration,
     /// Time in which sectors passed that were read or written, including changes of track.
     pub transfer: Duration,

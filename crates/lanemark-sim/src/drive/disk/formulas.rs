@@ -1,4 +1,4 @@
-//! The model of a disk's ceiling: its maximum throughput, without simulation.
+//! The ceiling of a disk: its maximum throughput, computed without simulation.
 
 use super::geometry::Geometry;
 use super::seek::SeekCurve;
@@ -9,7 +9,7 @@ use lanemark_schema::result::HopId;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::{Pattern, SECTOR, Test};
 
-/// Positions in a span between which seeks are averaged.
+/// Number of positions in a span between which seeks are averaged.
 const PLACES: u64 = 64;
 
 /// The minimum time for which a test occupies a disk's arm, on average.
@@ -81,10 +81,11 @@ impl MediumFormulas for DiskSpec {
 impl DiskSpec {
     /// Returns the arm's time for the requests of `test`; disk and test must have been checked.
     ///
-    /// For sequential requests, sectors pass and tracks begin after their skews. For random requests, one at a time, an
-    /// access is preceded by the mean seek of the span and half a revolution. A choice among several accesses reduces
-    /// both by an amount for which there is no formula, but the sectors must still pass. Buffered writes offer the same
-    /// choice. The read cache may serve a share of the span that is as large as the cache.
+    /// A sequential request takes the time in which its sectors pass, plus the skew at the beginning of each track. If
+    /// the disk has only one random request at a time, each access also takes the mean seek of the span and half a
+    /// revolution. If the disk can choose among several accesses, seek and rotation become shorter by an amount for
+    /// which there is no formula, but the sectors must still pass. Buffered writes offer the same choice. The read
+    /// cache may serve a share of the span that is as large as the cache.
     pub fn demand(&self, test: &Test) -> ArmDemand {
         let geometry = Geometry::new(self);
         let zone = self.fastest_zone(&geometry, test);
@@ -108,7 +109,7 @@ impl DiskSpec {
         ArmDemand { read: read.scaled(uncached, test.span.get().max(1)), write, in_order, seek }
     }
 
-    /// Returns the zone with the most sectors on a track among the zones of the span.
+    /// Returns the zone of the span that has the most sectors per track.
     fn fastest_zone(&self, geometry: &Geometry, test: &Test) -> Zone {
         let (first, last) = cylinders(geometry, test);
         let mut begin = 0;
@@ -148,7 +149,7 @@ mod tests {
     use crate::drive::disk::tests::small_disk;
     use lanemark_schema::rng::{Rng, StreamKey};
 
-    /// Pairs of positions drawn uniformly from the span have the same mean seek.
+    /// Compares the mean seek with the mean over pairs of positions that are drawn uniformly from the span.
     #[test]
     fn the_mean_seek_is_that_of_pairs_drawn_from_the_span() {
         const PAIRS: u64 = 20_000;

@@ -1,16 +1,16 @@
 //! The position of a sector: cylinder, head, and the angle at which it passes under the head.
 //!
-//! Sectors are numbered along a track, then over the tracks of a cylinder, then over cylinders from the outermost
-//! inwards. Every other cylinder is traversed from the last head to the first (serpentine), so the step to the next
-//! cylinder keeps the head and is a seek without a head switch. Disks since about 2000 also keep one head over a band
-//! of cylinders before they change it. The width of the bands is not published. It makes little difference, because a
-//! head switch takes about as long as a seek to the next track.
+//! Sectors are numbered along a track, then through the tracks of a cylinder, then through the cylinders from the
+//! outermost inward. Every other cylinder is traversed from the last head to the first (serpentine), so the step to the
+//! next cylinder keeps the head and is a seek without a head switch. Disks built since about 2000 also use one head for
+//! a whole band of cylinders before they switch to the next head. The width of these bands is not published; it makes
+//! little difference, because a head switch takes about as long as a seek to the next track.
 //!
 //! Each track begins a skew later than the previous track, so that the head arrives in time. An angle is stated as the
-//! time in picoseconds between the index and the position; the index of all surfaces passes at every multiple of a
+//! time in picoseconds between the index and the position; on every surface, the index passes at each multiple of a
 //! revolution. The boundaries of sectors are rounded down to a picosecond, and all times are differences of boundaries:
-//! a sector that follows another sector begins exactly when the latter ends. If it began a picosecond earlier, the
-//! access would cost a revolution.
+//! each sector begins exactly when the previous sector ends. If a sector began a picosecond earlier, access to it would
+//! cost a revolution.
 
 use crate::spec::DiskSpec;
 use lanemark_schema::units::Duration;
@@ -33,7 +33,7 @@ struct ZoneStart {
     sectors_per_track: u64,
 }
 
-/// A track, and its sectors.
+/// A track and its sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Track {
     /// Cylinder of the track, 0 for the outermost.
@@ -75,7 +75,7 @@ impl Geometry {
         Duration::from_picoseconds(self.revolution)
     }
 
-    /// Returns the track that contains `sector`; the last track for sectors after the end.
+    /// Returns the track that contains `sector`, or the last track if `sector` is after the end.
     pub(super) fn track_of(&self, sector: u64) -> Track {
         let sector = sector.min(self.sectors - 1);
         let behind = self.zones.partition_point(|zone| zone.sector <= sector);
@@ -118,7 +118,7 @@ impl Track {
     /// Returns the last sector boundary that passes within `time` after the boundary of `from`, no later than `limit`.
     pub(crate) fn passed(&self, from: u64, limit: u64, time: u64) -> u64 {
         let until = self.boundary(from) + time;
-        // The boundary is rounded down, so the estimate may be one too low but never too high.
+        // The boundary is rounded down, so the estimate may be too low by one but is never too high.
         let estimate = self.first + until.min(self.revolution) * self.sectors / self.revolution;
         let exact = match self.boundary((estimate + 1).min(self.end())) <= until {
             true => estimate + 1,

@@ -42,13 +42,13 @@ impl Medium for Disk {
             self.record_read(now, segment, end);
             return 1;
         }
-        // The first sector may count in part.
+        // The read may use only a part of the first sector.
         let part = SECTOR * held - offset;
         events.schedule_burst(now, Burst { command, bytes: part }, Event::FromBuffer);
         1 + self.read_media(now, command, held..end, length - part, events)
     }
 
-    /// Makes the arm write a burst. With a write cache, no command waits for this write.
+    /// Queues the write of a burst for the arm. With a write cache, no command waits for this write.
     fn write(
         &mut self,
         now: Instant,
@@ -96,7 +96,7 @@ impl Medium for Disk {
         self.serve(now, events);
     }
 
-    /// Ends an operation of the arm, or the firmware's work for a read that needs the media.
+    /// Ends an operation of the arm, or the firmware's work on a read that needs the media.
     fn step(
         &mut self,
         now: Instant,
@@ -129,7 +129,7 @@ impl Medium for Disk {
         self.serve(now, events);
     }
 
-    /// The heads are parked.
+    /// Cuts the power: the heads are parked.
     fn power_cut(&mut self, now: Instant) -> PowerLoss {
         self.busy = self.arm_busy(now);
         let operations =
@@ -170,8 +170,8 @@ impl Medium for Disk {
 }
 
 impl Disk {
-    /// Ends an operation of the arm: the last burst of a read is sent to the host, a write releases its room, which may
-    /// end flushes, and the arm then takes the next operation.
+    /// Ends an operation of the arm. The last burst of a read is sent to the host; a write releases its room, which may
+    /// complete flushes. The arm then takes the next operation.
     fn done(
         &mut self,
         now: Instant,
@@ -196,7 +196,7 @@ impl Disk {
         }
     }
 
-    /// Ends the firmware's work for a read that needs the media.
+    /// Ends the firmware's work on a read that needs the media.
     fn ready(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
         self.operations[handle].waits_since = now;
@@ -209,7 +209,7 @@ impl Disk {
         self.serve(now, events);
     }
 
-    /// Reads sectors that are in no segment, as they pass or by a separate operation.
+    /// Reads sectors that no segment contains, either as they pass or in a separate operation.
     fn read_media(
         &mut self,
         now: Instant,

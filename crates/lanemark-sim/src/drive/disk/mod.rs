@@ -1,4 +1,4 @@
-//! A hard disk: one arm over turning platters, a read cache, and a choice of the next operation.
+//! A hard disk: one arm over rotating platters, a read cache, and a scheduler that chooses the next operation.
 //!
 //! ```text
 //!  read  ─► segments ─► path                                  their sectors
@@ -9,21 +9,21 @@
 //!
 //! Model: positioning and cylinders after Ruemmler and Wilkes (see [`seek`]) and J. S. Bucy et al., *The DiskSim
 //! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101): seek and head switch at the same time, then
-//! the rest of the revolution, then the sectors, with a skew for each change of track. The platters turn by the clock,
-//! so an access takes the remainder of the turn and not the mean.
+//! the rest of the revolution, then the sectors, with a skew at each change of track. The simulated clock determines
+//! the angle of the platters, so an access waits for the actual remainder of the revolution and not for the mean.
 //!
 //! Waiting operations are served by shortest positioning time first (D. Jacobson, J. Wilkes, "Disk scheduling
 //! algorithms based on rotational position", HP Labs 1991; SATA's native command queueing and SCSI's simple queue leave
-//! the order to the drive): the sector that passes under its head soonest, seek and rotation together. If the arm would
-//! arrive with less than a margin to spare, the firmware assumes the next revolution. An operation that has waited
-//! longer than a bound is served first. Reads and writes that a host waits for precede buffered writes, until the
-//! buffered writes take up half of the buffer or a flush waits for them. An operation that continues the last operation
-//! is next even at the end of a track, although other sectors may pass slightly earlier, because a gap in a run costs a
-//! revolution later.
+//! the order to the drive). The next operation is the one whose first sector the arm reaches soonest, by seek and
+//! rotation together. If the arm would arrive with less than a margin to spare, the firmware assumes the next
+//! revolution. An operation that has waited longer than a bound is served first. Reads and writes that a host waits for
+//! precede buffered writes, until the buffered writes take up half of the buffer or a flush waits for them. An
+//! operation that continues the last operation is next even at the end of a track, although other sectors may pass
+//! slightly earlier, because an interrupted run costs a revolution later.
 //!
-//! An otherwise idle disk reads ahead after a read. A read that continues at that position takes its data as the data
-//! passes, so a sequence of small reads runs at the rate of the media. Any other work ends the reading ahead
-//! immediately. A disk that has read ahead up to its limit continues when half of that data has been taken.
+//! An otherwise idle disk reads ahead after a read. A read that continues there takes its data as the sectors pass, so
+//! a sequence of small reads runs at the rate of the media. Any other work stops the read-ahead immediately. A disk
+//! that has read ahead up to its limit continues when commands have taken half of that data.
 //!
 //! Not modelled: errors, retries and remapped sectors, servo wedges, thermal recalibration, reading a track from the
 //! sector at which the head arrives, waiting before an idle arm writes buffered data, merging buffered writes of the
@@ -65,7 +65,7 @@ use lanemark_schema::workload::SECTOR;
 /// A simulated hard disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    /// Number of the drive in the system, for its events.
+    /// Number of the drive in the system, which its events carry.
     drive: DriveNumber,
     spec: DiskSpec,
     mechanics: Mechanics,
@@ -81,17 +81,20 @@ pub(crate) struct Disk {
     sequence: u64,
     /// The sector after the last operation.
     ended: u64,
-    /// Buffered writes that are not on the media, their room, and the amount of room above which they are urgent.
+    /// Number of buffered writes that are not on the media.
     dirty: u32,
+    /// Room that these writes occupy.
     dirty_room: Bytes,
+    /// Room from which these writes are urgent.
     pressing: Bytes,
-    /// Flushes, each with the number of operations before it.
+    /// Waiting flushes, each with the number of operations that arrived before it.
     flushes: Vec<(CommandHandle, u64)>,
     written: Bytes,
 }
 
 impl Disk {
-    /// Creates the idle disk of drive `drive`, with the visible capacity `capacity` and room for `buffer` of writes.
+    /// Creates the idle disk of drive `drive`, with the visible capacity `capacity` and a write buffer of `buffer`
+    /// bytes.
     pub(crate) fn new(drive: DriveNumber, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
         let mechanics = Mechanics::new(spec);
         Self {
@@ -126,7 +129,7 @@ impl Disk {
         }
     }
 
-    /// Returns the time worked until `at`, which must not precede an earlier call.
+    /// Returns the busy times until `at`, which must not be earlier than in a previous call.
     fn time(&self, at: Instant) -> DiskTime {
         let mut time = self.worked;
         match self.arm {
@@ -141,7 +144,7 @@ impl Disk {
         time
     }
 
-    /// Returns the operations that wait for the arm, and the operation that it carries out.
+    /// Returns the operations that wait for the arm, and the arm's current operation.
     fn unfinished(&self) -> impl Iterator<Item = &DiskOperation> {
         let working = match self.arm {
             ArmWork::Working { operation, .. } => Some(operation),

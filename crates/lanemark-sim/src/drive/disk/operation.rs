@@ -5,7 +5,7 @@ use lanemark_schema::workload::SECTOR;
 
 use crate::engine::slab::CommandHandle;
 
-/// Maximum data that leaves the media in one burst.
+/// Maximum number of sectors that leave the media in one burst.
 pub(super) const BURST: u64 = Bytes::kibi(128).get() / SECTOR.get();
 
 /// A run of sectors to read or write.
@@ -15,18 +15,21 @@ pub(crate) struct DiskOperation {
     pub command: CommandHandle,
     /// Whether the operation writes.
     pub writes: bool,
-    /// First sector of the operation, and its end sector.
+    /// First sector of the operation.
     pub(super) first: u64,
+    /// Sector after the last sector of the operation.
     pub(super) end: u64,
-    /// Bytes that the operation moves: fewer than in its sectors if the host requests only a part of a sector.
+    /// Bytes that the operation moves: fewer than its sectors contain if the host requests only a part of a sector.
     pub bytes: Bytes,
     /// Room that the operation releases in the buffer.
     pub room: Bytes,
     /// Start of the wait for the arm.
     pub(super) waits_since: Instant,
-    /// Instants at which the arm took the operation, the arm's move ends, and the first sector passes.
+    /// Instant at which the arm took the operation.
     pub begun: Instant,
+    /// Instant at which the arm's movement ends.
     pub(super) moved: Instant,
+    /// Instant at which the first sector begins to pass.
     pub(super) reached: Instant,
     /// Number of operations before this one.
     pub(super) sequence: u64,
@@ -41,13 +44,14 @@ impl DiskOperation {
     }
 }
 
-/// Returns the sectors that `length` bytes from `offset` on touch: the first sector and the end sector.
+/// Returns the sectors that `length` bytes from `offset` onward touch: the first sector and the sector after the last.
 pub(super) fn sectors_of(offset: Bytes, length: Bytes) -> (u64, u64) {
     let first = offset.get() / SECTOR.get();
     (first, (offset + length).get().div_ceil(SECTOR.get()).max(first + 1))
 }
 
-/// Splits sectors with `bytes` for the host into bursts, each with its end sector.
+/// Splits sectors that contain `bytes` for the host into bursts. Calls `each` with the end sector and the bytes of each
+/// burst.
 pub(super) fn bursts(first: u64, end: u64, bytes: Bytes, mut each: impl FnMut(u64, u32)) {
     let mut left = bytes.get();
     let mut sector = first;

@@ -1,4 +1,4 @@
-//! The seek curve: the time of the arm over a distance.
+//! The seek curve: the time that the arm takes to move over a distance.
 //!
 //! Model (C. Ruemmler, J. Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994): an arm that
 //! accelerates and brakes takes a + b sqrt(d) over d cylinders, and an arm that coasts in between takes c + e d.
@@ -6,19 +6,20 @@
 //! time to the next cylinder, the time over all cylinders, and the average. These three times determine the curve if
 //! its two parts meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
 //!
-//! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², the time above the shortest is
-//! b sqrt(x) up to there and b (u + (x - u²) / 2u) beyond. The full stroke determines b, and the mean over pairs of
-//! cylinders, whose distances have the density 2 (1 - x), determines u. The average is 1/3 of the way from the shortest
-//! to the longest seek if the arm only coasts, and 8/15 of the way if it never coasts. An average outside these bounds
-//! does not fit this model. (E. K. Lee, R. H. Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993,
-//! fit the sum of a square root and a line to the same three numbers; the bounds are the same.)
+//! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², a seek takes b sqrt(x) longer
+//! than the shortest seek up to that point, and b (u + (x - u²) / 2u) longer beyond it. The full stroke determines b,
+//! and the mean over pairs of cylinders, whose distances have the density 2 (1 - x), determines u. The average is 1/3
+//! of the way from the shortest to the longest seek if the arm only coasts, and 8/15 of the way if it never coasts. An
+//! average outside these bounds does not fit this model. (E. K. Lee, R. H. Katz, "An analytic performance model of disk
+//! arrays", SIGMETRICS 1993, fit the sum of a square root and a line to the same three numbers; the bounds are the
+//! same.)
 //!
-//! The times of all distances are computed once, in whole picoseconds.
+//! The times for all distances are computed once, in whole picoseconds.
 
 use crate::spec::SeekSpec;
 use lanemark_schema::units::Duration;
 
-/// Times by distance.
+/// Seek times by distance.
 #[derive(Clone, Debug)]
 pub(super) struct SeekCurve {
     /// Times in picoseconds, by number of cylinders; zero for no movement.
@@ -50,12 +51,12 @@ impl SeekCurve {
     }
 }
 
-/// Returns the full stroke in units of b, for parts that meet at `u` squared.
+/// Returns the additional time of a full stroke in units of b, for parts that meet at `u` squared.
 fn stroke(u: f64) -> f64 {
     (1.0 + u * u) / (2.0 * u)
 }
 
-/// Returns the mean over pairs of cylinders in units of b.
+/// Returns the mean additional time over pairs of cylinders in units of b.
 fn mean(u: f64) -> f64 {
     let square = u * u;
     let beyond = 1.0 - square;
@@ -63,8 +64,8 @@ fn mean(u: f64) -> f64 {
     accelerating + u * beyond * beyond + beyond * beyond * beyond / (6.0 * u)
 }
 
-/// Returns the point at which the parts of the curve meet, for an average at `place` between the shortest and the
-/// longest seek.
+/// Returns the square root of the point at which the parts of the curve meet. `place` is the position of the average
+/// seek between the shortest (0) and the longest (1).
 fn meeting(place: f64) -> f64 {
     let (mut low, mut high) = (1e-4, 1.0);
     for _ in 0..60 {
@@ -85,7 +86,7 @@ mod tests {
         Duration::from_microseconds(microseconds)
     }
 
-    /// Cheetah 15K.7 and Constellation.2, reading.
+    /// Read seeks of the Cheetah 15K.7 and the Constellation.2.
     const PUBLISHED: [(SeekSpec, u64); 2] = [
         (
             SeekSpec {
@@ -112,7 +113,7 @@ mod tests {
             assert_eq!(curve.time(0), Duration::ZERO);
             assert_eq!(curve.time(1), spec.track_to_track);
             assert_eq!(curve.time(cylinders as u32 - 1), spec.full_stroke);
-            // The mean over all ordered pairs: distance d occurs 2 (C - d) times.
+            // In the mean over all ordered pairs of C cylinders, distance d occurs 2 (C - d) times.
             let (mut sum, mut pairs) = (0.0, 0.0);
             for distance in 1..cylinders {
                 let count = 2.0 * (cylinders - distance) as f64;

@@ -1,8 +1,8 @@
 //! The read cache of a disk: segments that each contain one run of sectors.
 //!
-//! Model (Seagate, *Cheetah 15K.7 SAS Product Manual*, section 4.5): a read fills a segment and the sectors read ahead
-//! follow it; when a segment is full, it drops its oldest sectors. A read that begins at the end of a segment continues
-//! that segment, and any other read takes the segment that has been unused for longest. Overwritten sectors are
+//! Model (Seagate, *Cheetah 15K.7 SAS Product Manual*, section 4.5): a read fills a segment, and the sectors that are
+//! read ahead follow in the same segment; a full segment drops its oldest sectors. A read that begins at the end of a
+//! segment continues that segment, and any other read takes the least recently used segment. Overwritten sectors are
 //! dropped.
 //!
 //! Not modelled: written data that is kept for reading after it is on the media, and segments with adaptive sizes.
@@ -16,7 +16,7 @@ pub(crate) struct Segments {
     segments: Vec<Segment>,
     /// Capacity of a segment in sectors.
     room: u64,
-    /// Number of uses so far.
+    /// Number of uses until now.
     uses: u64,
 }
 
@@ -36,14 +36,14 @@ impl Segments {
         }
     }
 
-    /// Returns the end of the run that a segment contains from `sector` on, and the segment.
+    /// Returns the segment that contains `sector`, and the end of its run.
     pub(crate) fn held_from(&self, sector: u64) -> Option<(usize, u64)> {
         let holds = |segment: &Segment| segment.first <= sector && sector < segment.end;
         let index = self.segments.iter().position(holds)?;
         Some((index, self.segments[index].end))
     }
 
-    /// Takes a segment for data from `sector` on.
+    /// Reassigns the least recently used segment to data from `sector` onward, and returns its index.
     pub(crate) fn take(&mut self, sector: u64) -> usize {
         let continued = |segment: &Segment| segment.first < segment.end && segment.end == sector;
         let index = self.segments.iter().position(continued).unwrap_or_else(|| {
@@ -70,7 +70,7 @@ impl Segments {
         segment.first = segment.first.max(segment.end.saturating_sub(self.room));
     }
 
-    /// Restarts a segment that should continue from `sector` if its end was dropped.
+    /// Restarts a segment at `sector` unless its run still ends there, because the end may have been dropped.
     pub(crate) fn restart_unless_current(&mut self, index: usize, sector: u64) {
         let segment = &mut self.segments[index];
         if segment.end != sector {
@@ -78,7 +78,7 @@ impl Segments {
         }
     }
 
-    /// Drops the overwritten sectors from `first` up to `end`.
+    /// Drops the sectors from `first` up to `end`, which were overwritten.
     pub(crate) fn forget(&mut self, first: u64, end: u64) {
         for segment in &mut self.segments {
             if segment.first < end && first < segment.end {
@@ -131,8 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the segments with a plain set of runs. The run that has been unused for longest is evicted; each
-        /// run keeps the latest sectors that fit, and drops overwritten sectors.
+        /// Compares the segments with a simple list of runs. The least recently used run is evicted; each run keeps the
+        /// latest sectors that fit, and drops overwritten sectors.
         #[test]
         fn segments_hold_the_latest_reads(
             steps in proptest::collection::vec((0u64..6, 1u64..40, 0u32..8), 1..120), count in 1u32..5,

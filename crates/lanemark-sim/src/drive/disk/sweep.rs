@@ -13,17 +13,17 @@ pub(crate) struct Mechanics {
     writing: HeadMotion,
 }
 
-/// Times that a head takes to another track.
+/// Times that a head takes to move to another track.
 #[derive(Clone, Debug)]
 struct HeadMotion {
     seek: SeekCurve,
     head_switch: Duration,
 }
 
-/// A head that passes over sectors one after the other.
+/// A head that passes over consecutive sectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sweep {
-    /// The track on which the head is.
+    /// The current track of the head.
     pub track: Track,
     /// The next sector.
     pub sector: u64,
@@ -46,12 +46,12 @@ impl Mechanics {
         }
     }
 
-    /// Returns the track at which a disk starts.
+    /// Returns the outermost track, on which the arm rests at the start.
     pub(crate) fn outermost(&self) -> Track {
         self.geometry.track_of(0)
     }
 
-    /// Moves a head from `track` at `now` to the beginning of `sector`: seek or head switch, and the rest of the
+    /// Moves a head from `track` at `now` to the beginning of `sector`: a seek or head switch, then the rest of the
     /// revolution until the sector passes.
     pub(crate) fn reach(&self, now: Instant, track: &Track, sector: u64, writing: bool) -> Sweep {
         let target = self.geometry.track_of(sector);
@@ -62,7 +62,7 @@ impl Mechanics {
         Sweep { track: target, sector, at, writing }
     }
 
-    /// Passes all sectors before `end`, and returns when the last of them has passed.
+    /// Passes all sectors before `end`, and returns the instant at which the last of them has passed.
     pub(crate) fn pass(&self, sweep: &mut Sweep, end: u64) -> Instant {
         while sweep.sector < end {
             self.cross(sweep);
@@ -99,7 +99,7 @@ impl Mechanics {
         }
     }
 
-    /// Returns the time that a head takes to another track.
+    /// Returns the time that a head takes to move to another track.
     pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
         let motion = if writing { &self.writing } else { &self.reading };
         let distance = from.cylinder.abs_diff(to.cylinder);
@@ -180,8 +180,8 @@ mod tests {
     }
 
     proptest! {
-        /// A sweep passes sectors at the same instants whether it is made in pieces or at once, and time never runs
-        /// backwards.
+        /// A sweep passes sectors at the same instants whether it runs in several parts or at once, and time never
+        /// decreases.
         #[test]
         fn a_sweep_in_pieces_is_the_sweep_as_a_whole(
             start in 0u64..20_000, pieces in proptest::collection::vec(1u64..700, 1..20),

@@ -1,4 +1,4 @@
-//! The times for which the arrays of all dies, and the channels, have worked, by kind of work.
+//! Busy times of the arrays of all dies, and of the channels, by kind of work.
 //!
 //! Ended operations are counted when they end; operations in progress are counted when the times are read.
 
@@ -7,16 +7,16 @@ use super::operation::{FlashOperation, FlashTask};
 use crate::engine::slab::Handle;
 use lanemark_schema::units::{Duration, Instant};
 
-/// Time worked, summed over dies and over channels.
+/// Busy times, summed over all dies or all channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArrayTime {
-    /// Sensing, repeated reads included.
+    /// Sensing, including repeated reads.
     pub read: Duration,
     /// Programming.
     pub program: Duration,
     /// Erasing.
     pub erase: Duration,
-    /// Commands and data on channels.
+    /// Transfer of commands and data on channels.
     pub channel: Duration,
 }
 
@@ -39,7 +39,7 @@ impl ArrayTime {
 }
 
 impl Flash {
-    /// Returns the time worked until `at`, which must not precede an earlier call.
+    /// Returns the busy times until `at`, which must not be earlier than in a previous call.
     pub(crate) fn array_time(&self, at: Instant) -> ArrayTime {
         let mut time = self.array;
         for handle in
@@ -73,7 +73,7 @@ impl Flash {
         time
     }
 
-    /// Returns the time for which the array has sensed by `at`; between the attempts of a repeated read, the array
+    /// Returns the time for which the array has sensed until `at`. Between the attempts of a repeated read, the array
     /// rests while the data is transferred.
     fn sensed_so_far(&self, operation: &FlashOperation, at: Instant) -> Duration {
         let whole = self.sensing(operation);

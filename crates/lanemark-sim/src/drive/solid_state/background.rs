@@ -1,10 +1,10 @@
-//! Background work of a drive with written data: storing the data, and making room for it.
+//! Background work of a drive: storing written data, and making room for it.
 //!
 //! Units that the host fills are programmed immediately. Garbage collection ([`Translation::relocate`](
 //! super::Translation::relocate)) reads the data to be moved, and programs the unit that it fills when all of that data
-//! has arrived; each unit of the host's data pays for its share. If no flash is erased for buffered data, the data
-//! waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC cache and collects up to
-//! `erased_idle` superblocks.
+//! has arrived. Each unit of the host's data triggers a proportional share of this work. If no flash is erased for
+//! buffered data, the data waits, the buffer fills, and the host must wait. An idle drive folds its pseudo-SLC cache
+//! and collects up to `erased_idle` superblocks.
 
 use super::operation::{DieSite, FlashTask, Relocation};
 use super::translation::{CollectionStep, FullUnit, Stream};
@@ -15,11 +15,11 @@ use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
 use lanemark_schema::units::{Bytes, Instant};
 
-/// Number of relocations in progress for each die, if no other limit sets the pace.
+/// Number of relocations in progress for each die, if there is no other limit.
 const RELOCATIONS_PER_DIE: usize = 2;
 
 impl SolidState {
-    /// Maps slots as long as there is erased flash, and returns the first slot that is not mapped.
+    /// Maps slots while there is erased flash, and returns the first slot that is not mapped.
     pub(super) fn map_slots(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl SolidState {
         end
     }
 
-    /// Programs a unit on its die; `held` slots of the buffer are released when it is stored.
+    /// Programs a unit on its die; `held` slots of the buffer are released when the unit is stored.
     fn program(&mut self, now: Instant, filled: FullUnit, held: u32, events: &mut Schedule) {
         let FullUnit { unit, .. } = filled;
         let time = match self.spec.translation.pseudo_slc {
@@ -58,19 +58,19 @@ impl SolidState {
         self.flash.start(now, site, task, self.spec.unit(), events);
     }
 
-    /// Moves as much data as collection owes.
+    /// Moves the amount of data that collection owes.
     fn collect(&mut self, now: Instant, events: &mut Schedule) {
         while self.relocate(now, false, events) && self.translation.owes(0) {}
     }
 
-    /// Makes one step of collection; returns false if there is nothing to collect.
+    /// Performs one step of collection; returns false if there is nothing to collect.
     fn relocate(&mut self, now: Instant, fold: bool, events: &mut Schedule) -> bool {
         let progress = self.translation.relocate(fold, &mut self.sources);
         if let CollectionStep::Filled(filled) = progress {
             let relocation = self.relocations.insert(Relocation { filled, reads: 0 });
             let mut sources = std::mem::take(&mut self.sources);
             for source in sources.drain(..) {
-                // If the last relocation read this unit, it read the rest of the unit too.
+                // If the last relocation read this unit, it read the whole unit.
                 let read = self.last_moved == Some(source.unit);
                 self.last_moved = Some(source.unit);
                 if read || self.translation.is_unstored(source.unit) {
@@ -90,7 +90,7 @@ impl SolidState {
         progress != CollectionStep::Nothing
     }
 
-    /// Processes a completed read of data that is moved.
+    /// Processes a completed read of data to be moved.
     pub(super) fn moved(
         &mut self,
         now: Instant,
@@ -111,7 +111,7 @@ impl SolidState {
         while let Some((die, time)) = next() {
             self.translation.count_moved(slots);
             let site = DieSite { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
-            // The data leaves and returns over the channel.
+            // The channel carries the data twice: out of the die and back.
             self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
         }
     }
@@ -138,12 +138,12 @@ impl SolidState {
         self.program(now, filled, 0, events);
     }
 
-    /// Collects as fast as the dies allow, because data waits for it.
+    /// Collects as fast as the dies allow, because data waits for erased flash.
     pub(super) fn make_room(&mut self, now: Instant, events: &mut Schedule) {
         let most = self.flash.dies() as usize * RELOCATIONS_PER_DIE;
         let mut steps = 0;
         // If the flash is not storing data, no later event resumes collection, and emptied superblocks wait for a
-        // partial unit. Reads in progress make no difference, because their end does not resume collection.
+        // partial unit. Reads in progress are irrelevant, because their end does not resume collection.
         while self.relocations.live() < most
             && (steps < most || !self.is_storing())
             && self.relocate(now, true, events)
@@ -162,7 +162,7 @@ impl SolidState {
         self.relocations.live() > 0 || !self.erasing.is_empty() || self.translation.has_unstored()
     }
 
-    /// Stores the partial units of the host.
+    /// Stores the partial units of host data.
     pub(super) fn pad(&mut self, now: Instant, events: &mut Schedule) {
         for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
             if let Some(filled) = self.translation.pad(stream) {
@@ -191,7 +191,7 @@ impl SolidState {
         }
     }
 
-    /// Removes slots that are now mapped.
+    /// Removes slots that are no longer unmapped.
     fn unmapped_no_more(&mut self, first: u64, end: u64) {
         for slot in (first..end).map(|slot| slot as u32) {
             let Some(count) = self.unmapped_slots.get_mut(slot) else { continue };
@@ -202,8 +202,8 @@ impl SolidState {
         }
     }
 
-    /// Drops the slots from `first` up to `end` from the data that waits for erased flash, and returns their number: a
-    /// slot counts as often as it was written.
+    /// Drops the slots from `first` up to `end` from the data that waits for erased flash, and returns their number. A
+    /// slot counts once for each time that it was written.
     pub(super) fn drop_unmapped(&mut self, first: u64, end: u64) -> u64 {
         let mut dropped = 0;
         for pending in std::mem::take(&mut self.unmapped) {

@@ -2,18 +2,19 @@
 //!
 //! Model (ONFI and Toggle NAND data sheets). A read puts its command and address cycles on the channel, occupies the
 //! array for tR of its page, then puts the data on the channel. A program puts command and data on the channel, then
-//! occupies the array for tPROG of its page. An erase occupies it for tBERS. A channel moves data in the order of its
-//! dies' requests; command cycles are short, and a controller inserts them in between, so they take channel time but do
-//! not wait for a transfer.
+//! occupies the array for tPROG of its page. An erase occupies it for tBERS. A channel moves data in the order in which
+//! its dies request it. Command cycles are short, and a controller inserts them between transfers, so they take channel
+//! time but do not wait for a transfer to end.
 //!
-//! A die does one operation at a time, all planes together, unless it can do more ([`DieSpec`]): *independent planes*
-//! read separate pages; with *cache read* the array senses the next page while the last one leaves the cache register;
-//! with *cache program* the next page arrives while the last one is programmed; with *suspend* a program or erase in
-//! progress is suspended for reads. Reads of the host precede waiting programs and erases, a limited number in a row. A
-//! repeated read ([`ReadRetries`](lanemark_schema::workload::fault::ReadRetries)) takes tR and the channel time again
-//! for each attempt.
+//! A die performs one operation at a time on all planes together, unless it has more capabilities ([`DieSpec`]):
+//! *independent planes* read separate pages; with *cache read* the array senses the next page while the previous page
+//! leaves the cache register; with *cache program* the data of the next page arrives while the previous page is
+//! programmed; with *suspend* a program or erase in progress is suspended for reads. Up to a limited number in a row,
+//! the host's reads precede waiting programs and erases. A repeated read
+//! ([`ReadRetries`](lanemark_schema::workload::fault::ReadRetries)) takes tR and the channel time again for each
+//! attempt.
 //!
-//! Not modelled: partial page programs, ZQ calibration, the two stages of programs of some TLC and QLC.
+//! Not modelled: partial page programs, ZQ calibration, the two-stage programs of some TLC and QLC flash.
 
 use super::array_time::ArrayTime;
 use super::operation::{DieSite, EndedOperation, FlashOperation, FlashTask};
@@ -29,9 +30,9 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 /// A part of a die that reads independently: one plane, or all planes together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneGroup {
-    /// Reads of the host that wait.
+    /// Waiting reads of the host.
     reads: Chain<Operations>,
-    /// The read whose page is sensed or in the page register.
+    /// The read whose page is being sensed or is in the page register.
     pub(super) current: OperationHandle,
     /// The read whose data leaves the cache register.
     draining: OperationHandle,
@@ -41,15 +42,17 @@ pub(super) struct PlaneGroup {
 pub(super) struct Die {
     /// Waiting operations other than reads of the host, in order of arrival.
     others: Chain<Operations>,
-    /// The program or erase in the array, and the suspended program or erase.
+    /// The program or erase in the array.
     pub(super) storing: OperationHandle,
+    /// The suspended program or erase.
     pub(super) suspended: OperationHandle,
-    /// Reads that wait, and reads that are in the array or a register.
+    /// Number of waiting reads.
     reads_waiting: u32,
+    /// Number of reads in the array or a register.
     reads_active: u32,
-    /// Reads since the last program or erase began.
+    /// Number of reads since the last program or erase began.
     reads_in_row: u32,
-    /// Instant from which the array of a suspended die can be read.
+    /// Instant from which the array can be read after a suspension.
     ready: Instant,
     busy_since: Instant,
     busy: Duration,
@@ -58,25 +61,25 @@ pub(super) struct Die {
 /// The flash of a drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flash {
-    /// Number of the drive in the system, for its events.
+    /// Number of the drive in the system, which its events carry.
     drive: DriveNumber,
     lanes_per_die: u32,
     can: DieSpec,
     channel_rate: BytesPerSecond,
-    /// Data over a channel for each byte read, in units of 1/65536; less if the data compresses.
+    /// Channel bytes for each byte read, in units of 1/65536; fewer if the data compresses.
     packed: u64,
     command_time: Duration,
     pub(super) channels: Vec<Station>,
     pub(super) dies: Vec<Die>,
     pub(super) lanes: Vec<PlaneGroup>,
     pub(super) operations: Slab<FlashOperation, Operations>,
-    /// Time of array operations that have ended.
+    /// Times of operations that have ended.
     pub(super) array: ArrayTime,
     rng: Rng,
 }
 
 impl Flash {
-    /// Creates the idle flash of drive `drive`, in which data takes the share `packed` of its size.
+    /// Creates the idle flash of drive `drive`. `packed` is the ratio of stored to original data size.
     pub(crate) fn new(drive: DriveNumber, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
         let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
         let lane =
@@ -115,7 +118,7 @@ impl Flash {
         count
     }
 
-    /// Cuts the power: the work of the dies is lost. Returns the programs that had not ended.
+    /// Cuts the power: the operations in the dies are lost. Returns the tasks of the programs that had not ended.
     pub(crate) fn power_cut(&mut self, now: Instant) -> Vec<FlashTask> {
         for die in &mut self.dies {
             let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };
@@ -131,7 +134,7 @@ impl Flash {
         tasks.filter(|task| matches!(task, FlashTask::Program { .. })).collect()
     }
 
-    /// Assigns a task to a die, which begins it now or in turn.
+    /// Assigns a task to a die, which begins the task now or in turn.
     pub(crate) fn start(
         &mut self,
         now: Instant,
@@ -219,8 +222,8 @@ impl Flash {
         began
     }
 
-    /// Resumes the suspended operation, or begins the next waiting one in order; returns false if neither is possible
-    /// yet.
+    /// Resumes the suspended operation, or begins the next waiting operation in order; returns false if neither is
+    /// possible yet.
     fn begin_other(&mut self, now: Instant, index: usize, events: &mut Schedule) -> bool {
         let die = self.dies[index];
         if die.suspended != Handle::NONE {
@@ -307,7 +310,7 @@ impl Flash {
         events.schedule(operation.mark, Event::Media(self.drive, handle));
     }
 
-    /// Sends the command of a program or erase and the data of a program.
+    /// Sends the command of a program or erase, and for a program its data.
     fn load(&mut self, now: Instant, handle: OperationHandle) {
         let operation = &mut self.operations[handle];
         operation.die_wait += now.since(operation.mark);
@@ -320,10 +323,11 @@ impl Flash {
         }
     }
 
-    /// Loads the data of the next program, if there is one, into the cache register while this one is stored.
+    /// Loads the data of the next program, if there is one, into the cache register while the current program is in the
+    /// array.
     fn load_next(&mut self, now: Instant, index: usize) {
         let head = self.dies[index].others.head();
-        // A die with a suspended operation stores nothing, and does not reach this point.
+        // A die with a suspended operation has no program in its array and does not reach this point.
         if !self.can.cache_program || head == Handle::NONE {
             return;
         }
@@ -370,7 +374,7 @@ impl Flash {
         None
     }
 
-    /// Ends sensing: the data leaves over the channel.
+    /// Ends sensing: the data is sent over the channel.
     #[inline]
     fn sensed(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let operation = &mut self.operations[handle];
@@ -387,7 +391,7 @@ impl Flash {
         self.send_out(now, handle, events);
     }
 
-    /// Moves a page to the cache register, so that its plane is free for the next.
+    /// Moves a page to the cache register, so that its plane is free for the next page.
     fn drain(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
         let lane = &mut self.lanes[self.operations[handle].lane as usize];
         lane.current = Handle::NONE;
@@ -403,7 +407,7 @@ impl Flash {
         events.schedule(end, Event::Media(self.drive, handle));
     }
 
-    /// Returns the time of read data on a channel.
+    /// Returns the time that read data occupies a channel.
     #[inline]
     pub(super) fn time_out(&self, bytes: Bytes) -> Duration {
         match self.packed {
@@ -412,7 +416,7 @@ impl Flash {
         }
     }
 
-    /// Ends the transfer of a read: returns and frees the read, and starts the next task of the die.
+    /// Ends the transfer of a read: starts the next task of the die, and removes and returns the read.
     #[inline]
     fn page_out(
         &mut self,
@@ -439,8 +443,8 @@ impl Flash {
         self.operations[handle].ended()
     }
 
-    /// Ends a program or erase: returns and frees it, and starts the next task of the die. Returns `None` if it was
-    /// suspended after this end had been scheduled.
+    /// Ends a program or erase: starts the next task of the die, and removes and returns the ended operation. Returns
+    /// `None` if the operation was suspended after this end had been scheduled.
     #[inline]
     fn stored(
         &mut self,
@@ -461,7 +465,7 @@ impl Flash {
         Some(self.operations[handle].ended())
     }
 
-    /// Returns the busy time of each channel and each die until `now`.
+    /// Returns the busy times of the channels and of the dies until `now`.
     pub(crate) fn busy(&self, now: Instant) -> (Vec<Duration>, Vec<Duration>) {
         let channels = self.channels.iter().map(Station::busy).collect();
         let until_now = |die: &Die| match die.is_busy() {
@@ -476,7 +480,7 @@ impl Flash {
         self.operations.live() == 0
     }
 
-    /// Records an additional task of a die; it must be called before the die's state changes.
+    /// Records an additional task of a die. Callers must call this before the die's state changes.
     fn occupy(&mut self, now: Instant, index: usize) {
         let die = &mut self.dies[index];
         if !die.is_busy() {
@@ -484,7 +488,7 @@ impl Flash {
         }
     }
 
-    /// Records a finished task of a die; it must be called after the die's state has changed.
+    /// Records a finished task of a die. Callers must call this after the die's state has changed.
     fn vacate(&mut self, now: Instant, index: usize) {
         let die = &mut self.dies[index];
         if !die.is_busy() {
@@ -500,7 +504,7 @@ impl Flash {
         now + self.command_time
     }
 
-    /// Moves data over an operation's channel from `now` on and returns the end.
+    /// Occupies an operation's channel for `service` from `now` onward, and returns the end of the transfer.
     fn use_channel(&mut self, now: Instant, handle: OperationHandle, service: Duration) -> Instant {
         let channel = self.channel_of(handle);
         let ServiceSpan { start, end } = self.channels[channel].serve(now, service);

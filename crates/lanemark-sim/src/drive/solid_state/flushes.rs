@@ -1,20 +1,20 @@
 //! Flushes: data written before a flush must be stored before the flush completes.
 //!
-//! Each flush ends an *epoch*. Units are counted in the epoch in which they were given to their die, and dies finish
-//! out of order; a flush is complete when no unit of its epoch or of an earlier epoch remains.
+//! Each flush ends an *epoch*. A unit belongs to the epoch in which it was assigned to its die. Dies finish out of
+//! order; a flush is complete when no unit of its epoch or of an earlier epoch remains.
 
 use std::collections::VecDeque;
 
 use crate::drive::outcome::{Outcome, Outcomes};
 use crate::engine::slab::CommandHandle;
 
-/// Flushes that wait.
+/// Waiting flushes.
 #[derive(Clone, Debug)]
 pub(crate) struct Flushes {
-    /// Units in progress in each epoch from `first` on; the last is the current epoch.
+    /// Number of units in progress in each epoch from `first` onward; the last is the current epoch.
     under_way: VecDeque<u32>,
     first: u32,
-    /// The command of each ended epoch, if it waits.
+    /// The waiting flush command of each ended epoch.
     waiting: VecDeque<CommandHandle>,
 }
 
@@ -36,7 +36,7 @@ impl Flushes {
         self.under_way[epoch.wrapping_sub(self.first) as usize] -= 1;
     }
 
-    /// Makes `command` complete when all units so far are stored.
+    /// Adds a flush: `command` completes when all units begun until now are stored.
     pub(crate) fn add(&mut self, command: CommandHandle) {
         self.waiting.push_back(command);
         self.under_way.push_back(0);
@@ -72,7 +72,7 @@ mod tests {
         flushes.add(Handle::of(8));
         flushes.end(third);
         flushes.end(second);
-        assert_eq!(flushes.next_done(), None, "the first unit is still under way");
+        assert_eq!(flushes.next_done(), None, "the first unit is still in progress");
         flushes.end(first);
         assert_eq!(
             (flushes.next_done(), flushes.next_done()),
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(
             flushes.next_done(),
             Some(Handle::of(9)),
-            "with nothing under way it is done at once"
+            "without units in progress, a flush completes at once"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The model of flash: the capacity of its channels and dies, and how they become faster.
+//! The analytic model of flash: the demands on its channels and dies, and changes that make them faster.
 
 use crate::drive::formulas::{MediaDemand, MediumFormulas};
 use crate::engine::station::Demand;
@@ -87,14 +87,14 @@ impl MediumFormulas for FlashSpec {
     }
 }
 
-/// Returns the flash operations of a request: the minimum number of units that it touches.
+/// Returns the number of flash operations of a request: the minimum number of units that the request touches.
 fn operations(flash: &FlashSpec, test: &Test) -> u64 {
     test.block.get().div_ceil(flash.unit().get())
 }
 
 fn channels(flash: &FlashSpec, test: &Test) -> MediaDemand {
     let busy = flash.command_time * operations(flash, test) + test.block / flash.channel_rate;
-    // A write takes whole slots; small writes share a unit and its command.
+    // A write occupies whole slots; small writes share a unit and its command.
     let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
     MediaDemand {
         id: HopId::Channels,
@@ -138,8 +138,8 @@ fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
     }
 }
 
-/// Returns the times that the array takes to read and to program: the times of the pseudo-SLC cache if it covers the
-/// test's span.
+/// Returns the times that the array takes to read and to program. If the pseudo-SLC cache covers the test's span, these
+/// are the times of the cache.
 fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
     let holds_all = |cache: &&PseudoSlcSpec| test.span_end() <= cache.capacity + cache.growth;
     let cache = flash.translation.pseudo_slc.as_ref().filter(holds_all);
@@ -175,7 +175,8 @@ mod tests {
         assert_eq!(after.write, before.write);
     }
 
-    /// A die programs the host's data and, for each unit of it, as many moved units as write amplification requires.
+    /// A die programs the host's data and, for each unit of this data, the number of moved units that the write
+    /// amplification requires.
     #[test]
     fn measured_collection_takes_the_dies_for_every_moved_unit() {
         let drive = DriveSpec::example();
@@ -198,7 +199,7 @@ mod tests {
                 assert!((more - wanted).abs() < 1e-11, "{share} of {block}: {more} for {wanted}");
                 assert_eq!(with.read, without.read);
             }
-            // Sequential data leaves no valid data to move.
+            // Sequential writes leave no valid data to move.
             let ordered = writes(Pattern::Sequential, unit);
             let times = |share| (of(share, &ordered).read, of(share, &ordered).write);
             assert_eq!(times(Some(share)), times(None));

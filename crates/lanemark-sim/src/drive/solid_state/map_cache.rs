@@ -1,15 +1,16 @@
 //! A map that is only partly in memory (DFTL: Gupta, Kim and Urgaonkar, ASPLOS 2009).
 //!
-//! The map has 4 bytes for each 4 KiB of the drive, in pages of 4 KiB that cover 4 MiB each. Pages in memory are
-//! replaced by the second-chance rule (CLOCK). A page that is not in the drive's memory is read from flash, or from a
-//! host memory buffer (NVMe 1.2, section 8.9) that contains it. A changed page is stored when it is evicted. The die of
-//! a page in flash is `page mod dies`; collecting the map's own blocks is not modelled.
+//! The map has 4 bytes for each 4 KiB of the drive, in pages of 4 KiB that cover 4 MiB each. The second-chance rule
+//! (CLOCK) selects the page in memory that is replaced. A page that is not in the drive's memory is read from the host
+//! memory buffer (NVMe 1.2, section 8.9) if that contains it, and otherwise from flash. A changed page is stored when
+//! it is evicted. The die of a page in flash is `page mod dies`; garbage collection of the map's own blocks is not
+//! modelled.
 
 use crate::engine::table::Table;
 use crate::spec::{MapSpec, SLOT};
 use lanemark_schema::result::Reserve;
 
-/// Slots that a page of the map covers.
+/// Number of slots that a page of the map covers.
 const SLOTS_PER_PAGE: u64 = 1024;
 
 /// The memory in which a page of the map was found.
@@ -39,7 +40,7 @@ pub(crate) struct MapCache {
     host: Option<Clock>,
 }
 
-/// Pages, each with a second chance.
+/// Pages in one memory, with the second-chance rule.
 #[derive(Clone, Debug)]
 struct Clock {
     capacity: usize,
@@ -56,7 +57,7 @@ struct Page {
 }
 
 impl MapCache {
-    /// A cache without any page.
+    /// Creates a cache without pages.
     pub(crate) fn new(spec: MapSpec) -> Self {
         let pages = |bytes: lanemark_schema::units::Bytes| (bytes.get() / SLOT.get()) as usize;
         let host = pages(spec.in_host);
@@ -71,7 +72,7 @@ impl MapCache {
         (first / SLOTS_PER_PAGE) as u32..end.div_ceil(SLOTS_PER_PAGE) as u32
     }
 
-    /// Appends the pages for which the memory of the drive, and of the host, still has room.
+    /// Appends the number of pages for which the drive's memory, and the host's memory, still have room.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         let room = |clock: &Clock| (clock.capacity - clock.pages.len()) as u64;
         left.push((Reserve::DriveMap, room(&self.drive)));
@@ -90,7 +91,8 @@ impl MapCache {
         };
         let found =
             if host.touch(page, false) { MapLocation::InHost } else { MapLocation::InFlash };
-        // A page that leaves the drive is moved to the host, and a page that leaves the host is moved to flash.
+        // A page that is evicted from the drive moves to the host, and a page that is evicted from the host moves to
+        // flash.
         let evicted = evicted.and_then(|page| match host.touch(page.number, page.changed) {
             true => None,
             false => host.insert(page),
@@ -147,7 +149,8 @@ mod tests {
         for page in [1, 2, 1] {
             cache.look(page, false);
         }
-        // Both pages were used: the hand clears 1 and 2 and takes 1, and then takes 2 without a second chance.
+        // Both pages were used: the hand clears the marks of 1 and 2 and evicts 1. Afterwards it evicts 2 without a
+        // second chance.
         assert_eq!(cache.look(3, false).found, MapLocation::InFlash);
         assert_eq!(cache.look(2, false).found, MapLocation::AtHand);
         assert_eq!(cache.look(1, false).found, MapLocation::InFlash);
@@ -186,7 +189,7 @@ mod tests {
         }
     }
 
-    /// The second-chance rule as a queue: a used page at the front is moved to the end without its mark.
+    /// The second-chance rule as a queue: a used page at the front loses its mark and moves to the end.
     #[derive(Default)]
     struct Queue(Vec<Page>);
 

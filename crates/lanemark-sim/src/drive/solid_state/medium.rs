@@ -39,8 +39,8 @@ impl Medium for SolidState {
         }
     }
 
-    /// Starts the flash reads of a command, one for each part of it that a die reads at once. Data in memory, and slots
-    /// that were never written, are returned immediately.
+    /// Starts the flash reads of a command, one for each part that a die reads in one operation. Data in memory and
+    /// slots that were never written are returned immediately.
     #[inline]
     fn read(
         &mut self,
@@ -99,7 +99,7 @@ impl Medium for SolidState {
     fn expect_write(&mut self, offset: Bytes, length: Bytes) {
         if !self.spec.technology.in_place() {
             let (first, end) = slots_of(offset, length);
-            // Eight neighbouring slots share a line of the map.
+            // Eight adjacent slots share a cache line of the map.
             self.translation.expect((first..end).step_by(8));
             if let Some(beside) = &mut self.beside {
                 beside.expect(first, end);
@@ -107,8 +107,8 @@ impl Medium for SolidState {
         }
     }
 
-    /// Maps a burst, and starts storing the units that it fills. If the buffer is not used, the last burst of a write
-    /// is a flush.
+    /// Maps a burst, and starts storing the units that it fills. If the write cache is off, the last burst of a write
+    /// acts as a flush.
     fn write(
         &mut self,
         now: Instant,
@@ -162,7 +162,7 @@ impl Medium for SolidState {
         self.flushes.emit_done(outcomes);
     }
 
-    /// Discards the data in a range; slots that the range covers only in part are kept.
+    /// Discards the data in a range, except in slots that the range covers only in part.
     fn trim(&mut self, offset: Bytes, length: Bytes, outcomes: &mut Outcomes) {
         let first = offset.get().div_ceil(SLOT.get());
         let end = (offset + length).get() / SLOT.get();
@@ -224,7 +224,7 @@ impl Medium for SolidState {
         }
     }
 
-    /// Cuts the power: data in a protected buffer is stored, or waits to be stored.
+    /// Cuts the power. Data in a protected buffer is stored, or is kept until it can be stored.
     fn power_cut(&mut self, now: Instant) -> PowerLoss {
         let protected = self.write_cache == WriteCache::Protected;
         let programs = self.flash.power_cut(now);
@@ -255,12 +255,12 @@ impl Medium for SolidState {
         self.map = self.spec.translation.map.map(MapCache::new);
         self.ahead = self.ahead.as_ref().map(|ahead| ahead.emptied());
         (self.commands, self.in_background) = (0, false);
-        // A write that completes only when it is stored was not acknowledged.
+        // Without a write cache, a write that is not stored was not acknowledged.
         let lost = if self.write_cache == WriteCache::Off { 0 } else { lost.len() as u64 };
         PowerLoss { lost: SLOT * lost, held: SLOT * held }
     }
 
-    /// Restores the power: interrupted erases start again, and data of a protected buffer is stored.
+    /// Restores the power: interrupted erases start again, and data in a protected buffer is stored.
     fn power_up(&mut self, now: Instant, events: &mut Schedule) {
         for superblock in self.erasing.keys() {
             self.erasing.remove(superblock);
@@ -273,7 +273,7 @@ impl Medium for SolidState {
         self.retries = retries.filter(ReadRetries::repeats_any);
     }
 
-    /// Returns the data written to flash so far, by reason, and the number of superblocks erased.
+    /// Returns the amounts of data written to flash until now, by reason, and the number of erased superblocks.
     fn usage(&self) -> DriveUse {
         let written = self.translation.written();
         DriveUse {
@@ -316,7 +316,7 @@ impl Medium for SolidState {
 }
 
 impl SolidState {
-    /// Ends the read of a stretch, and gives the waiting commands their bytes of it.
+    /// Ends the read of a stretch, and delivers its data to the waiting commands.
     fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut Outcomes) {
         let Some(ahead) = &mut self.ahead else { return };
         for (command, bytes) in ahead.here(stretch) {

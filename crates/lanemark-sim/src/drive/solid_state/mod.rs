@@ -5,13 +5,13 @@
 //!  write ─► buffer ─► map ─► channels ─► dies (drain)
 //! ```
 //!
-//! [`Translation`] is bookkeeping without time and determines the data to move and program; this module turns it into
-//! work for the dies, and reports the finished work back (`background.rs`). The interface to the drive is in
+//! [`Translation`] is bookkeeping without time: it determines which data to move and program. This module turns these
+//! decisions into work for the dies, and reports finished work back (`background.rs`). The interface to the drive is in
 //! `medium.rs`.
 //!
-//! Not modelled: reading a slot that is only partly overwritten before it is written (a write of less than 4 KiB takes
-//! a whole slot), and reads that find earlier host data in the drive's memory, except data that was read ahead or is
-//! not stored yet.
+//! Not modelled: reading a slot before a write overwrites only a part of it (a write of less than 4 KiB takes a whole
+//! slot), and reads that find earlier host data in the drive's memory, except data that was read ahead or is not stored
+//! yet.
 
 mod array_time;
 #[cfg(test)]
@@ -60,7 +60,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
 
-/// A solid-state drive's medium at work.
+/// The simulated medium of a solid-state drive.
 #[derive(Clone, Debug)]
 pub(crate) struct SolidState {
     flash: Flash,
@@ -76,30 +76,31 @@ pub(crate) struct SolidState {
     sources: Vec<MovedSlots>,
     /// The unit from which data to be moved was last read.
     last_moved: Option<u32>,
-    /// Dies that have not erased their part of a superblock.
+    /// For each superblock that is being erased, the number of dies that have not erased their part.
     erasing: Table<u32>,
-    /// Data in the buffer for which no flash is erased yet, and flushes after it.
+    /// Buffered data that waits for erased flash, and flushes after this data.
     unmapped: VecDeque<Pending>,
     /// The number of times that each slot occurs in the data of `unmapped`.
     unmapped_slots: Table<u32>,
     flushes: Flushes,
     /// Garbage collection that is not simulated.
     beside: Option<ParallelCollection>,
-    /// Refresh of blocks that were read often, and the units that it has moved.
+    /// Refresh of blocks that are read often.
     refresh: Option<ReadRefresh>,
+    /// Number of units that refresh has moved.
     refreshed: u64,
     /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
     in_background: bool,
     map_stored: u64,
-    /// The rule by which reads are repeated.
+    /// The rule for repeating reads.
     retries: Option<ReadRetries>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Pending {
-    /// Slots from the first up to the second.
+    /// Written slots: the first slot and the slot after the last.
     Write(u64, u64),
     /// A flush, which waits for the writes before it.
     Flush(CommandHandle),
@@ -108,17 +109,17 @@ enum Pending {
 /// The location of a run of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Location {
-    /// There is no data.
+    /// The slots have never been written.
     Nowhere,
     /// The drive's memory.
     Memory,
-    /// Flash, from this slot address on.
+    /// Flash, starting at this slot address.
     Flash(u32),
 }
 
 impl SolidState {
-    /// Creates the idle medium of drive `index` of `flash`, in its condition with `content`. Random events in it follow
-    /// from the run's `key`.
+    /// Creates the idle medium of drive `index` from `flash`, in its condition with `content`. The run's `key`
+    /// determines its random events.
     pub(crate) fn new(
         index: DriveNumber,
         flash: &FlashSpec,
@@ -222,12 +223,12 @@ impl SolidState {
         bursts
     }
 
-    /// Reads ahead of a stream.
+    /// Starts reads ahead of a stream.
     fn prefetch(&mut self, now: Instant, stream: usize, events: &mut Schedule) {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };
         let wanted = ahead.wanted(stream, last);
-        // The last read takes all remaining data of its unit.
+        // The last read includes all remaining data of its unit.
         let end = last.min(wanted.end + u64::from(self.translation.slots_per_unit()));
         let mut slot = wanted.start;
         while slot < wanted.end {
@@ -249,8 +250,8 @@ impl SolidState {
         }
     }
 
-    /// Returns the location of `slot`, and the number of slots from `slot` up to `end` that are read from that location
-    /// together.
+    /// Returns the location of `slot`, and the number of slots from `slot` onward, up to `end`, that one operation
+    /// reads from that location.
     #[inline]
     fn locate(&self, slot: u64, end: u64) -> (Location, u64) {
         if self.spec.technology.in_place() {
@@ -276,7 +277,7 @@ impl SolidState {
         (location, slots)
     }
 
-    /// Returns the die, plane and time of a read of `place`.
+    /// Returns the die, plane and time of a read at the slot address `place`.
     #[inline]
     fn site_of_read(&mut self, place: u32) -> DieSite {
         let unit = self.translation.unit_of(place);
@@ -305,26 +306,26 @@ impl SolidState {
         }
     }
 
-    /// Returns the time of the array to read a page of the map, which is in blocks with one bit in each cell if the
-    /// drive has such blocks.
+    /// Returns the array time to read a page of the map. The map is in single-bit (SLC) blocks if the drive has such
+    /// blocks.
     fn map_read_time(&self) -> Duration {
         let cache = self.spec.translation.pseudo_slc;
         cache.map_or_else(|| self.spec.read.mean(), |cache| cache.read)
     }
 
-    /// Returns the time for the kind of page that a unit uses.
+    /// Returns the time that applies to the kind of page that a unit uses.
     #[inline]
     fn time_of_page(&self, times: &PageTimes, unit: u32) -> Duration {
         if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
     }
 
-    /// Returns the page of a unit within its block.
+    /// Returns the index of a unit's page within its block.
     fn page_of(&self, unit: u32) -> u32 {
         unit / self.flash.dies() % self.spec.pages_per_block
     }
 }
 
-/// Returns the number of bytes in the overlap of the `length` bytes from `offset` on with the slots from `first` up to
+/// Returns the number of bytes that the range of `length` bytes from `offset` shares with the slots from `first` up to
 /// `end`.
 fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
     let low = offset.get().max(first * SLOT.get());

@@ -1,4 +1,4 @@
-//! Tasks of dies, and an operation of a die.
+//! Tasks of dies, and the operations that perform them.
 
 use super::translation::FullUnit;
 use crate::engine::budget::HopTime;
@@ -27,23 +27,23 @@ pub(crate) enum FlashTask {
         /// The stretch of the data.
         stretch: StretchHandle,
     },
-    /// Read data that is moved.
+    /// Read data to be moved.
     Move {
         /// The relocation that waits for the data.
         relocation: RelocationHandle,
     },
-    /// Store a unit, which stays readable in the drive's memory until then.
+    /// Program a unit, whose data stays readable in the drive's memory until it is stored.
     Program {
         /// The unit.
         unit: u32,
         /// The slots whose room in the write buffer is released.
         held: u32,
-        /// Flushes that came before the unit.
+        /// Number of flushes that arrived before the unit.
         epoch: u32,
     },
-    /// Store a page of the map.
+    /// Program a page of the map.
     ProgramMap,
-    /// Read a unit of data and store it elsewhere, in collection that is not simulated and in refresh.
+    /// Read a unit of data and program it elsewhere, for refresh or for collection whose moves are not simulated.
     ProgramMoved,
     /// Erase the die's part of a superblock.
     Erase {
@@ -52,11 +52,11 @@ pub(crate) enum FlashTask {
     },
 }
 
-/// Moved data in transit to the unit that it fills.
+/// Data on its way to the unit that it fills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
     pub(super) filled: FullUnit,
-    /// Reads that have not ended.
+    /// Number of reads that have not ended.
     pub(super) reads: u32,
 }
 
@@ -78,24 +78,24 @@ pub(crate) struct DieSite {
 pub(crate) struct FlashOperation {
     /// The task of the operation.
     pub task: FlashTask,
-    /// Data over the channel.
+    /// Data that crosses the channel.
     pub bytes: Bytes,
     pub(super) die: DieNumber,
     pub(super) lane: u32,
     pub(super) array: Duration,
     pub(super) retries: u32,
     pub(super) next: OperationHandle,
-    /// Instant up to which the times below account; the end of the array's work while the array works.
+    /// Instant up to which the times below are counted, or the end of the array's work while the array is busy.
     pub(super) mark: Instant,
     /// Remaining time of a suspended program or erase.
     pub(super) left: Duration,
     pub(super) loaded: bool,
     pub(super) sensed: bool,
-    /// Time waiting for the die.
+    /// Waiting time for the die.
     pub die_wait: Duration,
     /// Time in the die.
     pub die_service: Duration,
-    /// Waiting for the channel.
+    /// Waiting time for the channel.
     pub channel_wait: Duration,
     /// Time on the channel.
     pub channel_service: Duration,
@@ -106,9 +106,9 @@ pub(crate) struct FlashOperation {
 pub(crate) struct EndedOperation {
     /// The task of the operation.
     pub task: FlashTask,
-    /// Data over the channel.
+    /// Data that crosses the channel.
     pub bytes: Bytes,
-    /// Times of the data in die and channel.
+    /// Times that the data spent in the die and on the channel.
     pub passage: MediaTimes,
 }
 

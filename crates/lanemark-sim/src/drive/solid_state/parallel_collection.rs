@@ -1,11 +1,11 @@
 //! Garbage collection whose cost was measured and whose moves are not simulated.
 //!
 //! Model: while data arrives in random order, the host's data makes up the share `beside_collection` of all programmed
-//! data, which is the inverse of write amplification. For each slot in random order, `1 / share - 1` slots are moved:
-//! each unit of them occupies a die for a program, for the reads that gather it, and for its share of erasing
-//! ([`FlashSpec::moving_time`]( crate::spec::FlashSpec::moving_time)), and a channel for its data twice. Dies take
-//! turns. Data of a sequential stream of [`LONG`] or more is overwritten completely, so collection finds no valid data
-//! to move.
+//! data; this share is the inverse of write amplification. For each slot that is written in random order,
+//! `1 / share - 1` slots are moved. Each moved unit occupies a die for a program, for the reads that gather its data,
+//! and for its share of erasing ([`FlashSpec::moving_time`]( crate::spec::FlashSpec::moving_time)), and a channel for
+//! two transfers of its data. The dies take turns. The data of a sequential stream of [`LONG`] or more is overwritten
+//! as a whole, so collection finds no valid data to move.
 //!
 //! Not modelled: reads of moved data from dies other than the die that programs it.
 
@@ -14,19 +14,19 @@ use lanemark_schema::units::{Bytes, Duration};
 
 /// Number of remembered streams.
 const STREAMS: usize = 64;
-/// The length from which sequential data is a stream.
+/// Minimum length of a sequential stream.
 const LONG: Bytes = Bytes::mebi(1);
 
-/// Garbage collection that runs in parallel with writes at a measured cost.
+/// Garbage collection that runs in parallel with writes and has a measured cost.
 #[derive(Clone, Debug)]
 pub(super) struct ParallelCollection {
     /// The time for which a moved unit occupies its die.
     pub(super) time: Duration,
-    /// Slots moved for each slot that is written in random order.
+    /// Number of slots moved for each slot that is written in random order.
     moved_per_slot: f64,
-    /// Slots that remain to be moved.
+    /// Number of slots that remain to be moved.
     debt: f64,
-    /// Extents that were recently written sequentially, first slot and end.
+    /// Extents that were recently written sequentially, each from its first slot up to its end.
     extents: [(u64, u64); STREAMS],
     /// The extent that is replaced next.
     oldest: usize,
@@ -65,7 +65,8 @@ impl ParallelCollection {
         }
     }
 
-    /// Returns the die among `dies` that now moves a unit of `slots` slots, unless fewer slots remain to be moved.
+    /// Returns the die, one of `dies`, that now moves a unit of `slots` slots; `None` if fewer slots remain to be
+    /// moved.
     pub(super) fn next(&mut self, slots: u32, dies: u32) -> Option<u32> {
         if self.debt < f64::from(slots.max(1)) {
             return None;
@@ -122,7 +123,8 @@ mod tests {
         assert!(moved(0.25, two).abs() < 0.02);
     }
 
-    /// Returns the number of slots moved for the write of a command, if each slot in random order moves another slot.
+    /// Returns the number of slots that a command's write moves, if each slot written in random order moves another
+    /// slot.
     fn paid(beside: &mut ParallelCollection, first: u64, end: u64) -> u32 {
         beside.writes(first, end);
         std::iter::from_fn(|| beside.next(1, 1)).count() as u32

@@ -1,14 +1,14 @@
-//! Reading ahead: data that a sequential reader is expected to request next is read into the drive's memory.
+//! Read-ahead: the drive reads data into its memory that it expects a sequential reader to request next.
 //!
-//! A read that begins at the end of an earlier one belongs to its *stream*. From the second such read on, the drive
-//! keeps `window` bytes ahead of the stream, in transit or in memory, in *stretches*, one for each flash read. A read
-//! finds its data in stretches that have arrived, waits for stretches in transit, and reads the rest from flash. A
-//! write into the window ends the stream. The drive follows a few streams at once; a new stream replaces the stream
-//! that has been idle for longest.
+//! A read that begins at the end of an earlier read belongs to the same *stream*. From the second read of a stream
+//! onward, the drive keeps the next `window` bytes of the stream in transit or in memory, in *stretches*, one for each
+//! flash read. A read finds its data in stretches that have arrived, waits for stretches in transit, and reads the rest
+//! from flash. A write into the window ends the stream. The drive tracks a few streams at once; a new stream replaces
+//! the least recently used stream.
 //!
-//! Commands of a deep queue may overtake each other. A read that begins within the window continues the stream and
-//! leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or until the stream has advanced by
-//! a window.
+//! At high queue depths, commands may overtake each other. A read that begins within the window continues the stream
+//! and leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or until the stream has
+//! advanced by a window.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,19 +17,20 @@ use crate::engine::slab::{CommandHandle, Slab, StretchHandle, Stretches};
 use lanemark_schema::units::Bytes;
 
 const STREAMS: usize = 8;
-/// Number of reads of a stream before the drive reads ahead.
+/// Number of reads of a stream after which the drive reads ahead.
 const SURE: u32 = 2;
 
 /// A stretch of data that was read ahead.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadAheadRange {
-    /// The slots of the stretch.
+    /// First slot of the stretch.
     first: u64,
+    /// Slot after the last slot of the stretch.
     end: u64,
     here: bool,
-    /// Whether no read will request the stretch any more.
+    /// Whether no read will request the stretch anymore.
     dropped: bool,
-    /// Commands that wait, each with its number of bytes of the stretch.
+    /// Waiting commands, each with the number of bytes that it reads from the stretch.
     waiting: Vec<(CommandHandle, Bytes)>,
 }
 
@@ -40,7 +41,7 @@ struct Stream {
     reads: u32,
     used: u64,
     stretches: VecDeque<StretchHandle>,
-    /// Slots before `next` that no read has requested yet.
+    /// Ranges of slots before `next` that no read has requested yet.
     gaps: VecDeque<Range<u64>>,
 }
 
@@ -60,17 +61,17 @@ pub(crate) enum ReadAheadHit {
     Here(u64),
     /// The data is in transit up to this slot, in this stretch.
     Coming(u64, StretchHandle),
-    /// The data was not read ahead and must be read.
+    /// The data was not read ahead and must be read from flash.
     Not,
 }
 
 impl ReadAhead {
-    /// Creates a read-ahead without streams, which will read `window` slots ahead.
+    /// Creates a read-ahead of `window` slots, without streams.
     pub(crate) fn new(window: u64) -> Self {
         Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
     }
 
-    /// Returns the read-ahead without any stream.
+    /// Returns a read-ahead with the same window and without streams.
     #[must_use]
     pub(crate) fn emptied(&self) -> Self {
         Self::new(self.window)
@@ -118,7 +119,7 @@ impl ReadAhead {
         Some(index)
     }
 
-    /// Returns the part of the slots from `slot` up to `end` that was read ahead of a stream.
+    /// Returns the part of the slots from `slot` up to `end` that was read ahead for a stream.
     pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> ReadAheadHit {
         let found = self.streams[stream].stretches.iter().find_map(|&handle| {
             let stretch = &self.stretches[handle];
@@ -131,7 +132,7 @@ impl ReadAhead {
         found.unwrap_or(ReadAheadHit::Not)
     }
 
-    /// Returns whether `slot` was read ahead of a stream, or is being read ahead.
+    /// Returns whether `slot` has been read ahead or is being read ahead.
     pub(crate) fn holds(&self, slot: u64) -> bool {
         let of = |handle: &StretchHandle| {
             let stretch = &self.stretches[*handle];
@@ -145,7 +146,7 @@ impl ReadAhead {
         self.stretches[stretch].waiting.push((command, bytes));
     }
 
-    /// Returns the slots to read ahead of a stream now, no further than `last`.
+    /// Returns the slots to read ahead for a stream now, up to `last`.
     pub(crate) fn wanted(&mut self, stream: usize, last: u64) -> Range<u64> {
         let own = &mut self.streams[stream];
         let next = own.next;
@@ -165,7 +166,7 @@ impl ReadAhead {
         stream.ahead.max(next)..(next + self.window).min(last)
     }
 
-    /// Records that the slots from `first` up to `end` are being read ahead of a stream.
+    /// Records that the slots from `first` up to `end` are being read ahead for a stream.
     pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> StretchHandle {
         let handle = self.stretches.insert(ReadAheadRange {
             first,

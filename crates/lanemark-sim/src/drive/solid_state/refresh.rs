@@ -1,11 +1,11 @@
-//! Background refresh of blocks that the host reads often, as a source of long reads.
+//! Background refresh of blocks that the host reads often, which delays some reads.
 //!
 //! A read weakly programs the other pages of its block (Cai et al., "Read disturb errors in MLC NAND flash memory:
 //! characterization, mitigation, and recovery", DSN 2015), so a controller counts the reads of a block and rewrites it
-//! before a limit. Model: reads are even over the blocks of a die. A block of P pages is moved after N reads of it, so
-//! each read of a die moves P/N units. A unit occupies its die for a read, a program and its share of erasing
-//! ([`FlashSpec::moving_time`](crate::spec::FlashSpec::moving_time)), and the channel for its data twice. The dies begin
-//! at different distances from their next unit.
+//! before a limit. Model: reads are spread evenly over the blocks of a die. A block of P pages is moved after it has
+//! been read N times, so each read of a die moves P/N units on average. A moved unit occupies its die for a read, a
+//! program and its share of erasing ([`FlashSpec::moving_time`](crate::spec::FlashSpec::moving_time)), and the channel
+//! for two transfers of its data. At the start, the dies differ in the number of reads until their next move.
 //!
 //! Not modelled: blocks that are read more often than others, blocks that are moved as a whole, and refresh of data
 //! that was stored long ago.
@@ -22,7 +22,7 @@ pub(super) struct ReadRefresh {
     /// Number of reads after which a block is moved.
     reads: u32,
     pages: u32,
-    /// Of each die, the pages of its reads less `reads` for each moved unit.
+    /// For each die, `pages` for each read less `reads` for each moved unit.
     owed: Vec<u32>,
 }
 
@@ -39,7 +39,7 @@ impl ReadRefresh {
         })
     }
 
-    /// Records a read of a die, and returns whether the die now moves a unit.
+    /// Records a read of a die, and returns whether the die must now move a unit.
     pub(super) fn moves_after_read(&mut self, die: DieNumber) -> bool {
         let owed = &mut self.owed[usize::from(die)];
         *owed += self.pages;

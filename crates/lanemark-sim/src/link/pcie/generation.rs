@@ -1,8 +1,8 @@
-//! PCI Express generations: the rate of a lane, and how often a receiver acknowledges.
+//! PCI Express generations: the rate of a lane, and the intervals at which a receiver acknowledges.
 
 use lanemark_schema::units::{Bytes, BytesPerSecond};
 
-/// Overhead of a packet over its payload, as acknowledgement intervals count it, in symbols.
+/// Overhead of a packet in addition to its payload in the formula of the acknowledgement interval, in symbols.
 const INTERVAL_OVERHEAD: f64 = 28.0;
 
 /// A PCI Express generation.
@@ -21,19 +21,19 @@ pub enum PcieGeneration {
 }
 
 impl PcieGeneration {
-    /// The generation `number`, 1 to 5.
+    /// Returns generation `number`, if that is 1 to 5.
     pub fn new(number: u64) -> Option<Self> {
         [Self::One, Self::Two, Self::Three, Self::Four, Self::Five]
             .get(usize::try_from(number).ok()?.checked_sub(1)?)
             .copied()
     }
 
-    /// 1 to 5.
+    /// Returns the number of the generation, 1 to 5.
     pub fn number(self) -> u32 {
         self as u32 + 1
     }
 
-    /// Bytes a second of one lane in one direction, after the line code.
+    /// Returns the rate of one lane in one direction, after the line code.
     pub fn lane_rate(self) -> BytesPerSecond {
         BytesPerSecond(match self {
             Self::One => 250_000_000,
@@ -50,8 +50,8 @@ impl PcieGeneration {
         packet * acknowledge_factor(lanes, payload_max) / f64::from(lanes) + self.internal_delay()
     }
 
-    /// Returns the part of the interval that depends neither on packets nor on lanes, in symbol times. One table covers
-    /// generation 3 and all later generations.
+    /// Returns the part of the interval that depends on neither packets nor lanes, in symbol times. One table of the
+    /// specification covers generation 3 and all later generations.
     fn internal_delay(self) -> f64 {
         match self {
             Self::One => 19.0,

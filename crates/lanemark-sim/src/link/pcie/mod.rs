@@ -1,45 +1,46 @@
 //! PCI Express: the cost of packets on lanes of each generation.
 //!
 //! Model. Per lane and direction, generations 1 and 2 carry 2.5 and 5 GT/s with 8b/10b, generations 3 to 5 carry 8, 16
-//! and 32 GT/s with 128b/130b (PCI Express Base Specification 5.0, 4.2). A transaction layer packet costs its payload,
-//! 8 bytes of framing, sequence number and LCRC in every generation (STP 1 + sequence 2 + LCRC 4 + END 1 in the first
-//! two, a 4-byte token + LCRC 4 later), and a header of 12 bytes, or 16 with a 64-bit address; completions have 12. A
-//! digest (ECRC) adds 4 bytes to each (2.2.1, 2.7.1). MPS limits the payload of a packet, MRRS the data of a read
-//! request.
+//! and 32 GT/s with 128b/130b (PCI Express Base Specification 5.0, 4.2). A transaction layer packet consists of its
+//! payload, 8 bytes of framing, sequence number and LCRC in every generation (STP 1 + sequence 2 + LCRC 4 + END 1 in
+//! the first two, a 4-byte token + LCRC 4 later), and a header of 12 bytes, or 16 with a 64-bit address; the header of
+//! a completion has 12 bytes. A digest (ECRC) adds 4 bytes to each packet (2.2.1, 2.7.1). MPS limits the payload of a
+//! packet, and MRRS the data of a read request.
 //!
 //! A link also carries SKP sets, 4 symbols in 1,538, and packets that answer the other direction: ACK and flow-control
-//! packets of 8 bytes, one each per acknowledgement interval of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times
-//! for generations 1, 2 and from 3 on (tables 3-7 to 3-9). Answers travel against the data, so data in one direction
-//! loses time only to SKP sets, raw · (1 - 4/1538) · MPS/(MPS + overhead), and takes 16 bytes of the other direction in
-//! each interval. If data fills both directions, each direction also carries the answers to the data of the other. This
-//! is the formula of pcie-bench (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) ·
-//! MPS/(MPS + overhead), except for the square of the answers' share, 0.5% on the slowest link: an interval covers data
-//! here, and data and answers there. Not modelled: answers to read requests and to a protocol's accesses.
+//! packets of 8 bytes, one each per acknowledgement interval of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times,
+//! with 19, 70 and 115 for generations 1, 2, and 3 or later (tables 3-7 to 3-9). Answers travel in the opposite
+//! direction to the data, so data in one direction loses time only to SKP sets, raw · (1 - 4/1538) · MPS/(MPS +
+//! overhead), and its answers take 16 bytes of the other direction in each interval. If data fills both directions,
+//! each direction also carries the answers to the data of the other direction. This is the formula of pcie-bench
+//! (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS + overhead), except for the
+//! square of the answers' share, 0.5% on the slowest link: an interval covers only data in this model, and data and
+//! answers in pcie-bench. Not modelled: answers to read requests and to a protocol's accesses.
 //!
 //! *Completions.* The completer of a read may split the data at any address that is a multiple of the read completion
 //! boundary, 64 or 128 bytes at a root complex (2.3.1.1). The model's policy: data begins at such an address, and the
-//! completer splits each request into the minimum number of pieces of up to `completion_payload`, by default MPS. Root
-//! complexes that answer a cache line at a time send 64 bytes, others 128 or 256.
+//! completer splits each request into the minimum number of pieces of up to `completion_payload` (default: MPS). Root
+//! complexes that answer one cache line at a time send pieces of 64 bytes; others send 128 or 256.
 //!
 //! *Data in flight.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
-//! tags (2.2.6.2). A fetch of write data therefore has up to tags · MRRS in flight for a round trip. Posted writes need
-//! credits of the receiver (2.6.1), which return a round trip later. Tags and credits limit the rate: a burst occupies
-//! its direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup
-//! states the limits if they are known; by default the link is not limited. The round trip is by default twice the
-//! link's latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup
-//! must state the round trip for a device downstream of a switch or chipset.
+//! tags (2.2.6.2). A fetch of write data therefore has up to tags · MRRS bytes in flight for a round trip. Posted
+//! writes need credits from the receiver (2.6.1), which return a round trip later. Tags and credits limit the rate: a
+//! burst occupies its direction for its time on the wire or for bytes / (bytes in flight) · round trip, whichever is
+//! longer. A link's setup states the limits if they are known; by default there is no limit. The default round trip is
+//! twice the link's latency plus 200 ns at the host. A device's tags return over all links between the device and
+//! memory, so the setup must state the round trip for a device downstream of a switch or chipset.
 //!
 //! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
-//! (USB4 Specification 2.0, 11). The throughput that remains in a tunnel is smaller than the link's model predicts and
-//! is stated as `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of
-//! this rate, as on the wire.
+//! (USB4 Specification 2.0, 11). The throughput in a tunnel is lower than the link's model predicts. `rate_max` states
+//! it for data in one direction in full packets of MPS. Headers and small packets use a part of this rate, as on the
+//! wire.
 //!
-//! While a limit delays a burst, the direction counts as occupied, for small packets as well. Doorbells, completion
+//! While a limit delays a burst, the direction counts as occupied for small packets as well. Doorbells, completion
 //! entries, MSI-X and the fetching of commands cost only their time on the wire.
 //!
 //! Not modelled: retries, separate header and data credits, credits for completions (endpoints advertise infinite
-//! credits, 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or the packets of
-//! commands take, per-packet arbitration between directions.
+//! credits, 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or command
+//! packets use, per-packet arbitration between directions.
 
 mod generation;
 mod setup;
@@ -77,20 +78,21 @@ pub struct Pcie {
     request_overhead: u64,
     /// Symbols of a completion in addition to its payload.
     completion_overhead: u64,
-    /// Limit of unanswered data that a device has requested.
+    /// Limit on unanswered data that a device has requested.
     fetch_window: Option<InFlightLimit>,
-    /// Limit of posted data in flight.
+    /// Limit on posted data in flight.
     post_window: Option<InFlightLimit>,
-    /// Picoseconds per byte, including SKP sets, in units of 2^-20 ps.
+    /// Time per byte, including SKP sets, in units of 2^-20 ps.
     byte_time: u64,
-    /// The share of a time on the wire for which its answers occupy the other direction, in units of 2^-20.
+    /// Time for which the answers to data occupy the other direction, as a share of the data's time on the wire, in
+    /// units of 2^-20.
     answers: u64,
     /// Latency from the link's setup, for retraining.
     latency: Duration,
     setup: PcieSetup,
 }
 
-/// A limit on the bytes in flight; each byte makes room for another byte a round trip later.
+/// A limit on the bytes in flight; each byte leaves room for another byte after a round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct InFlightLimit {
     in_flight: u64,
@@ -98,8 +100,8 @@ struct InFlightLimit {
 }
 
 impl Pcie {
-    /// A link of `lanes` lanes with up to `payload_max` bytes per packet and up to `read_request_max` bytes per
-    /// request, otherwise with the usual setup.
+    /// Creates a link of `lanes` lanes with up to `payload_max` bytes per packet and up to `read_request_max` bytes per
+    /// request, and default values for the rest of the setup.
     pub fn new(
         generation: PcieGeneration,
         lanes: u32,
@@ -110,8 +112,8 @@ impl Pcie {
         Self::with_setup(generation, lanes, Duration::ZERO, &setup)
     }
 
-    /// A link of `lanes` lanes with `latency` each way. The caller has checked that `lanes` is 1, 2, 4, 8 or 16, that
-    /// sizes are in their bounds, and that neither tags nor credits are zero.
+    /// Creates a link of `lanes` lanes with `latency` in each direction. The caller must have checked that `lanes` is
+    /// 1, 2, 4, 8 or 16, that sizes are within their bounds, and that neither tags nor credits are zero.
     pub fn with_setup(
         generation: PcieGeneration,
         lanes: u32,
@@ -151,7 +153,7 @@ impl Pcie {
         }
     }
 
-    /// Returns the link after it has trained to other lanes or another generation, with the same setup.
+    /// Returns the link after it has trained to `lanes` lanes of `generation`, with the same setup.
     #[must_use]
     pub fn trained(&self, generation: PcieGeneration, lanes: u32) -> Self {
         Self::with_setup(generation, lanes, self.latency, &self.setup)
@@ -175,32 +177,33 @@ impl Pcie {
         self.lanes
     }
 
-    /// Returns the maximum data of a packet.
+    /// Returns the maximum payload of a packet.
     pub fn payload_max(&self) -> Bytes {
         Bytes(self.payload_max)
     }
 
-    /// Returns the bytes a second in one direction after the line code, before packets; in a tunnel, the maximum data
-    /// rate if it is smaller.
+    /// Returns the rate in one direction after the line code, before the overhead of packets; in a tunnel, the maximum
+    /// data rate if that is lower.
     pub fn rate(&self) -> BytesPerSecond {
         let wire = BytesPerSecond(self.generation.lane_rate().0 * u64::from(self.lanes));
         self.setup.rate_max.map_or(wire, |most| wire.min(most))
     }
 
-    /// Returns the bytes on the wire for posted writes with a total of `payload`: data to memory, doorbells, MSI-X.
+    /// Returns the number of bytes on the wire for posted writes with a total of `payload` bytes: data to memory,
+    /// doorbells, MSI-X.
     pub fn write_bytes(&self, payload: Bytes) -> u64 {
         let packets = payload.get().div_ceil(self.payload_max);
         payload.get() + packets * self.request_overhead
     }
 
-    /// Returns the bytes on the wire for the completions that bring `payload` back to a reader.
+    /// Returns the number of bytes on the wire for the completions that return `payload` bytes to a reader.
     pub(crate) fn completion_bytes(&self, payload: Bytes) -> u64 {
         // Sizes are powers of two, so only the last completion of the last request can be short.
         let packets = payload.get().div_ceil(self.completion_payload);
         payload.get() + packets * self.completion_overhead
     }
 
-    /// Returns the bytes on the wire for the requests for `payload`.
+    /// Returns the number of bytes on the wire for the requests that read `payload` bytes.
     pub(crate) fn read_request_bytes(&self, payload: Bytes) -> u64 {
         payload.get().div_ceil(self.read_request_max) * self.request_overhead
     }
@@ -220,14 +223,14 @@ impl Pcie {
         self.wire_time(self.read_request_bytes(payload))
     }
 
-    /// Returns the time for which `payload` in posted writes occupies its direction: its time on the wire, or the time
-    /// in which credits for it return if that is longer.
+    /// Returns the time for which posted writes of `payload` bytes occupy their direction: their time on the wire, or
+    /// the time in which their credits return, whichever is longer.
     pub fn post_time(&self, payload: Bytes) -> Duration {
         longer(self.write_time(payload), self.post_window, payload)
     }
 
-    /// Returns the time for which the completions with `payload` occupy their direction: their time on the wire, or the
-    /// time in which tags for them return if that is longer.
+    /// Returns the time for which the completions of `payload` bytes occupy their direction: their time on the wire, or
+    /// the time in which their tags return, whichever is longer.
     pub(crate) fn fetch_time(&self, payload: Bytes) -> Duration {
         longer(self.completion_time(payload), self.fetch_window, payload)
     }
@@ -261,7 +264,7 @@ impl fmt::Display for Pcie {
     }
 }
 
-/// Returns the longer of the time on the wire and the time of the window, if there is one.
+/// Returns the time on the wire or, if there is a window and its time is longer, the time of the window.
 fn longer(on_wire: Duration, window: Option<InFlightLimit>, payload: Bytes) -> Duration {
     window.map_or(on_wire, |InFlightLimit { in_flight, round_trip }| {
         on_wire.max(round_trip.scaled(payload.get(), in_flight))

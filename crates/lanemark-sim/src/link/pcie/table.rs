@@ -1,4 +1,4 @@
-//! The table of PCI Express: data and accesses are packets, and a protocol's commands are accesses.
+//! The table of PCI Express: data and accesses are sent as packets, and the commands of a protocol consist of accesses.
 
 use super::{Pcie, PcieGeneration};
 use crate::link::formulas::{
@@ -7,7 +7,7 @@ use crate::link::formulas::{
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::TrainedRate;
 
-/// The only burst of its command.
+/// The position of a burst that is the only burst of its command.
 const ALONE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl LinkFormulas for Pcie {
@@ -39,7 +39,8 @@ impl LinkFormulas for Pcie {
         self.rate()
     }
 
-    /// Reads fill the direction to the host and writes the other; the direction that fills first is the limit.
+    /// Reads fill the direction to the host, and writes fill the direction to the drive. The direction that fills first
+    /// is the bottleneck.
     fn ceiling(&self, LinkLoad { test, transfer_max, end, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
@@ -96,8 +97,9 @@ mod tests {
         };
         let block = Bytes(512);
         let time = |time: Duration| time.as_seconds();
-        // Towards the host: the data of a read, or the request for the data of a write; then the entry of the
-        // completion queue and the interrupt. Towards the drive: credits for a read, or the data of a write.
+        // Toward the host, the link carries the data of a read or the request for the data of a write, then the
+        // completion-queue entry and the interrupt. Toward the drive, it carries the credits for a read or the data of
+        // a write.
         let ended = time(link.write_time(Bytes(16))) + time(link.write_time(Bytes(4)));
         let read = (
             time(link.post_time(block)) + ended,

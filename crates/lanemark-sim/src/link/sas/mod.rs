@@ -1,63 +1,66 @@
 //! Serial Attached SCSI: the cost of frames and connections at each line rate.
 //!
 //! Model (SAS Protocol Layer, SPL-4: link layer and SSP transport). 3, 6 and 12 Gb/s carry a dword in 40 bit times
-//! (8b/10b), 22.5 Gb/s carries four in 150 bit times (128b/150b, including error correction). An SSP frame is start, 6
-//! dwords of header, its information unit, CRC and end, so 9 dwords more than the information unit, which is limited to
-//! 1024 bytes. One dword in 2048 is ALIGN, or another primitive that a receiver may drop.
+//! (8b/10b), 22.5 Gb/s carries four in 150 bit times (128b/150b, including error correction). An SSP frame consists of
+//! start, 6 dwords of header, its information unit, CRC and end: 9 dwords more than the information unit, which is
+//! limited to 1024 bytes. One dword in 2048 is ALIGN, or another primitive that a receiver may drop.
 //!
 //! Frames travel inside *connections*. An OPEN address frame is 8 dwords between a start and an end, and the other port
-//! accepts it with one dword. At the end the sender waits for the last frame's acknowledgement, then DONE and three
-//! CLOSE follow. Each such exchange is a *turn-around*, and a connection has three. For every frame the other direction
-//! carries an ACK and an R_RDY, which is the credit for another frame.
+//! accepts it with one dword. At the end, the sender waits for the acknowledgement of the last frame, and then DONE and
+//! three CLOSE follow. Each of these exchanges is a *turn-around*, and a connection has three of them. For every frame,
+//! the other direction carries an ACK and an R_RDY, which is the credit for another frame.
 //!
 //! Commands (SSP): a COMMAND frame; for a read its data frames followed by a RESPONSE; for a write XFER_RDY, data
 //! frames and a RESPONSE.
 //!
-//! Policy. One connection for each COMMAND, XFER_RDY, RESPONSE after a write, and burst of data; frames are back to
-//! back in it, and a read's RESPONSE follows its last data. [`Sas::kept_open`] is the other bound, which a busy link
-//! approaches: connections that never close and take no time.
+//! Policy. One connection for each COMMAND, XFER_RDY, RESPONSE after a write, and burst of data; inside a connection
+//! the frames are back to back, and the RESPONSE of a read follows its last data. [`Sas::kept_open`] is the opposite
+//! bound, which a busy link approaches: connections that never close and take no time.
 //!
-//! The link is full duplex. A wide port's phys carry one connection each, in parallel: times here apply to one phy, and
-//! a port serves one burst per phy at once.
+//! The link is full duplex. The phys of a wide port carry one connection each, in parallel: the times here apply to one
+//! phy, and a port serves one burst per phy at once.
 //!
-//! A SATA drive downstream of an expander is reached through STP: the frames of the SATA model at the drive's rate
-//! inside such connections, without separate DONE or acknowledgements. A SATA drive that is plugged into the host's phy
-//! itself uses SATA only.
+//! A SATA drive downstream of an expander is reached through STP: connections carry the frames of the SATA model at the
+//! drive's rate, without separate DONE or acknowledgements. A SATA drive that is plugged directly into the host's phy
+//! uses only SATA.
 //!
-//! Not modelled: expanders (arbitration, rate matching, blocked paths), OPENs that cross or are rejected, frames that
-//! use a connection which the other side opened, insufficient credits, NAK and retries, XFER_RDY for less than the
-//! whole burst, wide-port affinity, link power states. At 22.5 Gb/s dwords travel in packets of four, and packets with
-//! primitives contain no data; here a dword costs a quarter packet everywhere. The filling of packets would cost a long
+//! Not modelled: expanders (arbitration, rate matching, blocked paths), OPENs that cross or are rejected, frames on a
+//! connection that the other side opened, insufficient credits, NAK and retries, XFER_RDY for less than the whole
+//! burst, wide-port affinity, link power states. At 22.5 Gb/s dwords travel in packets of four, and packets with
+//! primitives contain no data; here a dword always costs a quarter of a packet. Padding of packets would cost a long
 //! stream about 1%.
 
 mod table;
 
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 
-/// The dwords of a frame in addition to its information unit: start, header, CRC, end.
+/// Number of dwords of a frame in addition to its information unit: start, header, CRC, end.
 const FRAME_DWORDS: u64 = 1 + 6 + 1 + 1;
-/// Maximum data of one frame.
+/// Maximum payload of one frame, in bytes.
 const DATA_FRAME: u64 = 1024;
-/// Information units that are not data, in bytes: COMMAND with a CDB of up to 16 bytes; the others are bare.
+/// Information unit of a COMMAND with a CDB of up to 16 bytes, in bytes.
 const COMMAND: u64 = 28;
+/// Information unit of an XFER_RDY, in bytes.
 const TRANSFER_READY: u64 = 12;
+/// Information unit of a RESPONSE without further data, in bytes.
 const RESPONSE: u64 = 24;
-/// Answer to one frame in the other direction: ACK and R_RDY.
+/// Answer to one frame, in the other direction: ACK and R_RDY.
 const ACKNOWLEDGE_DWORDS: u64 = 2;
-/// An OPEN address frame, between its start and its end.
+/// An OPEN address frame, including its start and its end.
 const OPEN_DWORDS: u64 = 8 + 2;
 /// OPEN_ACCEPT.
 const ACCEPT_DWORDS: u64 = 1;
-/// DONE, once from each side.
+/// DONE, which each side sends once.
 const DONE_DWORDS: u64 = 1;
-/// CLOSE, three times from each side.
+/// CLOSE, which each side sends three times.
 const CLOSE_DWORDS: u64 = 3;
-/// Interval of ALIGN, in dwords.
+/// Interval between ALIGN primitives, in dwords.
 const ALIGN_INTERVAL: u64 = 2048;
-/// Bit times from the end of a request to its answer, over a short cable in both directions. Derived: half of the SATA
-/// turn-around, which contains two such exchanges (X_RDY and R_RDY, WTRM and R_OK).
+/// Number of bit times from the end of a request to the start of its answer, with a short cable in both directions.
+/// Derived: half of the SATA turn-around, which contains two such exchanges (X_RDY and R_RDY, WTRM and R_OK).
 const TURN_AROUND_BITS: u64 = 1_500;
-/// Time that an OPEN waits in addition to its answer. Assumed: zero, without an expander to arbitrate.
+/// Time that an OPEN waits in addition to the time of its answer. Assumed: zero, because there is no expander that
+/// arbitrates.
 const ARBITRATION: Duration = Duration::ZERO;
 
 /// A SAS line rate.
@@ -83,21 +86,22 @@ pub struct Sas {
     transfer_ready: Duration,
     response: Duration,
     acknowledge: Duration,
-    /// Opening and closing, and their cost in the other direction.
+    /// Time to open and close a connection.
     connection: Duration,
+    /// Time that opening and closing a connection takes in the other direction.
     connection_answer: Duration,
     stp_connection: Duration,
 }
 
 impl SasRate {
-    /// Returns the rate for a line rate, if SAS has such a rate.
+    /// Returns the SAS rate with the line rate `line_rate`, if there is one.
     pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
         [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4]
             .into_iter()
             .find(|rate| rate.line_rate() == line_rate)
     }
 
-    /// Returns the bits a second on the wire.
+    /// Returns the bit rate on the wire.
     pub fn line_rate(self) -> BitsPerSecond {
         BitsPerSecond(match self {
             Self::Gen1 => 3_000_000_000,
@@ -107,7 +111,7 @@ impl SasRate {
         })
     }
 
-    /// Returns the bit times of four dwords.
+    /// Returns the number of bit times that four dwords take.
     fn four_dwords(self) -> u64 {
         match self {
             Self::Gen1 | Self::Gen2 | Self::Gen3 => 160,
@@ -115,7 +119,7 @@ impl SasRate {
         }
     }
 
-    /// Returns the time of `count` dwords, with the share of ALIGN.
+    /// Returns the time of `count` dwords, including their share of ALIGN.
     fn dwords(self, count: u64) -> Duration {
         let four_times = self.line_rate().time(count * self.four_dwords());
         four_times.scaled(ALIGN_INTERVAL, 4 * (ALIGN_INTERVAL - 1))
@@ -136,7 +140,8 @@ impl SasRate {
 }
 
 impl Sas {
-    /// A port of `phys` phys at a rate, with one connection per burst. The caller has checked that `phys` is 1, 2 or 4.
+    /// Creates a port with `phys` phys at `rate` and one connection per burst. The caller must have checked that `phys`
+    /// is 1, 2 or 4.
     pub fn new(rate: SasRate, phys: u32) -> Self {
         let close = rate.dwords(CLOSE_DWORDS) + rate.turn_around();
         Self {
@@ -163,7 +168,7 @@ impl Sas {
         }
     }
 
-    /// Returns the port after its phys have trained to another rate, or to another number of phys.
+    /// Returns the port after it has trained to `phys` phys at `rate`.
     #[must_use]
     pub fn trained(&self, rate: SasRate, phys: u32) -> Self {
         let new = Self::new(rate, phys);
@@ -180,13 +185,13 @@ impl Sas {
         self.phys
     }
 
-    /// Returns the data that all phys together carry in one direction in full frames.
+    /// Returns the data rate of all phys together, in one direction and in full frames.
     pub fn port_rate(&self) -> BytesPerSecond {
         Bytes(DATA_FRAME * u64::from(self.phys)) / self.full_data_frame
     }
 
-    /// Returns the time to open and close a connection, in the direction that opens it. Every time below includes it
-    /// unless its comment excludes it.
+    /// Returns the time to open and close a connection, in the direction that opens it. All times below include it
+    /// unless their comments exclude it.
     #[cfg(test)]
     pub(crate) fn connection_time(&self) -> Duration {
         self.connection
@@ -197,12 +202,12 @@ impl Sas {
         self.connection + self.command
     }
 
-    /// Returns the time of the data frames to the host for a burst of `bytes` of a read.
+    /// Returns the time of the data frames to the host for a read burst of `bytes`.
     pub(crate) fn read_data_time(&self, bytes: Bytes) -> Duration {
         self.connection + self.data_time(bytes)
     }
 
-    /// Returns the time of a read's RESPONSE to the host after its last data, in their connection.
+    /// Returns the time of a read's RESPONSE to the host, which follows the last data in the same connection.
     pub(crate) fn response_behind_data_time(&self) -> Duration {
         self.response
     }
@@ -212,7 +217,7 @@ impl Sas {
         self.connection + self.transfer_ready
     }
 
-    /// Returns the time of the data frames to the drive for a burst of `bytes` of a write.
+    /// Returns the time of the data frames to the drive for a write burst of `bytes`.
     pub(crate) fn write_data_time(&self, bytes: Bytes) -> Duration {
         self.connection + self.data_time(bytes)
     }
@@ -222,7 +227,7 @@ impl Sas {
         self.connection + self.response
     }
 
-    /// Returns the time for which a burst of data occupies the other direction: the answers to its connection, and ACK
+    /// Returns the time for which a burst of data occupies the other direction: the answers for its connection, and ACK
     /// and R_RDY for each of its frames.
     pub(crate) fn data_acknowledge_time(&self, bytes: Bytes) -> Duration {
         self.connection_answer + self.acknowledge * bytes.get().div_ceil(DATA_FRAME)
@@ -233,8 +238,8 @@ impl Sas {
         self.connection_answer + self.acknowledge
     }
 
-    /// Returns the time that a connection adds to the frames of a SATA drive that it carries over STP. These frames
-    /// occupy their phy in both directions for the time of the SATA model, as SATA is half duplex.
+    /// Returns the time that an STP connection adds to the frames of a SATA drive. These frames occupy their phy in
+    /// both directions for the time of the SATA model, because SATA is half duplex.
     pub fn stp_connection_time(&self) -> Duration {
         self.stp_connection
     }
@@ -258,13 +263,13 @@ mod tests {
         (bytes / time).as_megabytes()
     }
 
-    /// A 4 KiB read as the direction to the host carries it.
+    /// Returns the rate of 4 KiB reads that the direction to the host carries.
     fn reads_a_second(sas: &Sas) -> f64 {
         1.0 / (sas.read_data_time(Bytes::kibi(4)) + sas.response_behind_data_time()).as_seconds()
     }
 
-    /// 256 of the 265 dwords of a full frame are data, after 8b/10b or 128b/150b, minus one ALIGN in 2,048: 1,158 MB/s
-    /// at 12 Gb/s.
+    /// The data rate is the line rate after 8b/10b or 128b/150b, times 256/265 (the data dwords of a full frame), less
+    /// one ALIGN in 2,048 dwords: 1,158 MB/s at 12 Gb/s.
     #[test]
     fn long_reads_in_an_open_connection_meet_the_closed_form() {
         for (rate, coded, expected) in [
@@ -281,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Each frame costs two more dwords if as much data travels in the other direction: 1,150 MB/s.
+    /// Each frame costs two more dwords if the same amount of data travels in the other direction: 1,150 MB/s.
     #[test]
     fn acknowledging_as_much_reverse_traffic_costs_two_dwords_a_frame() {
         let sas = Sas::new(SasRate::Gen3, 1).kept_open();
@@ -300,7 +305,7 @@ mod tests {
         assert!((278_500.0..279_500.0).contains(&seen), "{seen} IOPS");
     }
 
-    /// Another 14 dwords and three turn-arounds, a total of 0.42 µs at 12 Gb/s.
+    /// A connection adds 14 dwords and three turn-arounds, a total of 0.42 µs at 12 Gb/s.
     #[test]
     fn a_connection_for_each_read_of_4k_takes_a_tenth_of_them() {
         let sas = Sas::new(SasRate::Gen3, 1);
@@ -324,7 +329,8 @@ mod tests {
         }
     }
 
-    /// COMMAND contains 7 dwords, XFER_RDY 3 and RESPONSE 6, in addition to the 9 dwords of each frame.
+    /// COMMAND contains 7 dwords, XFER_RDY contains 3 and RESPONSE contains 6, in addition to the 9 dwords of each
+    /// frame.
     #[test]
     fn small_frames_have_16_12_and_15_dwords() {
         let sas = Sas::new(SasRate::Gen3, 1).kept_open();
@@ -336,7 +342,8 @@ mod tests {
         }
     }
 
-    /// 22.5 Gb/s carries dwords twice as fast as 12 Gb/s; its turn-arounds are 12/22.5 as long.
+    /// A link at 22.5 Gb/s carries dwords twice as fast as a link at 12 Gb/s; its turn-arounds are 12/22.5 times as
+    /// long.
     #[test]
     fn everything_takes_twice_as_long_at_half_the_rate() {
         let block = Bytes::kibi(128);
@@ -350,7 +357,7 @@ mod tests {
         assert!((ratio(kept(SasRate::Gen3), kept(SasRate::Gen4)) - 2.0).abs() < 1e-5);
     }
 
-    /// MultiLink: two connections in parallel, each at the rate of one phy.
+    /// A MultiLink port carries two connections in parallel, each at the rate of one phy.
     #[test]
     fn a_wide_port_carries_more_but_no_burst_faster() {
         let (narrow, wide) = (Sas::new(SasRate::Gen3, 1), Sas::new(SasRate::Gen3, 2));
@@ -361,7 +368,7 @@ mod tests {
         assert!((two - 2.0 * one).abs() < 0.01, "{two} MB/s");
     }
 
-    /// STP has neither DONE nor a last acknowledgement: one dword and one turn-around less than SSP.
+    /// STP has neither DONE nor a last acknowledgement, so it takes one dword and one turn-around less than SSP.
     #[test]
     fn an_stp_connection_is_shorter_than_one_of_ssp() {
         let sas = Sas::new(SasRate::Gen2, 4);

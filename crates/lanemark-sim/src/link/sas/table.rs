@@ -1,4 +1,4 @@
-//! The table of Serial Attached SCSI: frames in one direction, their acknowledgements in the other.
+//! The table of Serial Attached SCSI: frames in one direction, and their acknowledgements in the other.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl LinkFormulas for Sas {
         self.port_rate()
     }
 
-    /// Returns the maximum throughput of both directions together, each on all phys of the port.
+    /// Returns the maximum throughput of both directions together, with all phys of the port in use.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());

@@ -1,31 +1,31 @@
 //! Serial ATA: the cost of frames at each line rate.
 //!
 //! Model (Serial ATA Revision 3.0, chapters 9 and 10). The line code is 8b/10b, so a dword takes 40 bit times. A frame
-//! consists of start, its dwords, CRC and end, that is, 3 dwords more than its content; X_RDY and R_RDY precede it and
-//! WTRM and R_OK follow it, counted as one *turn-around*. The turn-around is a fixed number of bit times: 1.0 µs at 3
-//! Gb/s and 0.5 µs at 6 Gb/s, from the published 286.6 MB/s of long reads at 3 Gb/s. Two dwords in 256 are ALIGN. A
-//! Data frame contains one dword of header and up to 2048 of data.
+//! consists of start, its content, CRC and end: 3 dwords more than its content. X_RDY and R_RDY precede each frame, and
+//! WTRM and R_OK follow it; together they count as one *turn-around*. The turn-around is a fixed number of bit times:
+//! 1.0 µs at 3 Gb/s and 0.5 µs at 6 Gb/s, derived from the published 286.6 MB/s for long reads at 3 Gb/s. Two dwords in
+//! 256 are ALIGN. A Data frame contains one dword of header and up to 2048 of data.
 //!
-//! Queued commands (NCQ): Register Host-to-Device and the drive's release to issue; DMA Setup before the data; Set
-//! Device Bits at the end. Others (READ and WRITE DMA, with 28 or 48-bit addresses): Register Host-to-Device to issue,
-//! Register Device-to-Host at the end, one command at a time. The drive requests each Data frame of a write with DMA
-//! Activate.
+//! Queued commands (NCQ): Register Host-to-Device and the drive's release issue the command; DMA Setup precedes the
+//! data; Set Device Bits ends the command. Unqueued commands (READ and WRITE DMA, with 28-bit or 48-bit addresses):
+//! Register Host-to-Device issues the command, Register Device-to-Host ends it, and there is only one command at a
+//! time. The drive requests each Data frame of a write with DMA Activate.
 //!
 //! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a time.
 //! Data travels in blocks of 1 to 16 sectors, for which the drive raises DRQ; each block is a Data frame after a PIO
-//! Setup frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host. A
-//! burst from the flash begins a new block. Commands with 28-bit addresses carry up to 256 sectors, commands with
-//! 48-bit addresses up to 65,536: a drive's `transfer_max`. The path of the data from the host's registers on is not
-//! modelled: AHCI and similar controllers move the data to memory as they do for DMA.
+//! Setup frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host.
+//! Each burst from the flash begins a new block. Commands with 28-bit addresses carry up to 256 sectors, commands with
+//! 48-bit addresses up to 65,536: this number determines a drive's `transfer_max`. The path of the data beyond the
+//! host's registers is not modelled: AHCI and similar controllers move the data to memory like DMA data.
 //!
 //! A drive whose FIFO for frames is smaller than a Data frame begins to send when the FIFO is full, and sends HOLD when
-//! the FIFO is empty. A drive that receives sends HOLD when the FIFO is full (flow control, 9.4.7). The frame ends when
-//! its last data has passed. With L bytes, a FIFO of F bytes and r bytes a second on the drive's side, the data
-//! therefore occupies the link for (L - F) / r if that is longer than its time on the wire. HOLDA answers HOLD after up
-//! to 20 dwords; this maximum is added once to each held frame. The model also covers the FIFO of a host.
+//! the FIFO is empty. A drive that receives data sends HOLD when the FIFO is full (flow control, 9.4.7). The frame ends
+//! when its last data has passed. If a frame has L bytes, the FIFO has F bytes, and the rate on the drive's side is r,
+//! the data therefore occupies the link for (L - F) / r if that is longer than its time on the wire. HOLDA answers HOLD
+//! after up to 20 dwords; this maximum is added once to each delayed frame. The model also covers the FIFO of a host.
 //!
-//! The link is half duplex: one direction carries frames at a time, so it is one station. Commands are sent between the
-//! Data frames of others (`frame_turns`).
+//! The link is half duplex: only one direction carries frames at a time, so the link is one station. Commands are sent
+//! between the Data frames of other commands (`frame_turns`).
 //!
 //! Not modelled: flash that cannot deliver data fast enough within a frame, a drive that delays DMA Activate until its
 //! FIFO is empty, retransmission, power states of the link, and the rule that a drive sends a command's data in order
@@ -38,26 +38,28 @@ use std::fmt;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 
 const DWORD_BITS: u64 = 40;
-/// The dwords of a frame in addition to its content: start, CRC, end.
+/// Number of dwords of a frame in addition to its content: start, CRC, end.
 const FRAME_DWORDS: u64 = 3;
-/// Bit times of a turn-around: 0.5 µs at 6 Gb/s.
+/// Number of bit times of a turn-around: 0.5 µs at 6 Gb/s.
 const TURN_AROUND_BITS: u64 = 3_000;
-/// Maximum data of one Data frame.
+/// Maximum payload of a Data frame, in bytes.
 const DATA_FRAME: u64 = 8192;
 /// Maximum number of dwords from HOLD to its answer HOLDA.
 const HOLD_DWORDS: u64 = 20;
-/// Dwords of the frames that are not data.
+/// Number of dwords of a Register or Set Device Bits frame.
 const REGISTER: u64 = 5;
+/// Number of dwords of a DMA Setup frame.
 const DMA_SETUP: u64 = 7;
+/// Number of dwords of a DMA Activate frame.
 const DMA_ACTIVATE: u64 = 1;
 const PIO_SETUP: u64 = 5;
 const SET_DEVICE_BITS: u64 = 2;
 
 /// A sector, the smallest amount of data that PIO carries.
 pub const SECTOR: Bytes = Bytes(512);
-/// Minimum FIFO for frames: the dwords that are still in transit when HOLD is answered, and room for more.
+/// Minimum size of a frame FIFO: the dwords that are still in transit when HOLD is answered, and some additional room.
 pub const FRAME_FIFO_MIN: Bytes = Bytes(128);
-/// The largest block of PIO: the content of one Data frame.
+/// Maximum block of PIO: the content of one Data frame.
 pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);
 
 /// A SATA line rate.
@@ -74,13 +76,13 @@ pub enum SataRate {
 /// The kind of commands on a SATA link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SataCommands {
-    /// READ and WRITE FPDMA QUEUED, 32 at a time.
+    /// READ and WRITE FPDMA QUEUED, up to 32 at a time.
     Queued,
     /// READ and WRITE DMA, one at a time.
     Unqueued,
     /// READ and WRITE SECTORS or MULTIPLE, one at a time.
     Pio {
-        /// The data of one DRQ block: a power of two of sectors, up to [`PIO_BLOCK_MAX`].
+        /// Size of one DRQ block: a power-of-two number of sectors, up to [`PIO_BLOCK_MAX`].
         block: Bytes,
     },
 }
@@ -89,7 +91,7 @@ pub enum SataCommands {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sata {
     rate: SataRate,
-    /// Maximum data of one Data frame.
+    /// Maximum payload of a Data frame, in bytes.
     frame_max: u64,
     issue: Duration,
     announcement: Duration,
@@ -97,9 +99,11 @@ pub struct Sata {
     write: DataFrames,
     read_completion: Duration,
     completion: Duration,
-    /// The commands, frame FIFO and STP connection from which the link was made, for retraining.
+    /// The kind of commands, for retraining.
     commands: SataCommands,
+    /// Size of the frame FIFO and the read and write rates on the drive's side, for retraining.
     fifo: Option<(Bytes, Option<BytesPerSecond>, Option<BytesPerSecond>)>,
+    /// Time of an STP connection, for retraining.
     connection: Option<Duration>,
 }
 
@@ -108,12 +112,12 @@ pub struct Sata {
 struct DataFrames {
     /// Time before each frame.
     setup: Duration,
-    /// Time of a full frame, including the time before it.
+    /// Time of a full frame, including `setup`.
     full: Duration,
     hold: Option<FrameDelay>,
 }
 
-/// An end of the link that delays frames: its FIFO, and the rate on its side of the FIFO.
+/// A delay of frames at one end of the link: the size of its FIFO, and the rate on its side of the FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FrameDelay {
     fifo: u64,
@@ -121,12 +125,12 @@ struct FrameDelay {
 }
 
 impl SataRate {
-    /// Returns the rate for a line rate, if SATA has such a rate.
+    /// Returns the SATA rate with the line rate `line_rate`, if there is one.
     pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
         [Self::Gen1, Self::Gen2, Self::Gen3].into_iter().find(|rate| rate.line_rate() == line_rate)
     }
 
-    /// Returns the bits a second on the wire.
+    /// Returns the bit rate on the wire.
     pub fn line_rate(self) -> BitsPerSecond {
         BitsPerSecond(match self {
             Self::Gen1 => 1_500_000_000,
@@ -135,17 +139,17 @@ impl SataRate {
         })
     }
 
-    /// Returns the time of `count` dwords, with the share of ALIGN.
+    /// Returns the time of `count` dwords, including their share of ALIGN.
     fn dwords(self, count: u64) -> Duration {
         self.line_rate().time(count * DWORD_BITS).scaled(256, 254)
     }
 
-    /// Returns the time of a frame of `dwords`, with its turn-around.
+    /// Returns the time of a frame of `dwords`, including its turn-around.
     fn frame(self, dwords: u64) -> Duration {
         self.dwords(dwords + FRAME_DWORDS) + self.line_rate().time(TURN_AROUND_BITS)
     }
 
-    /// Returns the time of a Data frame with `bytes`, which the drive's FIFO may delay.
+    /// Returns the time of a Data frame with `bytes` of data, including a possible delay by the drive's FIFO.
     fn data_frame(self, bytes: u64, hold: Option<FrameDelay>) -> Duration {
         let dwords = bytes.div_ceil(4);
         let whole = self.frame(1 + dwords);
@@ -159,7 +163,7 @@ impl SataRate {
 }
 
 impl Sata {
-    /// A link at a rate, with a kind of commands. The caller has checked the block of PIO.
+    /// Creates a link at `rate` with one kind of commands. The caller must have checked the size of the PIO block.
     pub fn new(rate: SataRate, commands: SataCommands) -> Self {
         let frame_max = match commands {
             SataCommands::Queued | SataCommands::Unqueued => DATA_FRAME,
@@ -194,7 +198,7 @@ impl Sata {
         }
     }
 
-    /// Returns the link after it has trained to another rate.
+    /// Returns the link after it has trained to `rate`.
     #[must_use]
     pub fn trained(&self, rate: SataRate) -> Self {
         let plain = Self::new(rate, self.commands);
@@ -205,8 +209,8 @@ impl Sata {
         self.connection.map_or(held, |connection| held.over_stp(connection))
     }
 
-    /// Returns the link with a drive whose frame FIFO has `fifo` bytes, and which moves data between FIFO and buffer at
-    /// `read` and `write`, if these are limits.
+    /// Returns the link to a drive whose frame FIFO has `fifo` bytes. The drive moves data between FIFO and buffer at
+    /// the rates `read` and `write`, if these are limited.
     #[must_use]
     pub fn with_fifo(
         self,
@@ -223,8 +227,8 @@ impl Sata {
         Self { read: held(self.read, read), write: held(self.write, write), fifo, ..self }
     }
 
-    /// Returns the link carried through SAS (STP): a connection, which takes `connection` to open and close, surrounds
-    /// the frames that issue a command, and another connection surrounds its data and end.
+    /// Returns the link tunnelled through SAS (STP). One connection surrounds the frames that issue a command, and
+    /// another surrounds the command's data and end; each takes `connection` to open and close.
     #[must_use]
     pub fn over_stp(self, connection: Duration) -> Self {
         Self {
@@ -241,7 +245,8 @@ impl Sata {
         self.rate
     }
 
-    /// Returns the time of a Register frame in either direction, which issues an unqueued command or ends a command.
+    /// Returns the time of a Register frame in either direction. The frame issues an unqueued command or ends a
+    /// command.
     pub(crate) fn register_time(&self) -> Duration {
         self.rate.frame(REGISTER)
     }
@@ -255,7 +260,8 @@ impl Sata {
         self.read.full
     }
 
-    /// Returns the time to end a read after its last data; the status of a PIO read came before it.
+    /// Returns the time to end a read after its last data. For a PIO read, the time is zero, because the status
+    /// precedes the last data.
     pub(crate) fn read_completion_time(&self) -> Duration {
         self.read_completion
     }
@@ -265,14 +271,14 @@ impl Sata {
         self.completion
     }
 
-    /// Returns the time of Data frames for `bytes` of a read, each preceded by a setup frame with PIO; a setup frame
-    /// precedes the first burst of a queued command.
+    /// Returns the time of the Data frames for `bytes` of a read. With PIO, a setup frame precedes each Data frame;
+    /// with queued commands, a setup frame precedes the first burst.
     pub(crate) fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
         self.data_time(bytes, first, &self.read)
     }
 
-    /// Returns the time of Data frames for `bytes` of a write, each requested by the drive; a setup frame precedes the
-    /// first burst of a queued command.
+    /// Returns the time of the Data frames for `bytes` of a write, each of which the drive requests. With queued
+    /// commands, a setup frame precedes the first burst.
     pub(crate) fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
         self.data_time(bytes, first, &self.write)
     }

@@ -10,7 +10,7 @@ use lanemark_schema::workload::fault::TrainedRate;
 
 impl LinkFormulas for Sata {
     /// SATA announces a command's first burst with a DMA Setup frame; the end of the command follows the last burst.
-    /// FLUSH CACHE and DATA SET MANAGEMENT are not queued, so the drive does not release the bus in between.
+    /// FLUSH CACHE and DATA SET MANAGEMENT are not queued, so the drive does not release the bus before their end.
     fn cost(&self, phase: Phase) -> PhaseTime {
         let end = |last, time| if last { time } else { Duration::ZERO };
         let to_host = |to_host| PhaseTime { to_host, ..PhaseTime::NONE };
@@ -34,9 +34,8 @@ impl LinkFormulas for Sata {
         BytesPerSecond(self.rate().line_rate().0 / LINE_BITS)
     }
 
-    /// The commands of a request with their frames: all at the maximum length, and the remainder. Data that leaves the
-    /// media in small parts travels in shorter frames, which are more numerous, but which a small FIFO delays for less
-    /// time each.
+    /// Counts the commands of a request: those of maximum length, and the remainder. Data that leaves the media in
+    /// small parts travels in more and shorter frames, each of which a small FIFO delays for a shorter time.
     fn ceiling(&self, LinkLoad { test, transfer_max, least, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let (count, rest) =
             (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());

@@ -1,12 +1,14 @@
-//! A bridge: the chip of an enclosure, which takes commands from USB and passes them to a drive with another interface.
+//! A bridge: the chip in an enclosure that receives commands over USB and passes them to a drive with another
+//! interface.
 //!
 //! Model. Each command occupies the bridge's processor for `command_time`; data passes at `rate` in each direction.
-//! Written data and commands take turns, like all traffic from the host. The time through the bridge, including frames
-//! that it stores until they are checked, is the latency of its link: a read pays this latency twice, and a write three
-//! times (command, data, status). Time and rate are properties of the chip, from published data.
+//! Written data and commands take turns, like all traffic from the host. The latency of the bridge's link represents
+//! the time through the bridge, including the storage of frames until they are checked: a read incurs this latency
+//! twice, and a write three times (command, data, status). Command time and rate are properties of the chip, taken from
+//! published data.
 //!
-//! Not modelled: data that the bridge reads ahead or keeps, several processors, sectors of another length than the
-//! drive's, the drive's queue downstream of an NVMe bridge (its time is part of `command_time`).
+//! Not modelled: data that the bridge reads ahead or caches, several processors, a sector size different from the
+//! sector size of the drive, the drive's queue downstream of an NVMe bridge (its time is part of `command_time`).
 
 use std::fmt;
 

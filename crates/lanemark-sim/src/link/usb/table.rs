@@ -1,4 +1,5 @@
-//! The table of USB: packets in one direction, their answers in the other. In USB 2.0 both are one direction.
+//! The table of USB: packets in one direction, and their answers in the other. In USB 2.0, both directions share the
+//! wires.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::TrainedRate;
 
-/// The only burst of its command.
+/// The position of a burst that is the only burst of its command.
 const ALONE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl Usb {
@@ -55,8 +56,8 @@ impl LinkFormulas for Usb {
         self.symbol_rate()
     }
 
-    /// The commands of a request, all at the maximum length, and the remainder; the direction that fills first is the
-    /// limit.
+    /// Counts the commands of a request: those of maximum length, and the remainder. The direction that fills first is
+    /// the bottleneck.
     fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let block = test.block.get();
         let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
@@ -91,8 +92,8 @@ impl LinkFormulas for Usb {
         self.data(bytes).forth * bits / symbols
     }
 
-    /// An ACK with the retry bit requests a data packet with a wrong CRC-32 again (8.11.1): the packet follows that
-    /// ACK. In USB 2.0 the host repeats the transaction.
+    /// If a data packet has a wrong CRC-32, an ACK with the retry bit requests the packet again (8.11.1), and the
+    /// packet follows that ACK. In USB 2.0, the host repeats the transaction.
     fn replay_time(&self) -> Option<Duration> {
         let packet = self.data(Bytes(self.rate.data_packet())).forth;
         let request = match self.rate {

@@ -1,11 +1,11 @@
 //! Parallel tests on one simulated system, such as a drive that is copied onto itself, or a log next to data.
 //!
 //! The tests begin together, each after its delay, and each ends after its own volume or duration and is counted
-//! separately. The work of drives and hops while a test counts is the work of all tests, as in a measurement of a
-//! machine, and so is the load from which a hop's ceiling follows. Energy is not reported: it cannot be divided among
-//! the tests.
+//! separately. While a test counts, the work of drives and hops includes the work of all tests, as in a measurement on
+//! a real machine. The load from which a hop's ceiling is computed includes all tests, too. Energy is not reported,
+//! because it cannot be divided among the tests.
 //!
-//! Not modelled: rounds until a figure is steady, and transactions, in parallel with other tests.
+//! Not modelled: tests with rounds and transactions in parallel with other tests.
 
 use super::lane::{Lane, LanePosition, LaneTag};
 use super::{RunLength, WATCH_EVENTS, run_length_watched};
@@ -20,9 +20,9 @@ use lanemark_schema::units::Instant;
 use lanemark_schema::workload::{CheckedTest, Requests};
 
 /// Runs one repeat of `tests` in parallel, each with the random streams of its key, and returns their samples in the
-/// same order; a single test runs as [`run_length_watched`] does, and tests in parallel are simulated completely. The
-/// test that reaches furthest determines the content of the drives, and random events inside them follow from the first
-/// key.
+/// same order. A single test runs like [`run_length_watched`]; parallel tests are simulated completely. The test with
+/// the highest end address determines the content of the drives, and the first key determines random events in the
+/// drives.
 ///
 /// # Errors
 /// Returns the errors of [`run_length_watched`], and [`SimError::NotSimulated`] if a test cannot run in parallel with
@@ -75,11 +75,11 @@ struct ConcurrentTests<'t> {
     spec: &'t CheckedSystem,
     tests: &'t [(CheckedTest, StreamKey)],
     storage: Storage,
-    /// The tests that are not over.
+    /// The tests that have not ended.
     lanes: Vec<Option<Lane>>,
-    /// The samples of the tests that are over.
+    /// The samples of the tests that have ended.
     samples: Vec<Option<Sample>>,
-    /// Bytes that all tests have moved.
+    /// Number of bytes that all tests have moved.
     moved: u64,
 }
 
@@ -107,7 +107,7 @@ impl<'t> ConcurrentTests<'t> {
         })
     }
 
-    /// Returns the progress of the test that has the longest time left.
+    /// Returns the progress of the test that will end last.
     fn progress(&self, now: Instant) -> Progress {
         let mut all = Progress { requests: 0, now, share: None };
         for (lane, (test, _)) in self.lanes.iter().zip(self.tests) {
@@ -119,7 +119,7 @@ impl<'t> ConcurrentTests<'t> {
         all
     }
 
-    /// Ends the tests whose time is over before `completion`.
+    /// Ends the tests whose duration ends before `completion`.
     fn end_those_past(&mut self, completion: &Completion) {
         for number in 0..self.lanes.len() {
             let lane = self.lanes[number].as_ref();
@@ -129,7 +129,7 @@ impl<'t> ConcurrentTests<'t> {
         }
     }
 
-    /// Ends a test, if it has not ended, before a completion that is `past` its end. Its requests in flight continue,
+    /// Ends a test, if it has not ended. `past` is a completion after its end. The test's requests in flight continue
     /// and are not counted.
     fn end(&mut self, number: usize, past: Option<&Completion>) {
         let Some(lane) = self.lanes[number].take() else { return };
@@ -138,7 +138,7 @@ impl<'t> ConcurrentTests<'t> {
     }
 }
 
-/// Returns the requests of a test that may run in parallel with others.
+/// Returns the requests of a test, if the test can run in parallel with others.
 fn requests(test: &CheckedTest) -> Result<&Requests, SimError> {
     if test.rounds.is_some() {
         return Err(SimError::NotSimulated {

@@ -2,26 +2,26 @@
 //!
 //! Rule: the procedure of Heidelberger and Welch ("Simulation run length control in the presence of an initial
 //! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints,
-//! each half as long again as the previous one, the run searches for the longest part so far that may be steady. The
-//! part starts at a checkpoint, and its batches pass the Cramér-von Mises test of stationarity. The run ends if in this
-//! part
+//! each 1.5 times as far from the start as the previous one, the run searches for the longest part that may be steady.
+//! Such a part starts at a checkpoint and lasts until now, and its batches pass the Cramér-von Mises test of
+//! stationarity. The run ends if in this part
 //!
-//! - the interval of the rate at 95% confidence has a half-width of at most [`RATE_HALF_WIDTH`],
+//! - the interval of the rate at 95% confidence has a half-width of [`RATE_HALF_WIDTH`] or less,
 //! - the order statistics that bound the 99th and the 99.9th percentile are within [`PERCENTILES`] of each other,
-//! - no reserve of the system will be used up before the test ends: room in a buffer or cache, pseudo-SLC, erased
-//!   flash, burst credits,
-//! - no simulated collection has moved data, because the state of the flash drifts while it does.
+//! - no reserve of the system will be used up before the test ends (room in a buffer or cache, pseudo-SLC, erased
+//!   flash, burst credits),
+//! - simulated collection has not moved data, because the state of the flash drifts while it does.
 //!
-//! Otherwise the run continues, at the latest until the end of the test. The part before the steady part keeps the
+//! Otherwise the run continues, until the end of the test if necessary. The part before the steady part keeps the
 //! weight that it has in the whole test.
 //!
-//! A long test on a smaller drive (`similar`) may end although collection moves data. The writes of its steady part
-//! must have replaced all data of the test ([`Convergence::of_turnover`]).
+//! A long test on a smaller drive (`similar`) may end although collection moves data, if the writes of its steady part
+//! have replaced all data of the test ([`Convergence::of_turnover`]).
 //!
-//! The following tests never converge: open loops, trims, rounds, requested series, faults except reads that are
-//! repeated at a constant share, sequential requests on hard disks (whose zones differ), reads and writes of a purged
-//! drive (whose data grows), traces, tests in parallel. The long tests among them are simulated on a smaller drive, and
-//! all others completely.
+//! The following tests never converge: open loops, trims, rounds, requested series, faults (except a constant share of
+//! repeated reads), sequential requests on hard disks (whose zones differ), mixed reads and writes on a purged drive
+//! (whose data grows), traces, parallel tests. The long tests among these are simulated on a smaller drive, and all
+//! others completely.
 
 mod phases;
 mod precision;
@@ -48,21 +48,23 @@ const RATE_HALF_WIDTH: f64 = 0.005;
 const COLLECTING_HALF_WIDTH: f64 = 0.01;
 /// The percentiles that must be known, each with the maximum half-width of its interval as a share of the percentile.
 const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
-/// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond it: if more than *p*
-/// of all requests were slower, 3/*p* requests would contain one of them with a probability of 95%.
+/// Minimum number of requests for a percentile that no request exceeds, times the share *p* beyond the percentile. If
+/// more than *p* of all requests were slower, 3/*p* requests would contain a slower one with a probability of 95%.
 const RULE_OF_THREE: f64 = 3.0;
-/// Minimum number of requests of a whole test beyond a percentile for it to be reportable.
+/// Minimum number of requests beyond a percentile in the whole test; with fewer, the percentile is not reported.
 const BEYOND_MIN: f64 = 10.0;
-/// Requests before the first checkpoint, and the minimum of a steady part. A long request consists of many equal
-/// commands, so fewer are enough: as many as move [`FIRST_DATA`], and at least one for each of the [`GROUPS`].
+/// Number of requests before the first checkpoint, and minimum number in a steady part. A long request consists of many
+/// equal commands, so fewer are enough: the number that moves [`FIRST_DATA`], but [`GROUPS`] or more.
 const FIRST_CHECK: u64 = 4096;
+/// Amount of data that is enough before the first checkpoint, in bytes.
 const FIRST_DATA: f64 = 64.0 * 1048576.0;
-/// Number of batches for the statistical tests, and the number of finer batches at which neighbours are merged.
+/// Number of groups of batches for the statistical tests.
 const GROUPS: usize = 32;
+/// Number of batches at which adjacent batches are merged.
 const BATCHES_MAX: usize = 2048;
-/// Number of requests in a batch at the start, for requests that are not long.
+/// Initial number of requests in a batch, for requests that are not long.
 const BATCH: u64 = 4;
-/// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
+/// Maximum relative difference between the halves of a part in the use of a reserve that is used up steadily.
 const STEADY_USE: f64 = 0.25;
 
 /// The point at which a run of requests may end before the test does.
@@ -72,9 +74,9 @@ pub(super) enum RunEnd {
     Whole,
     /// Once the figures have converged.
     Converged,
-    /// Once the figures have converged, counting only the steady part, if this is before an instant.
+    /// Once the figures have converged, if this is before the instant; only the steady part is counted.
     ConvergedBefore(Instant),
-    /// Once the figures and the state of the flash are steady, for this number of writes.
+    /// Once the figures and the state of the flash have been steady for this number of writes.
     Settled(u64),
 }
 
@@ -85,7 +87,7 @@ impl RunEnd {
     }
 }
 
-/// Whether a test of `spec` may end when its figures have converged.
+/// Returns whether a test of `spec` may end when its figures have converged.
 pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
     let plain = match &test.asks {
         LoadKind::Requests(requests) => {
@@ -101,7 +103,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         MediaSpec::Disk(_) | MediaSpec::Cloud(_) => false,
     };
     let fills = test.reads() && test.writes() && spec.drive_specs().any(purged);
-    // Reads that are repeated at a constant share leave the load steady.
+    // If a constant share of the reads is repeated, the load remains steady.
     let is_steady =
         |fault: &Fault| standing_retries(fault).is_some_and(|retries| retries.share.is_zero());
     plain
@@ -114,7 +116,7 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         && is_long(spec, test)
 }
 
-/// Returns whether a test may have enough requests for a rate with an interval. A shorter test needs its repeats.
+/// Returns whether a test may have enough requests for an interval of its rate. Shorter tests need their repeats.
 fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     if test.requests().is_none() {
         return true;
@@ -124,7 +126,7 @@ fn is_long(spec: &SystemSpec, test: &Test) -> bool {
     let rate = rates.min().map_or(f64::INFINITY, |rate| rate.0 as f64);
     let volume = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64);
     let bytes = volume.min(rate * seconds);
-    // With few requests, the outstanding ones at the beginning and at the end show in the rate of a group.
+    // With few requests, the requests outstanding at the beginning and at the end affect the rate of a group.
     let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
     let shortest = GROUPS as u64 * batch(first_check(test));
     let enough = shortest.max((GROUPS as u64 / 2 * outstanding).min(GROUPS as u64 * BATCH));
@@ -139,7 +141,7 @@ fn first_check(test: &Test) -> u64 {
     }
 }
 
-/// Returns the number of requests in a batch at the start of a run with its first checkpoint after `first` requests.
+/// Returns the initial number of requests in a batch of a run whose first checkpoint is after `first` requests.
 fn batch(first: u64) -> u64 {
     (first / GROUPS as u64).clamp(1, BATCH)
 }
@@ -147,18 +149,19 @@ fn batch(first: u64) -> u64 {
 /// The batches of a run and its parts between checkpoints.
 pub(super) struct Convergence {
     requests: u64,
-    /// Number of requests in a whole batch, and in the current batch.
+    /// Number of requests in a whole batch.
     batch: u64,
+    /// Number of requests in the current batch.
     in_batch: u64,
     batches: Vec<Batch>,
     parts: Vec<RunSegment>,
     /// The minimum number of requests of a steady part.
     least: u64,
     check_at: u64,
-    /// Number of writes that a steady part must have before the state of collected flash is known to be steady; `None`
-    /// if no run that collects may end.
+    /// Number of writes after which the state of collected flash in a steady part is known to be steady; `None` if a
+    /// run during which collection moves data may not end early.
     turnover: Option<u64>,
-    /// Whether the test has rounds. The meters begin again with each round.
+    /// Whether the test has rounds; the meters restart with each round.
     has_rounds: bool,
     from: Instant,
 }
@@ -173,7 +176,7 @@ struct Batch {
 /// The requests between two checkpoints.
 struct RunSegment {
     tally: Tally,
-    /// The end of the part, with the requests up to that point.
+    /// The end of the part, and the number of requests up to that point.
     end: Instant,
     requests: u64,
     busy: HopBusyTimes,
@@ -181,7 +184,7 @@ struct RunSegment {
     power: Option<Vec<PowerReading>>,
 }
 
-/// A run that has converged: its requests, each part with its weight.
+/// A run that has converged: its requests, weighted by part.
 pub(super) struct SteadyRun {
     pub(super) tally: Tally,
     pub(super) elapsed: Duration,
@@ -190,12 +193,12 @@ pub(super) struct SteadyRun {
     pub(super) power: Option<Vec<PowerReading>>,
     pub(super) converged: Converged,
     pub(super) phases: Vec<RatePhase>,
-    /// The requests of the steady part, from which the rest of a series follows; `None` if the run needs no series.
+    /// The requests of the steady part, from which the rest of a series is computed; `None` if the run needs no series.
     pub(super) part: Option<SteadyPart>,
 }
 
 impl Convergence {
-    /// Returns the rule for `test`, which may converge, with `outstanding` requests at a time, counted from `from`.
+    /// Creates the rule for `test`, which has `outstanding` requests at a time and is counted from `from`.
     pub(super) fn new(test: &Test, outstanding: u64, from: Instant) -> Self {
         let first = first_check(test);
         Self {
@@ -212,7 +215,7 @@ impl Convergence {
         }
     }
 
-    /// Returns the rule for a test with a series that may end once a steady part has `turnover` writes.
+    /// Returns `rule` for a test with a series that may end once a steady part has `turnover` writes.
     pub(super) fn of_turnover(turnover: u64, has_rounds: bool, rule: Self) -> Self {
         Self { turnover: Some(turnover), has_rounds, ..rule }
     }
@@ -249,8 +252,7 @@ impl Convergence {
     }
 
     /// Ends a part at a checkpoint, and returns the steady part if the run has converged. `tally` contains the requests
-    /// since the last checkpoint; `left` is the time until the test ends, if it ends after a time, and the data until
-    /// then.
+    /// since the last checkpoint; `left` is the remaining time and data, if limited.
     pub(super) fn check(
         &mut self,
         tally: &mut Tally,
@@ -272,7 +274,7 @@ impl Convergence {
         (0..self.parts.len()).find_map(|first| self.steady(first, left))
     }
 
-    /// Returns the steady part that was found if the rest of the test is `left`.
+    /// Returns the steady part, if there is one and the rest of the test is `left`.
     pub(super) fn until(
         &self,
         candidate: &Candidate,
@@ -281,8 +283,8 @@ impl Convergence {
         self.steady(candidate.first, left)
     }
 
-    /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
-    /// contains the latencies that must be known. If `left` is zero, the run is over and only has to be steady.
+    /// Returns a run that is steady from its beginning and may end now, `left` before the end of the test. The
+    /// percentiles of `latency` must be known. If `left` is zero, the run has ended and must only be steady.
     pub(super) fn steady_run(
         &mut self,
         now: Instant,
@@ -313,7 +315,7 @@ impl Convergence {
         (self.all(rest), phases, precision)
     }
 
-    /// Returns how well the rate of a complete run is known, if the run, or a later part of it, is stationary.
+    /// Returns the precision of the rate of a complete run, if the run, or a later part of it, is stationary.
     fn precision(&self) -> Option<Converged> {
         let last = self.batches.last()?;
         let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
@@ -336,7 +338,7 @@ impl Convergence {
         parts.chain([rest]).fold(first, |sum, part| sum.and_then(&part))
     }
 
-    /// Returns the run as steady from the part `first` on, if it is steady.
+    /// Returns the candidate that begins with the part `first`, if the run is steady from there on.
     fn steady(&self, first: usize, left: (Option<Duration>, Option<u64>)) -> Option<Candidate> {
         let (from, before) = match first.checked_sub(1) {
             Some(last) => (self.parts[last].end, self.parts[last].requests),
@@ -352,7 +354,7 @@ impl Convergence {
         let of_time = left.0.map(|left| left.as_seconds());
         let of_data = left.1.map(|left| left as f64 / bytes.max(1) as f64 * all);
         let left = of_time.into_iter().chain(of_data).reduce(f64::min)?;
-        // A short rest is simulated.
+        // If the rest of the test is short, it is simulated.
         if all <= 0.0 || left < all / 2.0 {
             return None;
         }
@@ -387,8 +389,8 @@ impl Convergence {
     }
 
     /// Returns whether the state of the flash is steady from the part `first` on. `collects` states whether collection
-    /// moves data since then. The rest of the test is `more` times as long. A rest that is no longer than the part
-    /// continues its course.
+    /// has moved data since then. The rest of the test is `more` times as long; if it is not longer than the steady
+    /// part, it is assumed to continue in the same way.
     fn is_settled(&self, first: usize, collects: bool, more: f64) -> bool {
         let writes = |part: &RunSegment| part.tally.writes.latency.count();
         match self.turnover {
@@ -399,7 +401,7 @@ impl Convergence {
         }
     }
 
-    /// Returns the requests of the steady part that was found.
+    /// Returns the requests of the steady part.
     pub(super) fn steady_part(&self, candidate: &Candidate) -> SteadyPart {
         let &Candidate { first, from, .. } = candidate;
         let length = self.parts.last().map_or(Duration::ZERO, |part| part.end.since(from));
@@ -415,7 +417,7 @@ impl Convergence {
         SteadyPart::new(&reads, &writes, drive, length)
     }
 
-    /// Returns the batches since `from` in groups of equal size, or `None` if there are too few.
+    /// Returns the batches since `from` in groups of equal size, or `None` if there are too few batches.
     fn groups(&self, from: Instant) -> Option<Groups> {
         let since = self.batches.partition_point(|batch| batch.end <= from);
         let each = (self.batches.len() - since) / GROUPS;
@@ -440,7 +442,7 @@ impl Convergence {
         Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
-    /// Returns the run with the parts before the steady part, if it keeps them, at their weight in the whole test.
+    /// Returns the weighted run. With `keeps_all`, it includes the parts before the steady part, as in the whole test.
     pub(super) fn weigh(&mut self, candidate: &Candidate, keeps_all: bool) -> Option<SteadyRun> {
         let &Candidate { first, from, half_width, more } = candidate;
         let now = self.parts[self.parts.len() - 1].end;
@@ -501,8 +503,8 @@ impl Convergence {
     }
 }
 
-/// A part of a run that may be steady: the number of its first part, its beginning, the half-width of its rate, and how
-/// many times as long the rest of the test is.
+/// A part of a run that may be steady: the number of its first segment, its beginning, the half-width of its rate, and
+/// the length of the rest of the test as a multiple of this part.
 pub(super) struct Candidate {
     first: usize,
     pub(super) from: Instant,
@@ -510,14 +512,14 @@ pub(super) struct Candidate {
     more: f64,
 }
 
-/// Groups of batches: the time of each, whether collection moved data, and the course of each reserve.
+/// Groups of batches: the time of each group, whether collection moved data, and the amounts left of each reserve.
 struct Groups {
     times: [f64; GROUPS],
     collects: bool,
     reserves: Vec<Vec<f64>>,
 }
 
-/// Returns whether a reserve with this course is used up steadily, and lasts for `more` times its length.
+/// Returns whether a reserve with the amounts `left` is used up steadily and lasts for `more` times this part.
 fn lasts(left: &[f64], more: f64) -> bool {
     let (first, second) = left.split_at(left.len() / 2);
     let used = mean_of(first) - mean_of(second);
@@ -529,11 +531,11 @@ fn lasts(left: &[f64], more: f64) -> bool {
     let of_half = |half: &[f64]| half[0] - half[half.len() - 1];
     let (one, other) = (of_half(first), of_half(second));
     let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
-    // The means of the halves differ by half of the course.
+    // The means of the halves differ by half of the total use.
     is_steady && left[left.len() - 1] > 2.0 * used * more * 1.05
 }
 
-/// Returns whether the percentiles that the whole test, `factor` times as many requests, can report are known.
+/// Returns whether all percentiles that the whole test, of `factor` times as many requests, can report are known.
 fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
     let count = latency.count() as f64;
     PERCENTILES.iter().all(|&(percent, width)| {
@@ -541,7 +543,7 @@ fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
         if beyond * factor < BEYOND_MIN {
             return true;
         }
-        // Three deviations are used, because the latencies of neighbouring requests are correlated.
+        // Three deviations are used, because the latencies of consecutive requests are correlated.
         let margin = 3.0 * beyond.sqrt();
         if margin > beyond && beyond >= RULE_OF_THREE {
             let (Some(low), Some(high)) = (latency.percentile_ns(50.0), latency.max_ns()) else {

@@ -1,4 +1,4 @@
-//! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
+//! A lane: the threads of one test on a system that other tests may share. It submits and counts their requests.
 
 use super::super::energy::{Metering, energy};
 use super::convergence::{Convergence, RunEnd, SteadyRun, may_converge};
@@ -28,32 +28,34 @@ pub(super) struct LanePosition {
     pub(super) number: u32,
     /// Number of threads of the previous lanes.
     pub(super) threads_before: u32,
-    /// Time at which its load begins.
+    /// Time at which the lane's load begins.
     pub(super) from: Duration,
 }
 
 /// A running test.
 pub(super) struct Lane {
     place: LanePosition,
-    /// The threads of the first namespace of the first drive, then the threads of the next.
+    /// The threads of each namespace in turn, from the first namespace of the first drive.
     threads: Vec<Accesses>,
     targets: Vec<Target>,
     threads_per_target: u32,
     queue_depth: u32,
     think: Duration,
-    /// The times of requests, in an open loop; in that case a tag is a slot, and otherwise a thread.
+    /// The times of requests in an open loop. In an open loop a tag is the number of a slot, and otherwise of a thread.
     open: Option<OpenLoop>,
-    /// The start of the source and of the destination, if the test writes the data that it has read.
+    /// The start of the source and the start of the destination, if the test writes the data that it has read.
     copied: Option<(Bytes, Bytes)>,
-    /// Instants at which counting begins, and at which it must end.
+    /// Instant at which counting begins.
     counting_from: Instant,
+    /// Instant at which counting must end.
     deadline: Instant,
-    /// Data not yet submitted; the ramp does not use it up.
+    /// Volume that has not been submitted yet, in bytes; the ramp does not count.
     volume_left: u64,
-    /// Number of requests submitted so far, including the ramp, and the number of these that are not complete.
+    /// Number of requests submitted until now, including the ramp.
     submitted: u64,
+    /// Number of submitted requests that have not completed.
     outstanding: u64,
-    /// Bytes that all lanes had moved when counting began.
+    /// Number of bytes that all lanes had moved when counting began.
     moved_before: u64,
     /// Instant at which the last request was counted.
     last: Instant,
@@ -64,19 +66,19 @@ pub(super) struct Lane {
     /// The precision of the rate of the whole test, after its end.
     precision: Option<Converged>,
     rounds: Option<RoundsRun>,
-    /// Whether only the steady part of a run that converges is counted.
+    /// Whether only the steady part of a converged run is counted.
     counts_steady_only: bool,
-    /// Whether a test that runs in rounds may end early, and in this case all counted requests since the last
+    /// Whether a test with rounds may end early; in this case `beside_rounds` contains the requests since the last
     /// checkpoint.
     may_settle: bool,
     beside_rounds: Option<Tally>,
-    /// The outcome of the rounds of a test that ended early.
+    /// The outcome of the rounds, if the test ended early.
     outcome: Option<SteadyState>,
     series: Option<Recorder>,
     errors: RequestErrors,
 }
 
-/// The owner of a request: a lane, and its slot there, which is a thread in a closed loop.
+/// The owner of a request: a lane, and a slot in the lane; in a closed loop, the slot is a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneTag {
     pub(super) lane: u32,
@@ -84,7 +86,7 @@ pub(super) struct LaneTag {
 }
 
 impl LaneTag {
-    /// Reads the tag of a completion.
+    /// Decodes the tag of a completion.
     pub(super) fn of(tag: u64) -> Self {
         Self { lane: (tag >> 32) as u32, slot: tag as u32 }
     }
@@ -138,7 +140,7 @@ impl Lane {
         }
     }
 
-    /// Returns the meters of a run of only this test.
+    /// Returns the meters for a run that consists of only this test.
     pub(super) fn metering(&self, spec: &SystemSpec, test: &Test) -> Metering {
         let timed = test.duration.map(|_| self.deadline);
         let until = timed.or(test.rounds.map(|rounds| self.counting_from + rounds.length));
@@ -182,7 +184,7 @@ impl Lane {
         }
     }
 
-    /// Submits the request that is due next, in a slot that is free from `free` on.
+    /// Submits the request that is due next in a slot that is free from `free` onward.
     fn submit_when_due(
         &mut self,
         storage: &mut Storage,
@@ -236,13 +238,12 @@ impl Lane {
         )
     }
 
-    /// Returns whether all of the test's volume has been requested.
+    /// Returns whether the test has submitted its whole volume.
     pub(super) fn asks_no_more(&self) -> bool {
         self.volume_left == 0
     }
 
-    /// Records that a request is complete, whether it was counted or not. Returns whether no request remains and no
-    /// other will follow.
+    /// Records that a request, counted or not, is complete. Returns whether it was the test's last request.
     pub(super) fn is_done_after_one(&mut self) -> bool {
         self.outstanding -= 1;
         self.outstanding == 0 && self.volume_left == 0
@@ -261,7 +262,7 @@ impl Lane {
         Progress { requests: self.submitted, now, share }
     }
 
-    /// Begins to count, unless counting has begun.
+    /// Begins to count, unless counting has already begun.
     fn begin(&mut self, simulator: &Simulator, moved: u64) {
         if self.tally.is_some() {
             return;
@@ -301,7 +302,7 @@ impl Lane {
         at > self.deadline
     }
 
-    /// Counts a request of the test, if counting has begun; all lanes have moved `moved` bytes before it.
+    /// Counts a request of the test, if counting has begun; all lanes have moved `moved` bytes before this request.
     pub(super) fn count(&mut self, completion: &mut Completion, simulator: &Simulator, moved: u64) {
         if let RequestStatus::Failed(kind) = completion.status {
             self.errors.count(kind);
@@ -321,7 +322,7 @@ impl Lane {
             return;
         }
         let latency = completion.completed.since(completion.submitted);
-        debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
+        debug_assert_eq!(completion.budget.total(), latency, "the stages must sum to the latency");
         tally.count(completion, latency);
         if let Some(all) = &mut self.beside_rounds {
             all.count(completion, latency);
@@ -335,7 +336,7 @@ impl Lane {
         }
     }
 
-    /// Returns the rule by which the test may end before `end`, if it may.
+    /// Returns the rule by which the test may end before `end`, if there is one.
     pub(super) fn convergence(
         &mut self,
         spec: &SystemSpec,
@@ -358,7 +359,7 @@ impl Lane {
         }
     }
 
-    /// Counts a completion for `rule`, and returns the run if it has converged.
+    /// Passes a completion to `rule`, and returns the run if it has converged.
     #[inline]
     pub(super) fn converges(
         &mut self,
@@ -385,14 +386,14 @@ impl Lane {
         }
         let timed = self.deadline < Instant::from_picoseconds(u64::MAX);
         let time = timed.then(|| self.deadline.since_or_zero(now));
-        // The volume of a copy is the data that it reads, and it writes as much.
+        // The volume of a copy is the data that it reads; it writes the same amount.
         let of_read = if self.copied.is_some() { 2 } else { 1 };
         let data = (self.volume_left < u64::MAX / 2).then(|| self.volume_left * of_read);
         let found = rule.check(tally, now, simulator, metering, (time, data))?;
         rule.weigh(&found, !self.counts_steady_only)
     }
 
-    /// Returns to counting the whole test, because it has not converged.
+    /// Makes the test count as a whole, because it has not converged.
     pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
         if self.rounds.is_some() {
             return;
@@ -403,7 +404,7 @@ impl Lane {
     }
 
     /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which is no longer
-    /// in flight in `storage`. `tally` holds the counted requests.
+    /// in flight in `storage`. `tally` contains the counted requests.
     fn in_flight(
         &mut self,
         storage: &Storage,
@@ -430,8 +431,8 @@ impl Lane {
         InFlight::of(&ages, tally.longest())
     }
 
-    /// Returns the sample of the test, which is over. `moved` is the data that all lanes have moved, if there are other
-    /// lanes; `past` is a completion after the end of the test, which is not counted.
+    /// Returns the sample of the test, which has ended. `moved` is the amount of data that all lanes have moved, if
+    /// there are other lanes; `past` is a completion after the end of the test, which is not counted.
     pub(super) fn end(
         mut self,
         spec: &SystemSpec,
@@ -480,7 +481,7 @@ impl Lane {
         }
     }
 
-    /// Returns the sample of a test that has converged. `of_rounds` is the energy of its rounds, if it has any.
+    /// Returns the sample of a test that has converged. `of_rounds` is the energy of its rounds, if it has rounds.
     pub(super) fn end_converged(
         mut self,
         spec: &SystemSpec,
@@ -508,8 +509,7 @@ impl Lane {
         Sample { in_flight, converged: Some(converged), phases, series, steady, ..sample }
     }
 
-    /// Returns the sample of `counted` requests. The hops carried the data of these requests, or `carried` bytes if
-    /// given.
+    /// Returns the sample of `counted` requests. The hops have carried their data, or `carried` bytes if given.
     fn sample(
         self,
         spec: &SystemSpec,
@@ -541,7 +541,7 @@ impl Lane {
     }
 }
 
-/// The counted requests of a test, with the use of hops and drives and the energy in the same time.
+/// The counted requests of a test, with the use of hops and drives, and the energy, in the same time.
 struct CountedRequests {
     tally: Tally,
     elapsed: Duration,
@@ -550,7 +550,7 @@ struct CountedRequests {
     energy: Option<EnergyUse>,
 }
 
-/// Returns the stream of a thread, counted over all namespaces. Sequential threads share the span of their namespace.
+/// Returns the accesses of a thread, counted over all namespaces. Sequential threads divide their namespace's span.
 fn stream(test: &Test, requests: &Requests, thread: u32, key: StreamKey) -> Accesses {
     let own = thread % test.threads;
     match requests.is_in_order() {

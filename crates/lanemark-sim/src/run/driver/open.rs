@@ -1,8 +1,8 @@
-//! An open loop: requests with given times.
+//! An open loop: requests with predetermined times.
 //!
 //! A thread has one slot for each request that may be outstanding. The request that is due next takes the first free
 //! slot; if no slot is free at its time, it waits for one. This wait precedes the host's queue and is attributed to the
-//! queue. Its latency counts from the time at which it was due.
+//! queue. The latency of a request counts from the time at which the request was due.
 
 use crate::engine::budget::Hop;
 use crate::simulator::Completion;
@@ -14,7 +14,7 @@ use lanemark_schema::workload::{Schedule, Test};
 /// The times of all threads.
 pub(super) struct OpenLoop {
     schedules: Vec<Schedule>,
-    /// Instant at which the request of each slot was due, thread by thread.
+    /// Instant at which the request of each slot was due, grouped by thread.
     due: Vec<Instant>,
     queue_depth: u32,
     /// Time at which the load begins.
@@ -23,10 +23,10 @@ pub(super) struct OpenLoop {
 }
 
 impl OpenLoop {
-    /// Returns the times of `threads` threads of `test`, if its loop is open; its load begins at `from`.
+    /// Returns the times of `threads` threads of `test`, if it is an open loop. The load begins at `from`.
     pub(super) fn of(test: &Test, threads: u32, key: StreamKey, from: Duration) -> Option<Self> {
         let schedule = |thread: u32| {
-            // Each namespace has the rate of the test, and repeats the threads of the first namespace.
+            // Each namespace has the rate of the test and repeats the threads of the first namespace.
             let own = StreamKey { thread: thread % test.threads, ..key };
             Schedule::new(test, own)
         };
@@ -50,7 +50,7 @@ impl OpenLoop {
         slot / self.queue_depth
     }
 
-    /// Returns the instant at which the next request of a slot is submitted, if the slot is free from `free` on.
+    /// Returns the instant at which the next request of a slot is submitted, if the slot is free from `free` onward.
     pub(super) fn next(&mut self, slot: u32, free: Instant) -> Instant {
         let schedule = &mut self.schedules[(slot / self.queue_depth) as usize];
         let due = Instant::ZERO + self.from + schedule.next_due();
@@ -73,13 +73,13 @@ impl OpenLoop {
         completion.submitted = due;
     }
 
-    /// Counts the lateness of a request that waited for `waited` before it could be submitted.
+    /// Records the lateness of a request that waited for `waited` before it could be submitted.
     pub(super) fn count(&mut self, waited: Duration) {
         self.kept.lateness.record(waited);
         self.kept.held_back += u64::from(waited > Duration::ZERO);
     }
 
-    /// Returns the time by which the slot's request was submitted late.
+    /// Returns the lateness of the slot's request, which was submitted at `submitted`.
     pub(super) fn lateness(&self, slot: u32, submitted: Instant) -> Duration {
         submitted.since(self.due[slot as usize])
     }
@@ -89,7 +89,7 @@ impl OpenLoop {
         self.due[slot as usize]
     }
 
-    /// Counts the requests that were due before `end` but were never submitted because no slot was free. Returns their
+    /// Counts the requests that were due before `end` but were not submitted because no slot was free. Returns their
     /// ages.
     pub(super) fn unsubmitted(&mut self, end: Instant) -> Vec<Duration> {
         let mut ages = Vec::new();

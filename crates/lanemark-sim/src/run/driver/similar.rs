@@ -1,32 +1,35 @@
-//! Long tests, simulated for a shorter time on a smaller drive.
+//! Long tests that are simulated for a shorter time on a smaller drive.
 //!
-//! The behaviour of a drive over hours depends on how often its flash has been overwritten: collection, write
-//! amplification and the rate depend on the data written *relative to* the capacity, and not on each of them separately
+//! The behaviour of a drive over hours depends on the number of times that its flash has been overwritten: collection,
+//! write amplification and the rate depend on the ratio of written data to capacity, and not on either value separately
 //! (Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for
 //! every policy that compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n`
-//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time. Its dies, channels
-//! and page times are the same, and so are the number of superblocks and the shares of spare and valid data. Its blocks
-//! are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink as well.
+//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time. The dies, channels,
+//! page times, number of superblocks, and shares of spare and valid data are the same. Its blocks are erased `n` times
+//! as often, so an erase takes `1/n` of its time. The test's span and its times shrink as well.
 //!
-//! A drive with `m` times fewer superblocks, and `m` times less data, is similar too. It needs the same number of open
-//! superblocks and of superblocks that collection keeps erased, so only the others become fewer ([`Scale`]).
+//! A drive with `m` times fewer superblocks, and `m` times less data, is also similar. It needs the same number of open
+//! superblocks and of superblocks that collection keeps erased, so only the number of the other superblocks is reduced
+//! ([`Scale`]).
 //!
 //! A test that only reads does not change the drive, so only its time shrinks.
 //!
 //! Once the figures and the state of the flash are steady, the rest of the test is not simulated: its series continues
-//! with the rates of the steady part. The state is steady only after all data of the test was written again in the
+//! with the rates of the steady part. The state is steady only after all data of the test has been rewritten in the
 //! steady part ([`turnover`]), because superblocks with the oldest data are collected last.
 //!
-//! These properties differ: the data that a die moves at a time is a larger part of a block, which changes write
-//! amplification by a tenth with 32 pages in a block and by a hundredth with 64; the random scatter of valid data over
-//! superblocks is larger by the square root of `n`; a request that waits for an erase waits less, so the largest
-//! latencies of mixed tests are too small; and the write buffer, which keeps a minimum size, takes up to `n` times
-//! longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages, a drive keeps
-//! [`SUPERBLOCKS_MIN`] superblocks, and the buffer stays a small part of the span and of a superblock.
+//! The smaller drive differs in these properties: the data that a die moves at once is a larger part of a block, which
+//! changes write amplification by a tenth with 32 pages per block and by a hundredth with 64; the random variation of
+//! valid data between superblocks is larger by the square root of `n`; a request that waits for an erase waits for a
+//! shorter time, so the maximum latencies of mixed tests are too small; and the write buffer, which keeps a minimum
+//! size, takes up to `n` times longer to fill. The factor is therefore limited: blocks keep [`PAGES_MIN`] pages or
+//! more, a drive keeps [`SUPERBLOCKS_MIN`] superblocks or more, and the buffer remains a small part of the span and of
+//! a superblock.
 //!
-//! Not shortened: tests of hard disks, of media without erase, of volumes with burst credits, with faults, with trims
-//! or copies, in open loop, and through an adapter's cache; skewed patterns (Pareto, Zipf, [`skew`]) that read and
-//! write, because on a smaller span more reads find data in the buffer, or that use a map which is partly in memory.
+//! These tests are not shortened: tests of hard disks, of media without erase, and of volumes with burst credits; tests
+//! with faults, trims or copies, in an open loop, or through an adapter's cache; skewed patterns (Pareto, Zipf,
+//! [`skew`]) that read and write, because on a smaller span more reads find data in the buffer; and skewed patterns on
+//! a drive whose map is only partly in memory.
 
 mod skew;
 
@@ -40,41 +43,42 @@ use lanemark_schema::result::{Converged, Sample, SimilarRun};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{CheckedTest, Interval, Load, LoadKind, Pattern, Rounds, Test};
 
-/// Number of requests that a shortened test should still have.
+/// Minimum number of requests in a shortened test.
 const REQUESTS: f64 = 4e6;
 /// Number of rounds after which a test that runs in rounds usually becomes steady.
 const ROUNDS: u64 = 6;
-/// Number of requests that each round should still have, and the data that suffices if requests are large.
+/// Minimum number of requests in each round of a shortened test.
 const ROUND_REQUESTS: f64 = 20_000.0;
+/// Amount of data in a round that is enough instead, if requests are large.
 const ROUND_BYTES: f64 = 4e9;
-/// The smallest factor that justifies the differences.
+/// The minimum factor that justifies the differences.
 const FACTOR_MIN: u32 = 4;
-/// The largest factor of a test that only reads.
+/// The maximum factor for a test that only reads.
 const FACTOR_MAX: u32 = 10_000;
 /// Minimum number of pages in a block.
 const PAGES_MIN: u32 = 64;
-/// Minimum number of superblocks in addition to those that the drive keeps open, erased or for its cache; and how many
-/// of them are spare.
+/// Minimum number of superblocks in addition to the superblocks that are open, erased or in the cache.
 const SUPERBLOCKS_MIN: u32 = 160;
+/// Minimum number of spare superblocks among these.
 const SPARE_MIN: f64 = 12.0;
-/// Minimum number of pages of the map that the cache of a drive with fewer superblocks holds.
+/// Minimum number of map pages in the map cache of a drive with fewer superblocks.
 const MAP_PAGES_MIN: u64 = 32;
-/// Minimum number of programs of all dies that the buffer of a smaller drive holds.
+/// Minimum size of a smaller drive's buffer, in programs on all dies.
 const BUFFERED_UNITS: u64 = 2;
-/// Maximum part of the span, and of a superblock, that fits into the buffer. A larger buffer absorbs writes that a real
-/// drive would collect.
+/// Maximum size of the buffer as a part of the span. A larger buffer would absorb writes that cause collection on a
+/// real drive.
 const BUFFERED_MAX: f64 = 0.01;
+/// Maximum size of the buffer as a part of a superblock.
 const OF_SUPERBLOCK_MAX: f64 = 0.25;
-/// Part of the drive that a test without a series or rounds must be able to overwrite before it is shortened.
+/// Minimum part of the drive that a test without a series or rounds must be able to overwrite to be shortened.
 const OVERWRITTEN_MIN: f64 = 1.0;
 
-/// Whether [`RunLength::Converged`](super::RunLength::Converged) simulates a test of `spec` for a shorter time.
+/// Returns whether [`RunLength::Converged`](super::RunLength::Converged) simulates a test of `spec` for a shorter time.
 pub fn is_shortened(spec: &SystemSpec, test: &Test) -> bool {
     shortening(spec, test).is_some()
 }
 
-/// The size of a smaller drive: how many times fewer pages its blocks have, and how many times fewer superblocks it
-/// has.
+/// The size of a smaller drive: the factors by which its pages per block and its superblocks are fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     pages: u32,
@@ -85,13 +89,13 @@ impl Scale {
     /// The scale of the real drive.
     const WHOLE: Self = Self { pages: 1, superblocks: 1 };
 
-    /// Returns how many times less data the drive contains, and how many times faster its state changes.
+    /// Returns the factor by which the drive contains less data and by which its state changes faster.
     fn factor(self) -> u32 {
         self.pages * self.superblocks
     }
 }
 
-/// The factor by which the time of a test becomes shorter, and the scale of its drives.
+/// The factor by which the time of a test is shortened, and the scale of its drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shortening {
     factor: u32,
@@ -107,18 +111,18 @@ pub(super) struct SimilarTest {
 }
 
 impl SimilarTest {
-    /// Returns the shortened form of `test`; `None` if it is simulated unchanged.
+    /// Returns the shortened form of `test`, or `None` if `test` is simulated unchanged.
     pub(super) fn of(spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
         Self::by(shortening(spec, test)?, spec, test)
     }
 
-    /// Returns the shortened test; `None` if the smaller drive or the shorter test is not valid.
+    /// Returns the shortened test, or `None` if the smaller drive or the shorter test is not valid.
     fn by(shortening: Shortening, spec: &CheckedSystem, test: &CheckedTest) -> Option<Self> {
         let mut smaller: SystemSpec = (**spec).clone();
         for attachment in &mut smaller.attachments {
             shrink(&mut attachment.drive, shortening.drive);
         }
-        // A combination that does not fit is simulated unchanged.
+        // If the shorter test is not valid for the smaller drive, the test is simulated unchanged.
         let test = shorter(test, spec, shortening).checked().ok()?;
         let spec = smaller.checked().ok()?;
         let turnover = turnover(&spec, &test);
@@ -130,11 +134,11 @@ impl SimilarTest {
         self.turnover.map_or(RunEnd::Whole, RunEnd::Settled)
     }
 
-    /// Returns the sample of `test` from the sample of the shortened test.
+    /// Computes the sample of `test` from the sample of the shortened test.
     pub(super) fn enlarged(&self, sample: Sample, test: &Test) -> Sample {
         let factor = u64::from(self.shortening.factor);
         let more = |count: u64| count.saturating_mul(factor);
-        // A test that was simulated to its end does not have other requests.
+        // A test that was simulated to its end has no more requests than were simulated.
         let ended = sample.converged.filter(|converged| converged.requests > converged.simulated);
         let converged = ended.map(|converged| Converged {
             requests: more(converged.requests),
@@ -163,7 +167,7 @@ impl SimilarTest {
             series: sample.series.map(|series| series.times(self.shortening.factor)),
             similar: Some(similar),
             converged,
-            // The buffer, which ends some phases, is not in proportion.
+            // The buffer, which ends some phases, is not scaled in proportion.
             phases: Vec::new(),
             steady,
             ..sample
@@ -171,7 +175,7 @@ impl SimilarTest {
     }
 }
 
-/// Returns how a test is shortened, if it is.
+/// Returns the shortening of a test, or `None` if the test is not shortened.
 fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
     let LoadKind::Requests(requests) = &test.asks else { return None };
     let length = match (test.rounds, test.duration) {
@@ -193,7 +197,8 @@ fn shortening(spec: &SystemSpec, test: &Test) -> Option<Shortening> {
     let rates = ceilings(spec, test).into_iter().filter_map(|ceiling| ceiling.rate);
     let bytes = rates.min()?.0 as f64 * length.as_seconds();
     let capacity: f64 = spec.drive_specs().map(|drive| drive.capacity.get() as f64).sum();
-    // A test of a single figure ends when the figure has converged, unless the drive's state changes in the meantime.
+    // A test without a series or rounds ends when its figures have converged, unless the drive's state changes before
+    // that.
     if may_converge(spec, test) && (!test.writes() || bytes < OVERWRITTEN_MIN * capacity) {
         return None;
     }
@@ -237,8 +242,8 @@ fn has_adapter_cache(spec: &SystemSpec) -> bool {
     spec.attachments.iter().any(|attachment| attachment.protocol.adapter_cache().is_some())
 }
 
-/// Returns the scale of drives up to `wanted` times smaller: as few pages as possible, and fewer superblocks if the
-/// pages are not enough.
+/// Returns a scale up to `wanted` times smaller. The number of pages per block is reduced first, and then, if that is
+/// not enough, the number of superblocks.
 fn scale(spec: &SystemSpec, test: &Test, wanted: u32) -> Option<Scale> {
     let all = |scale: Scale| spec.drive_specs().all(|drive| fits(drive, test, scale));
     let of_pages = |pages| Scale { pages, superblocks: 1 };
@@ -258,7 +263,7 @@ fn flash(drive: &DriveSpec) -> Option<&FlashSpec> {
     }
 }
 
-/// Returns whether a drive of `scale` behaves like `drive` under `test`.
+/// Returns whether a drive that is scaled by `scale` behaves like `drive` under `test`.
 fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
     let Some(flash) = flash(drive) else { return false };
     let buffered = buffer(drive, flash, scale).get() as f64;
@@ -271,9 +276,9 @@ fn fits(drive: &DriveSpec, test: &Test, scale: Scale) -> bool {
         && (scale.superblocks == 1 || has_enough_superblocks(drive, flash, scale))
 }
 
-/// Returns whether a drive with fewer superblocks still has enough of them, and enough pages of the map in its cache.
-/// A drive with a separate stream of hot data keeps all of them: with fewer, an interval of its rate differed by 4.2%,
-/// and the cause is not known.
+/// Returns whether a drive with fewer superblocks still has enough superblocks, and enough map pages in its map cache.
+/// A drive with a separate stream of hot data keeps all superblocks: with fewer, the rate of one interval differed by
+/// 4.2%, and the cause is not known.
 fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) -> bool {
     let proportion = Proportion::of(flash, scale);
     let data = drive.capacity.get() as f64 / flash.superblock().get() as f64;
@@ -286,11 +291,11 @@ fn has_enough_superblocks(drive: &DriveSpec, flash: &FlashSpec, scale: Scale) ->
         && map.is_none_or(|map| of_map(map.cached + map.in_host) >= MAP_PAGES_MIN)
 }
 
-/// The superblocks that take part in collection, in halves: of the real drive, and of a smaller one.
+/// Numbers of superblocks that take part in collection, in halves: on the real drive, and on the smaller drive.
 struct Proportion {
     whole: u32,
     kept: u32,
-    /// The factor by which each of them has fewer pages.
+    /// The factor by which each superblock has fewer pages.
     pages: u32,
 }
 
@@ -299,13 +304,13 @@ impl Proportion {
         let fixed = fixed_halves(flash);
         let cache = 2 * flash.pseudo_slc_superblocks() as u32;
         let whole = (2 * flash.blocks_per_plane).saturating_sub(fixed + cache).max(1);
-        // The smaller drive has whole superblocks.
+        // The number of superblocks of the smaller drive must be whole.
         let of_drive = (whole / scale.superblocks + fixed).next_multiple_of(2);
         let kept = if scale.superblocks == 1 { whole } else { of_drive - fixed };
         Self { whole, kept, pages: scale.pages }
     }
 
-    /// Returns the part of `bytes` that the smaller drive has, in multiples of `step`.
+    /// Returns the amount on the smaller drive that corresponds to `bytes`, as a multiple of `step`.
     fn part(&self, bytes: Bytes, step: u64) -> Bytes {
         let part = u128::from(bytes.get()) * u128::from(self.kept)
             / (u128::from(self.whole) * u128::from(self.pages));
@@ -313,8 +318,8 @@ impl Proportion {
     }
 }
 
-/// Returns the number of superblocks that a drive of any size keeps without data, in halves: the erased ones, and a
-/// quarter of each superblock that is being filled, whose filled part soon loses data too.
+/// Returns the number of superblocks that a drive of any size keeps without data, in halves: the erased superblocks,
+/// and a quarter of each superblock that is being filled, because its filled part also soon loses data.
 fn fixed_halves(flash: &FlashSpec) -> u32 {
     let streams = if flash.translation.hot_stream { 4 } else { 2 };
     2 * flash.translation.erased_min + streams / 2
@@ -359,9 +364,9 @@ fn shrink(drive: &mut DriveSpec, scale: Scale) {
     }
 }
 
-/// Returns the number of writes after which all data of a shortened test was written again, or `None` if the state of
-/// the flash may change after that: if wear is levelled, if reads encounter more and more of the data, and if some
-/// addresses are written very seldom.
+/// Returns the number of writes after which all data of a shortened test has been rewritten, or `None` if the state of
+/// the flash may change after that: if wear is levelled, if reads encounter more and more of the data, or if some
+/// addresses are written very rarely.
 fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
     if !test.writes() {
         return Some(0);
@@ -378,8 +383,8 @@ fn turnover(spec: &SystemSpec, test: &Test) -> Option<u64> {
     Some((rounds * spans / block) as u64)
 }
 
-/// Returns the number of times that the size of the span is written until the most seldom written part has been written
-/// once, if the frequencies have a minimum.
+/// Returns the number of times that the size of the span is written until the least frequently written part has been
+/// written once, if the frequencies have a minimum.
 fn slowest(pattern: &Pattern) -> Option<f64> {
     match pattern {
         Pattern::Sequential | Pattern::Backward | Pattern::Uniform | Pattern::Shuffled => Some(1.0),
@@ -398,7 +403,8 @@ fn slowest(pattern: &Pattern) -> Option<f64> {
     }
 }
 
-/// Returns [`slowest`] of parts of the span, each with its proportion of the span and of the writes.
+/// Returns [`slowest`] for a span of several parts, each given as its proportion of the span and its proportion of the
+/// writes.
 fn slowest_of(parts: impl Iterator<Item = [f64; 2]> + Clone) -> Option<f64> {
     let all = |index: usize| parts.clone().map(|part| part[index]).sum::<f64>();
     let (span, share) = (all(0), all(1));
@@ -410,7 +416,7 @@ fn slowest_of(parts: impl Iterator<Item = [f64; 2]> + Clone) -> Option<f64> {
 fn shorter(test: &Test, spec: &SystemSpec, shortening: Shortening) -> Test {
     let n = u64::from(shortening.factor);
     let time = |time: Duration| time / n;
-    // Whole blocks, and whole slots.
+    // The span must consist of whole blocks and whole slots.
     let step = test.block.get().next_multiple_of(SLOT.get()) * u64::from(test.threads);
     let smaller = flash(&spec.first().drive).filter(|_| shortening.drive != Scale::WHOLE);
     let part = |bytes: Bytes| match smaller {
@@ -419,7 +425,7 @@ fn shorter(test: &Test, spec: &SystemSpec, shortening: Shortening) -> Test {
     };
     let offset = if test.offset == Bytes::ZERO { Bytes::ZERO } else { part(test.offset) };
     let interval = Recorder::of(test).map(|recorder| recorder.interval());
-    // The intervals cover the test, so that there are not more of them.
+    // The intervals cover the test, so that their number does not grow.
     let covering =
         |interval: Duration| Duration::from_picoseconds(interval.picoseconds().div_ceil(n));
     let span = part(test.span);

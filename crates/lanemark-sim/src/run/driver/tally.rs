@@ -1,4 +1,4 @@
-//! The tally of a test: of the whole test, or round by round with the last five rounds kept.
+//! The tally of a test: of the whole test, or by round; only the last five rounds are kept.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use lanemark_schema::result::{DirectionResult, DriveUse};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Operation, Rounds};
 
-/// Requests counted since an instant, and the work of hops and drive up to that instant.
+/// Requests counted since an instant, and the work of hops and drives up to that instant.
 pub(super) struct Tally {
     pub(super) reads: DirectionResult,
     pub(super) writes: DirectionResult,
@@ -24,7 +24,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Creates a tally without requests that counts from the current time of `simulator` on.
+    /// Creates an empty tally that counts from the current time of `simulator` onward.
     pub(super) fn since(simulator: &Simulator) -> Self {
         Self {
             reads: DirectionResult::new(),
@@ -54,7 +54,8 @@ impl Tally {
         self.reads.latency.count() + self.writes.latency.count()
     }
 
-    /// Returns the reads and writes without their distribution, when the drive has written `drive`.
+    /// Returns the totals of reads and writes without their distributions. `drive` is the amount that the drive has
+    /// written.
     pub(super) fn point(&self, drive: DriveUse) -> Point {
         let mut latency = self.reads.latency.clone();
         latency.merge(&self.writes.latency);
@@ -69,7 +70,7 @@ impl Tally {
         }
     }
 
-    /// Returns the longest counted latency, if any request was counted.
+    /// Returns the maximum counted latency, if any request was counted.
     pub(super) fn longest(&self) -> Option<Duration> {
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
         let longest = all.iter().filter_map(|direction| direction.latency.max_ns()).max();
@@ -80,7 +81,7 @@ impl Tally {
         self.reads.bytes + self.writes.bytes
     }
 
-    /// Returns the tally with the share `factor`, from 0 to 1, of its requests.
+    /// Returns the tally reduced to the share `factor`, from 0 to 1, of its requests.
     pub(super) fn thinned(&self, factor: f64) -> Self {
         Self {
             reads: self.reads.thinned(factor),
@@ -116,7 +117,7 @@ pub(super) struct RoundsRun {
     state: SteadyState,
     /// The end of the current round.
     end: Instant,
-    /// The last rounds, up to a window of them.
+    /// The last rounds, up to the size of the window.
     window: VecDeque<Tally>,
 }
 
@@ -126,7 +127,8 @@ impl RoundsRun {
         Self { rule, state, end: start + rule.length, window: VecDeque::new() }
     }
 
-    /// Ends the rounds before `at`, with the requests that `tally` has counted, and returns whether the test is over.
+    /// Ends the rounds that end before `at`, with the requests that `tally` has counted, and returns whether the test
+    /// has ended.
     #[inline]
     pub(super) fn is_over(
         &mut self,
@@ -162,9 +164,8 @@ impl RoundsRun {
         (self.end + self.rule.length * more).since_or_zero(now)
     }
 
-    /// Returns the outcome of the test if it keeps the rates of `steady`, which begins at `from`, after `now`. The
-    /// current round contains the requests `until_now`. Returns `None` if the last rounds include a part of the earlier
-    /// ones that are not steady.
+    /// Returns the outcome of the test if its rates after `now` are the rates of `steady`, which begins at `from`. The
+    /// current round contains the requests `until_now`. Returns `None` if the last rounds include time before `steady`.
     pub(super) fn outcome(
         &self,
         until_now: &Point,
@@ -180,14 +181,15 @@ impl RoundsRun {
             is_over = state.push(self.round(&later));
         }
         let rounds = state.rounds.len();
-        // From the start of the test to the end of the current round, and to the start of the window.
+        // These are the times from the start of the test to the end of the current round and to the start of the
+        // window.
         let until_end = self.rule.length * (self.state.rounds.len() as u64 + 1);
         let until_window = self.rule.length * rounds.saturating_sub(WINDOW) as u64;
         let is_steady = self.end + until_window >= from + until_end;
         (rounds <= WINDOW || is_steady).then_some(state)
     }
 
-    /// Returns a round with these requests.
+    /// Returns a round with the requests in `requests`.
     fn round(&self, requests: &Point) -> Round {
         let seconds = self.rule.length.as_seconds();
         Round {
@@ -198,8 +200,8 @@ impl RoundsRun {
         }
     }
 
-    /// Returns the last rounds as one tally with their length, the length of all rounds, and the outcome; `rest` with
-    /// zero length if no round has ended.
+    /// Returns the last rounds as one tally, their length, the length of all rounds, and the outcome. If no round has
+    /// ended, the tally is `rest` and the length is zero.
     pub(super) fn finish(self, rest: Tally) -> (Tally, Duration, Duration, SteadyState) {
         let length = self.rule.length;
         let (elapsed, all) =
@@ -216,14 +218,15 @@ mod tests {
 
     const SECOND: Duration = Duration::from_seconds(1);
 
-    /// Returns a part of a second with this number of writes.
+    /// Returns a part of one second with this number of writes.
     fn part(writes: u64) -> SteadyPart {
         let mut all = DirectionResult::new();
         (0..writes).for_each(|_| all.record(Bytes::kibi(4), Duration::from_microseconds(10)));
         SteadyPart::new(&DirectionResult::new(), &all, DriveUse::default(), SECOND)
     }
 
-    /// Returns the rounds of a test that is in the middle of the round after these, of a second each.
+    /// Returns the rounds of a test that has completed rounds of one second with these numbers of writes, and is in the
+    /// middle of the next round.
     fn after(rounds: &[u64]) -> RoundsRun {
         let rule = Rounds { length: SECOND, tracked: TrackedFigure::Iops };
         let mut run = RoundsRun::new(rule, Instant::ZERO);
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn rounds_continue_at_the_steady_rate() {
-        // A round and a half of a steady test. The half round had 60 writes.
+        // The test has run for a round and a half. The half round had 60 writes.
         let run = after(&[100]);
         let half = Point { writes: 60, ..Point::default() };
         let outcome = run.outcome(&half, &part(100), at(0), at(3)).unwrap();

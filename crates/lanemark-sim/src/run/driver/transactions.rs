@@ -1,19 +1,19 @@
 //! A database under transactions on a simulated system ([`Transactions`] states the work of each).
 //!
-//! A closed network: each user is elsewhere, at the processor, or waits for the drives, one at a time. Processors are
-//! the platform's cores with one queue. The simulator charges the submission and completion of requests to cores by
-//! user, and this time counts towards their use. The model omits that the two kinds of work wait for each other, which
-//! matters only near saturation.
+//! The model is a closed queueing network: at each time, a user is elsewhere, at the processor, or waiting for the
+//! drives. The processors are the platform's cores with one queue. The simulator charges the submission and completion
+//! of requests to cores by user, and this time counts toward their use. In the model, the two kinds of work do not wait
+//! for each other, which matters only near saturation.
 //!
 //! Changed pages become due as transactions end, at the rate that the buffer's formula gives for the current rate of
-//! transactions, and are written as fast as the writers permit. If more than 4096 page writes are owed, users that miss
-//! a page wait until there is room, as they do if a database finds no clean page.
+//! transactions, and are written as fast as the writers permit. If more than 4096 page writes are due, users that miss
+//! a page wait until there is room, as users of a real database do if it finds no clean page.
 //!
-//! Transactions wait for locks at their end, for a multiple of the time that they took: on a slower drive a lock is
-//! held for longer. Which transaction holds which lock is not modelled.
+//! Transactions wait for locks at their end, for a multiple of the time that they have taken, because locks are held
+//! for longer on a slower drive. The owners of individual locks are not modelled.
 //!
-//! Not modelled: latches (part of the time elsewhere), reading ahead, adjacent pages of a transaction, splits of pages,
-//! and a working set that drifts.
+//! Not modelled: latches (part of the time elsewhere), read-ahead, adjacent pages of a transaction, page splits, and a
+//! working set that drifts.
 
 mod log;
 
@@ -44,50 +44,51 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, BufferModel, BufferUse, Operation, Test, Transactions};
 use log::{LogWrite, LogWriter};
 
-/// Changed pages that may be owed before users wait for their writing.
+/// Number of due page writes above which users wait.
 const OWED_MAX: f64 = 4096.0;
-/// Number of events between two calls of `watch`; one event in the drives may represent several simulator events.
+/// Number of events between two calls of `watch`; one of these events in the drives may consist of several simulator
+/// events.
 const WATCH_STEPS: u64 = 1024;
 /// Number of transactions between two updates of their rate.
 const RATE_EVERY: u64 = 1024;
 
-/// An instant after all others.
+/// An instant later than all others.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// An event outside the drives.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A user returns.
+    /// A user returns and requests a transaction.
     Asks(u32),
     /// A part of a user's transaction leaves the processor.
     Computed(u32),
 }
 
-/// A request to the drives, and what continues when it completes.
+/// A request to the drives, and the activity that continues when it completes.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     /// A user reads a page.
     Read(u32),
-    /// A user writes a page before another page can be read in its place.
+    /// A user writes a page before another page can be read into its buffer slot.
     AwaitedWrite(u32),
     /// A background writer writes pages.
     PageWrite,
-    /// The log is written; the number is the position of the write in its order.
+    /// The log is written; the number is the sequence number of the write.
     LogWrite(u64),
-    /// The log write of this number is flushed.
+    /// The log write with this number is flushed.
     LogFlush(u64),
 }
 
-/// A user's transaction.
+/// The current transaction of a user.
 #[derive(Clone, Copy, Debug, Default)]
 struct User {
     begun: Instant,
     reads: u32,
-    /// Number of pages to write before pages can be read in their place, and whether this was just done for the next
-    /// read.
+    /// Number of pages to write before other pages can be read into their buffer slots, and whether there is room for
+    /// the next read.
     writes: u32,
     has_room: bool,
-    /// The mean time of each part at the processor.
+    /// The mean processor time of each part.
     part: Duration,
 }
 
@@ -128,17 +129,17 @@ struct Run<'t> {
     test: &'t Test,
     load: &'t Transactions,
     storage: Storage,
-    /// Requests in flight; the handle of each is its tag.
+    /// Requests in flight; the handle of a request is its tag.
     waits: Slab<Wait, Waits>,
     metering: Metering,
     events: EventQueue<Event>,
-    /// Instant of the first event, or the end of all time.
+    /// Instant of the first event, or [`NEVER`].
     next: Instant,
     processors: Servers,
     cores: u32,
     users: Vec<User>,
     rng: Rng,
-    /// Number of pages before the log.
+    /// Number of pages; the log follows them.
     pages: u64,
     model: BufferModel<'t>,
     buffer: BufferUse,
@@ -156,7 +157,7 @@ struct Run<'t> {
     /// Busy time of the processors when counting began.
     busy_before: Duration,
     tally: Option<Tally>,
-    /// The rule by which the run may end before the test does, and the run once it has ended by this rule.
+    /// The rule by which the run may end before the test does, and the result once the run has ended by this rule.
     convergence: Option<Convergence>,
     converged: Option<Converged>,
     response: LatencyHistogram,
@@ -170,7 +171,7 @@ impl<'t> Run<'t> {
     fn new(spec: &CheckedSystem, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
         let counting_from = Instant::ZERO + test.ramp;
         let deadline = counting_from + test.duration.unwrap_or_default();
-        // The initial estimate, without waiting.
+        // The initial estimate assumes no waiting.
         let alone = (load.elsewhere + load.processor).as_seconds();
         let rate = f64::from(test.threads) / alone;
         let model = load.buffer_model(test.block);
@@ -211,7 +212,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Advances to the next event, here or in the drives; returns whether there are more events before the end.
+    /// Advances to the next event, here or in the drives; returns whether there was an event before the end.
     fn step(&mut self) -> Result<bool, SimError> {
         let limit = self.next.min(self.deadline);
         if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
@@ -245,7 +246,7 @@ impl<'t> Run<'t> {
         Duration::from_picoseconds((mean.picoseconds() as f64 * times) as u64)
     }
 
-    /// Returns a Poisson number with this mean, by counting exponential times until their sum exceeds one.
+    /// Returns a Poisson-distributed number with this mean: counts exponential times until their sum exceeds 1.
     fn number(&mut self, mean: f64) -> u32 {
         let (mut count, mut time) = (0, 0.0);
         loop {
@@ -281,14 +282,14 @@ impl<'t> Run<'t> {
         self.schedule(span.end, Event::Computed(user));
     }
 
-    /// Makes room for the next page or reads it, commits, or ends.
+    /// Continues a transaction: makes room for the next page, reads the page, commits, or ends.
     fn go_on(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
         let own = &mut self.users[user as usize];
         if own.writes > 0 && !own.has_room {
             let access = self.page(Operation::Write);
             return self.submit(now, access, user, Wait::AwaitedWrite(user));
         }
-        // The next read needs other room, and the remainder after the last read is also written.
+        // The next read needs its own room, and pages that remain after the last read are also written.
         own.has_room = false;
         if own.reads == 0 && own.writes > 0 {
             return self.go_on(now, user);
@@ -312,7 +313,7 @@ impl<'t> Run<'t> {
         self.submit(now, access, user, Wait::Read(user))
     }
 
-    /// Submits a request of `user`, whose completion continues with `wait`.
+    /// Submits a request of `user`; `wait` states the continuation after its completion.
     fn submit(
         &mut self,
         now: Instant,
@@ -329,7 +330,7 @@ impl<'t> Run<'t> {
         Access { operation, offset: self.test.offset + place, length: self.test.block }
     }
 
-    /// Begins log writes, up to the limit of outstanding writes.
+    /// Begins log writes, up to the limit on outstanding writes.
     fn write_log(&mut self, now: Instant) -> Result<(), SimError> {
         let log = &self.load.log;
         while !self.log.waiting.is_empty() && self.log.writes.len() < log.outstanding as usize {
@@ -392,7 +393,7 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// Records that a log write is stored: it and later writes commit, provided that all earlier writes are stored.
+    /// Records that a log write is stored. This write and later stored writes commit if all earlier writes are stored.
     fn stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
         self.log.writes[(number - self.log.first) as usize].ended = true;
         while self.log.writes.front().is_some_and(|write| write.ended) {

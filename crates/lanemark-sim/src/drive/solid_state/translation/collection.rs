@@ -1,9 +1,9 @@
 //! Garbage collection: valid data is moved out of superblocks so that they can be erased.
 //!
-//! When fewer than `erased_min` superblocks are erased, each unit that the host writes pays for moving enough valid
-//! data to keep their number constant. For a victim with v of S slots valid, v slots are moved for every S - v slots
-//! written, and more if fewer erased superblocks are left. Folding the pseudo-SLC cache works likewise, with a victim
-//! from that cache.
+//! When fewer than `erased_min` superblocks are erased, each unit that the host writes triggers the moves of enough
+//! valid data to keep this number constant. If v of the S slots of a victim are valid, v slots are moved for every S -
+//! v slots written, and more if fewer erased superblocks are left. The pseudo-SLC cache is folded by the same rule,
+//! with a victim from the cache.
 
 use super::layout::EMPTY;
 use super::superblock::State;
@@ -16,7 +16,7 @@ use crate::engine::number::SuperblockNumber;
 pub(crate) struct MovedSlots {
     /// The unit that is read.
     pub unit: u32,
-    /// Slots that are moved.
+    /// Number of slots that are moved.
     pub slots: u32,
 }
 
@@ -25,14 +25,14 @@ pub(crate) struct MovedSlots {
 pub(crate) enum CollectionStep {
     /// A unit must be programmed after its moved data has been read.
     Filled(FullUnit),
-    /// A superblock no longer contains valid data, and no unit is full.
+    /// A superblock no longer contains valid data, and no unit has been filled.
     Emptied,
     /// There is no data to move, or no erased flash for it yet.
     Nothing,
 }
 
 impl Translation {
-    /// Returns whether collection lags behind its pace, now that the host has filled `filled` more slots.
+    /// Returns whether collection lags its required pace, after the host has filled `filled` more slots.
     pub(crate) fn owes(&mut self, filled: u32) -> bool {
         let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
         let least = self.spec.erased_min;
@@ -42,15 +42,15 @@ impl Translation {
         }
         let Some(victim) = self.choose_victim(false) else { return false };
         let (size, valid) = (f64::from(self.slots_per_superblock), f64::from(victim.valid));
-        // A fully valid victim is moved for its wear and frees no space: it is not urgent.
+        // A fully valid victim is moved because of wear and frees no space, so its move is not urgent.
         let pace = if valid < size { valid / (size - valid) } else { 1.0 };
         let behind = 1.0 + f64::from(least - ready - 1) / f64::from(least);
         self.debt += f64::from(filled) * pace * behind;
         self.debt >= f64::from(self.slots_per_unit) || valid == 0.0
     }
 
-    /// Returns whether an idle drive has data to move. Moving a victim must free at least one unit. The data of any
-    /// other victim would fill as many units as the victim frees, and its new superblock would be the next victim.
+    /// Returns whether an idle drive has data to move. The move of a victim must free one unit or more. Otherwise the
+    /// victim's data would fill as many units as the victim frees, and the new superblock would be the next victim.
     pub(crate) fn works_when_idle(&self) -> bool {
         let size = self.slots_per_superblock;
         let gains = |index: SuperblockNumber| {
@@ -81,8 +81,8 @@ impl Translation {
         self.victim
     }
 
-    /// Moves valid data until a unit is full, or a superblock is empty; the necessary reads are added to `sources`.
-    /// With `fold` the pseudo-SLC cache is emptied first.
+    /// Moves valid data until a unit is full or a superblock is empty, and adds the necessary reads to `sources`. With
+    /// `fold`, collection empties the pseudo-SLC cache first.
     pub(crate) fn relocate(&mut self, fold: bool, sources: &mut Vec<MovedSlots>) -> CollectionStep {
         let Some(victim) = self.choose_victim(fold) else {
             return self.pad_moved();
@@ -101,7 +101,7 @@ impl Translation {
             self.superblocks.coming += 1;
             let emptied = self.superblocks.get_mut(victim.superblock);
             emptied.state = State::Emptied;
-            // Some of its units may be in transit, because the superblock was filled just before.
+            // Some of the superblock's units may be in transit, if it was filled only recently.
             if emptied.pins == 0 && emptied.unstored == 0 {
                 self.release(victim.superblock);
             }
@@ -111,14 +111,13 @@ impl Translation {
         CollectionStep::Filled(filled)
     }
 
-    /// Ends a partial unit of moved data, because the data in it prevents superblocks from being erased.
+    /// Ends a partial unit of moved data, because superblocks cannot be erased until this data is stored.
     fn pad_moved(&mut self) -> CollectionStep {
         let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
         padded.map_or(CollectionStep::Nothing, CollectionStep::Filled)
     }
 
-    /// Returns the stream for the data of `victim`: hot data has a separate stream as long as there is spare erased
-    /// flash.
+    /// Returns the stream for the data of `victim`: hot data has a separate stream while there is spare erased flash.
     pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
         let hot = self.superblocks.get(victim.superblock).hot;
         let open = self.frontiers[Stream::MovedHot as usize].is_some();
@@ -150,7 +149,7 @@ impl Translation {
             }
             let (place, slot) = found[*first];
             next = place - start + 1;
-            // Unchanged data is still at its original location; the table has the data that the run wrote.
+            // Unchanged data is still at its original location; the table contains the data that the run wrote.
             let valid =
                 slot != EMPTY && self.overrides.get(slot).map_or(as_found, |at| at == place);
             if !valid {
@@ -178,7 +177,7 @@ impl Translation {
         (None, next)
     }
 
-    /// Finds further data in the victim after the data found before, and prefetches its map entries.
+    /// Finds more valid data in the victim, and prefetches its map entries.
     fn find_more(&mut self, superblock: SuperblockNumber) {
         let one = self.superblocks.get(superblock);
         let VictimCursor { found, next, end, within } = &mut self.upcoming;

@@ -1,4 +1,4 @@
-//! The layout of data before a run, by a formula instead of a table.
+//! The layout of data before a run, computed by a formula instead of stored in a table.
 //!
 //! *In order*: logical slot = flash slot. *Scattered*: the steady state of uniform random writes. In the steady state
 //! superblocks are collected in the order in which they were filled, and the valid share of a superblock falls with its
@@ -10,17 +10,17 @@
 //!
 //! with T flash slots in all filled superblocks and L logical slots. (Desnoyers, "Analytic modeling of SSD write
 //! performance", SYSTOR 2012; Xiang and Kurkoski, "An improved analytical expression for write amplification in NAND
-//! flash", ICNC 2012: with blocks of many pages greedy collection takes the oldest.) A superblock is collected at x(1),
-//! so write amplification begins at `1 / (1 - exp(-c))`.
+//! flash", ICNC 2012: if blocks have many pages, greedy collection takes the oldest block.) A superblock is collected
+//! when its valid share is x(1), so write amplification begins at `1 / (1 - exp(-c))`.
 //!
 //! The assignment of logical slots to valid flash slots is random. A keyed permutation (a Feistel network with cycle
-//! walking) assigns a rank to each logical slot, and ranks fill the valid flash slots of the superblocks in order,
-//! spread evenly over each. Either direction costs a few dozen instructions and no memory, so a drive of any size is
-//! preconditioned at once.
+//! walking) assigns a rank to each logical slot. The ranks fill the valid flash slots of the superblocks in order, and
+//! these slots are spread evenly over each superblock. A lookup in either direction costs a few dozen instructions and
+//! no memory, so preconditioning takes no time for a drive of any size.
 
 use crate::spec::FlashSpec;
 
-/// The value for a logical slot without data, or a flash slot without data.
+/// The value that represents a logical slot or a flash slot without data.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
 /// The layout of data before a run.
@@ -33,19 +33,19 @@ pub(crate) enum Layout {
         /// The part of these slots that is in the pseudo-SLC cache.
         cached: CachedLayout,
     },
-    /// The first slots are in the order that random writes leave, and the rest are empty.
+    /// The first slots are in the order that results from random writes, and the rest are empty.
     Scattered(SteadyRandomLayout),
 }
 
-/// The first slots of a sequential layout, if they are in the pseudo-SLC cache, whose superblocks are only partly
-/// filled.
+/// The part of a sequential layout that is in the pseudo-SLC cache: the first slots. The superblocks of the cache are
+/// only partly filled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CachedLayout {
-    /// Superblocks of the cache with data.
+    /// Number of superblocks of the cache that contain data.
     pub superblocks: u32,
     /// Number of slots that a superblock of the cache contains.
     pub each: u32,
-    /// Slots of a superblock outside the cache.
+    /// Number of slots of a superblock outside the cache.
     pub size: u32,
 }
 
@@ -55,10 +55,10 @@ impl CachedLayout {
         Self { superblocks: 0, each: 0, size }
     }
 
-    /// Returns the part of `slots` that went into the cache of `flash` when the slots were written in order to the
-    /// erased drive. A superblock has `size` slots, or `each` slots if it is in the cache; `kept` superblocks stay
-    /// erased, in addition to the superblocks that the cache always has. On a drive that emptied its cache while it was
-    /// idle, the cache's growth contains no data.
+    /// Returns the part of `slots` that is in the cache of `flash` after the slots were written in order to the erased
+    /// drive. A superblock has `size` slots, or `each` slots if it is in the cache; `kept` superblocks stay erased, in
+    /// addition to the superblocks that the cache always has. If the drive empties its cache while it is idle, the
+    /// superblocks by which the cache can grow contain no data.
     pub(crate) fn of_written(
         flash: &FlashSpec,
         slots: u32,
@@ -74,18 +74,18 @@ impl CachedLayout {
         }
         let slots = u64::from(slots);
         let room = u64::from(flash.blocks_per_plane).saturating_sub(kept);
-        // The remaining data takes separate superblocks.
+        // Data outside the cache needs separate superblocks.
         let beside = (room * u64::from(size)).saturating_sub(slots) / u64::from(size - each).max(1);
         let superblocks = slots.div_ceil(each.into()).min(own + lent).min(own.max(beside));
         Self { superblocks: superblocks as u32, each, size }
     }
 
-    /// Returns the number of slots in the cache.
+    /// Returns the number of slots with data in the cache.
     fn slots(self) -> u32 {
         self.superblocks * self.each
     }
 
-    /// Returns the flash slot of `slot`.
+    /// Returns the flash slot of the logical slot `slot`.
     #[inline]
     fn place(self, slot: u32) -> u32 {
         if self.superblocks == 0 {
@@ -97,7 +97,7 @@ impl CachedLayout {
         }
     }
 
-    /// Returns the first slot of superblock `index`, of `size` slots, and its number of slots.
+    /// Returns the first slot and the number of slots of superblock `index`, if superblocks have `size` slots.
     fn of(self, index: u32, size: u32) -> (u32, u32) {
         match index.checked_sub(self.superblocks) {
             None => (index * self.each, self.each),
@@ -134,8 +134,8 @@ impl Layout {
         }
     }
 
-    /// Finds the valid flash slots of superblock `index`, of `size` slots, from `within` on, with the logical slot of
-    /// each, until `found` is full. Returns their number.
+    /// Finds the valid flash slots of superblock `index`, of `size` slots, from `within` onward, and writes each with
+    /// its logical slot to `found` until that is full. Returns their number.
     pub(crate) fn valid_slots(
         &self,
         index: usize,
@@ -177,7 +177,7 @@ impl Layout {
         }
     }
 
-    /// Returns the number of superblocks of `size` slots with data.
+    /// Returns the number of superblocks with data, if superblocks have `size` slots.
     pub(crate) fn superblocks(&self, size: u32) -> usize {
         match self {
             Self::InOrder { slots, cached } => {
@@ -195,17 +195,17 @@ impl Layout {
 pub(crate) struct SteadyRandomLayout {
     size: u32,
     permutation: Permutation,
-    /// The first rank of each superblock, the oldest first, and the total number of slots.
+    /// The first rank of each superblock, from the oldest on, followed by the total number of slots.
     starts: Vec<u32>,
-    /// The superblock of the first rank for each `rank >> coarse_shift`.
+    /// For each value of `rank >> coarse_shift`, the superblock of the first rank with that value.
     coarse: Vec<u32>,
     coarse_shift: u32,
 }
 
-/// Returns the exponent c of the steady state for `ratio` = T / L, which must be above one.
+/// Returns the exponent c of the steady state for `ratio` = T / L, which must be above 1.
 pub(crate) fn decay(ratio: f64) -> f64 {
-    // The root of c = r (1 - exp(-c)) above zero: the right side is concave, so Newton's steps from above approach it
-    // without crossing.
+    // This finds the positive root of c = r (1 - exp(-c)). The right side is concave, so Newton's method approaches the
+    // root from above without crossing it.
     let mut c = ratio;
     for _ in 0..64 {
         let value = c - ratio * (1.0 - libm::exp(-c));
@@ -227,11 +227,12 @@ pub(crate) fn write_amplification(ratio: f64) -> f64 {
 }
 
 impl SteadyRandomLayout {
-    /// Spreads `slots` logical slots over `superblocks` superblocks of `size` slots, whose total must be larger.
+    /// Spreads `slots` logical slots over `superblocks` superblocks of `size` slots. The total number of flash slots
+    /// must be larger than `slots`.
     pub(crate) fn new(slots: u32, superblocks: u32, size: u32) -> Self {
         let ratio = f64::from(superblocks) * f64::from(size) / f64::from(slots);
         let c = decay(ratio);
-        // The share of all valid slots that are in superblocks of age a or older.
+        // Share of all valid slots that are in superblocks of age a or older.
         let older = |a: f64| (libm::exp(-a * c) - libm::exp(-c)) / (1.0 - libm::exp(-c));
         let mut starts: Vec<u32> = (0..=superblocks)
             .map(|index| {
@@ -239,7 +240,7 @@ impl SteadyRandomLayout {
                 libm::round(older(age) * f64::from(slots)) as u32
             })
             .collect();
-        // Rounding must not put more into a superblock than its capacity.
+        // Rounding must not assign more slots to a superblock than its capacity.
         for index in (1..starts.len()).rev() {
             starts[index - 1] = starts[index - 1].max(starts[index].saturating_sub(size));
         }
@@ -350,7 +351,7 @@ fn mask(bits: u32) -> u32 {
     (1 << bits) - 1
 }
 
-/// The upper half of a product: every bit of `half` and `key` affects each of its lower bits.
+/// Returns the upper half of a product, in which every bit of `half` and `key` affects each of the lower bits.
 fn mixed(half: u32, key: u32) -> u32 {
     let product = u64::from(half ^ key >> 7).wrapping_mul(u64::from(key) << 16 | 0xb5);
     (product >> 29) as u32 ^ (product >> 11) as u32
@@ -404,7 +405,7 @@ mod tests {
 
     #[test]
     fn write_amplification_is_that_of_the_published_closed_form() {
-        // r / (r + W(-r exp(-r))), computed by bisection to four digits.
+        // The expected values are r / (r + W(-r exp(-r))), computed by bisection to four digits.
         for (spare, expected) in [(0.07, 7.817), (0.15, 4.016), (0.28, 2.4814), (1.0, 1.2550)] {
             let seen = write_amplification(1.0 + spare);
             assert!((seen / expected - 1.0).abs() < 5e-3, "{spare}: {seen} for {expected}");
@@ -417,6 +418,6 @@ mod tests {
         let same = (0..10_000)
             .filter(|&slot| layout.place(slot) / 10_000 == layout.place(slot + 1) / 10_000)
             .count();
-        assert!((40..400).contains(&same), "{same} of 10,000 neighbours share a superblock");
+        assert!((40..400).contains(&same), "{same} of 10,000 adjacent pairs share a superblock");
     }
 }

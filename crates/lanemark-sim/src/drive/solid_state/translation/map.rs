@@ -1,18 +1,19 @@
-//! The part of the map that a run has changed: logical slot to flash slot.
+//! The part of the map from logical slots to flash slots that a run has changed.
 //!
 //! The table uses open addressing in lines of eight entries. A line is one cache line of the processor. The hash
-//! chooses a line by `slot / 8`, so a sequential run touches one line for eight slots. A full line continues in the
-//! next line; a scattered slot finds room in its home line nine times out of ten, and costs twelve to twenty-five
-//! bytes. Memory depends on the touched slots and not on the drive's capacity. Entries are never removed.
+//! chooses a line by `slot / 8`, so a sequential run touches one line for every eight slots. If a line is full, its
+//! entries continue in the next line. A scattered slot finds room in its home line nine times out of ten, and costs
+//! twelve to twenty-five bytes. The memory use depends on the number of touched slots and not on the drive's capacity.
+//! Entries are never removed.
 
 use std::hint::black_box;
 
 const LANES: usize = 8;
-/// Maximum fill level of the table, in percent, before it doubles.
+/// Fill level, in percent, above which the table doubles its size.
 const FULL_PERCENT: usize = 65;
 
-/// A flash slot in the upper half, and the complement of its logical slot in the lower half: zero means vacant, so that
-/// new memory need not be initialised.
+/// An entry: a flash slot in the upper half, and the complement of its logical slot in the lower half. Zero means
+/// vacant, so that zeroed memory needs no further initialisation.
 type Entry = u64;
 const VACANT: Entry = 0;
 
@@ -36,7 +37,7 @@ fn place_in(entry: Entry) -> u32 {
 #[derive(Clone, Debug)]
 pub(crate) struct Overrides {
     entries: Vec<Entry>,
-    /// Entries before the first line, so that lines are aligned with cache lines.
+    /// Number of entries before the first line, which is aligned with a cache line.
     skipped: usize,
     lines: usize,
     used: usize,
@@ -46,7 +47,7 @@ pub(crate) struct Overrides {
 const LINES_MIN: usize = 64;
 
 impl Overrides {
-    /// A table without changes.
+    /// Creates a table without changes.
     pub(crate) fn new() -> Self {
         Self::with_lines(LINES_MIN)
     }
@@ -62,7 +63,7 @@ impl Overrides {
         self.used == 0
     }
 
-    /// Returns the bytes of memory of the table.
+    /// Returns the size of the table in memory, in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>()
@@ -75,16 +76,16 @@ impl Overrides {
         self.skipped + line as usize * LANES
     }
 
-    /// Prefetches the entries of `slots`: because there is no branch on their content, the processor waits for all of
+    /// Prefetches the entries of `slots`. Because no branch depends on their content, the processor waits for all of
     /// them at once.
     #[inline]
     pub(crate) fn touch(&self, slots: impl Iterator<Item = u32>) {
         black_box(slots.fold(VACANT, |sum, slot| sum ^ self.entries[self.home(slot)]));
     }
 
-    /// Returns the entry of `slot`, or the vacant entry for it. Each slot has a preferred lane; if another slot
-    /// occupies it, the slot takes the first vacant lane. Entries are never removed, so a vacant preferred lane ends
-    /// the search.
+    /// Returns the entry of `slot`, or the vacant entry in which `slot` would be stored. Each slot has a preferred
+    /// lane; if another slot occupies it, the slot takes the first vacant lane. Entries are never removed, so a vacant
+    /// preferred lane ends the search.
     #[inline]
     fn find(&self, slot: u32) -> usize {
         let first = self.home(slot);
@@ -110,7 +111,7 @@ impl Overrides {
         }
     }
 
-    /// Returns the flash slot of `slot`, if it was changed.
+    /// Returns the flash slot of `slot`, if the run has changed it.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<u32> {
         if self.is_empty() {
@@ -120,7 +121,7 @@ impl Overrides {
         (entry != VACANT).then_some(place_in(entry))
     }
 
-    /// Sets the flash slot of `slot`, a number below `u32::MAX`, and returns the previous one.
+    /// Sets the flash slot of `slot`, which must be below `u32::MAX`, and returns the previous flash slot.
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, place: u32) -> Option<u32> {
         let at = self.find(slot);
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn memory_follows_what_is_touched() {
-        // Two slots of three are in use before the table doubles, whether they are adjacent or far apart.
+        // Two of three entries are in use before the table doubles, whether the slots are adjacent or far apart.
         for stride in [1, 7, 8, 1_000, 16_000] {
             let mut overrides = Overrides::new();
             (0..1 << 18).for_each(|slot| _ = overrides.set(slot * stride, slot));

@@ -1,20 +1,20 @@
-//! The flash translation layer: the map from logical to flash slots, and the data that is moved to make room.
+//! The flash translation layer: the map from logical to flash slots, and the choice of data to move to make room.
 //!
-//! Page mapping with slots of 4 KiB. Flash is numbered in *places*, each of one slot, and in *units*, the amount that
-//! one die programs at a time. Unit u is on die `u mod dies`, so consecutive data is striped over all dies, channels
-//! first. The original content is a formula ([`Layout`]); the changes of the run are a table ([`Overrides`]). Each
-//! superblock that the run fills records the logical slot of each place.
+//! Page mapping with slots of 4 KiB. Flash is numbered in *flash slots* (`place`) and in *units*, the amount that one
+//! die programs at a time. Unit u is on die `u mod dies`, so consecutive data is striped over all dies, channels first.
+//! A formula ([`Layout`]) describes the original content; a table ([`Overrides`]) contains the changes of the run. Each
+//! superblock that the run fills records the logical slot of each flash slot.
 //!
 //! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data
-//! immediately and return the units to program; the drive programs them, and reports this with [`Translation::stored`].
-//! Until the new content is stored, the superblock of the former content is *pinned*: it is not erased, so that a power
-//! cut ([`Translation::power_cut`]) finds either the new content or the old.
+//! immediately and return the units to program; the drive programs these units, and reports each with
+//! [`Translation::stored`]. Until the new content is stored, the superblock of the former content is *pinned* (not
+//! erased), so that a power cut ([`Translation::power_cut`]) finds either the new content or the old.
 //!
 //! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
 //! superblocks.
 //!
-//! Not modelled: mapping units other than 4 KiB, bad blocks, reads of a slot that is only partly overwritten, a journal
-//! of the map.
+//! Not modelled: mapping units other than 4 KiB, bad blocks, reading a slot before a write overwrites only a part of
+//! it, a journal of the map.
 
 mod collection;
 #[cfg(test)]
@@ -52,9 +52,9 @@ use victim::{Victim, VictimCursor};
 /// The flash location of a run of logical slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotRun {
-    /// The first place, or `None` if the slots were never written.
+    /// The first flash slot, or `None` if the logical slots were never written.
     pub place: Option<u32>,
-    /// Number of slots of the run that are read together.
+    /// Number of slots of the run that one operation reads.
     pub slots: u64,
 }
 
@@ -67,16 +67,16 @@ pub(crate) struct FullUnit {
     pub slots: u32,
 }
 
-/// A write stream: data that flash stores together.
+/// A write stream: data that shares superblocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// Data that the host writes.
     Host,
-    /// Data that the host writes and will soon write again.
+    /// Data that the host writes and is expected to overwrite soon.
     Hot,
     /// Data that collection moves.
     Moved,
-    /// Data that collection moves and that the host will soon write again.
+    /// Data that collection moves and the host is expected to overwrite soon.
     MovedHot,
     /// Data that the host writes to the pseudo-SLC cache.
     PseudoSlc,
@@ -85,17 +85,16 @@ pub(crate) enum Stream {
 const STREAMS: usize = 5;
 
 impl Stream {
-    /// Every stream.
     const ALL: [Self; STREAMS] =
         [Self::Host, Self::Hot, Self::Moved, Self::MovedHot, Self::PseudoSlc];
 
-    /// Returns whether collection fills the stream.
+    /// Returns whether the stream contains data that collection moves.
     fn is_moved(self) -> bool {
         matches!(self, Self::Moved | Self::MovedHot)
     }
 }
 
-/// Slots written to flash, by reason.
+/// Numbers of slots written to flash, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotsWritten {
     /// Slots written by the host.
@@ -108,24 +107,25 @@ pub(crate) struct SlotsWritten {
     pub padded: u64,
 }
 
-/// The next place of a write stream.
+/// The position of a write stream in its open superblock.
 #[derive(Clone, Debug)]
 struct Frontier {
     superblock: SuperblockNumber,
-    /// The next place, and the end of the superblock.
+    /// The next flash slot to fill.
     next: u32,
+    /// The end of the superblock.
     end: u32,
-    /// The former places of the slots of the unit that is being filled.
+    /// The former flash slots of the data in the unit that is being filled.
     previous: Vec<u32>,
 }
 
-/// A full unit that is not programmed yet: the former places of its slots.
+/// The former flash slots of the data in a full unit that is not programmed yet.
 #[derive(Clone, Debug, Default)]
 struct UnprogrammedUnit {
     previous: Vec<u32>,
 }
 
-/// Slots that are prefetched together; the processor cannot prefetch more.
+/// Number of slots that are prefetched together; the processor cannot prefetch more.
 const EXPECTED: usize = 16;
 
 /// The map and the flash space.
@@ -137,12 +137,13 @@ pub(crate) struct Translation {
     slots_per_unit: u32,
     slots_per_read: u32,
     slots_per_superblock: u32,
-    /// Number of slots in a superblock that is written with one bit in each cell, in whole units.
+    /// Number of slots in a superblock that is written with one bit per cell; a whole number of units.
     pseudo_slc_each: u32,
-    /// Minimum and maximum number of superblocks of the pseudo-SLC cache.
+    /// Minimum number of superblocks of the pseudo-SLC cache.
     pseudo_slc_kept: usize,
+    /// Maximum number.
     pseudo_slc_max: usize,
-    /// Superblocks in addition to the data of a full drive, which are not lent to the cache.
+    /// Number of superblocks beyond the data of a full drive; these are not lent to the cache.
     reserve: usize,
     layout: Layout,
     overrides: Overrides,
@@ -152,9 +153,9 @@ pub(crate) struct Translation {
     pool: Vec<Vec<u32>>,
     victim: Option<Victim>,
     upcoming: VictimCursor,
-    /// Slots that will be written, and whose map entries are not prefetched yet.
+    /// Slots that will be written and whose map entries are not prefetched yet.
     expected: Vec<u32>,
-    /// Filled superblocks of the pseudo-SLC cache, the oldest first, and their total number.
+    /// Filled superblocks of the pseudo-SLC cache, the oldest first.
     pseudo_slc: VecDeque<SuperblockNumber>,
     pseudo_slc_used: usize,
     /// Superblocks that can be erased.
@@ -162,7 +163,7 @@ pub(crate) struct Translation {
     /// Number of slots that collection still has to move for the host's writes.
     debt: f64,
     written: SlotsWritten,
-    /// All mappings, for tests that follow the data.
+    /// All mappings, for tests that track the data.
     #[cfg(test)]
     pub(super) placements: Vec<Placement>,
 }
@@ -188,7 +189,7 @@ impl Translation {
         let of_one_bit = slots_per_superblock / flash.technology.bits() as u32;
         let pseudo_slc_each = of_one_bit - of_one_bit % slots_per_unit.max(1);
         let layout = match flash.condition {
-            // Media that are written in place need no map.
+            // Media that overwrite data in place need no map.
             _ if flash.technology.in_place() => in_order(0),
             Condition::Fresh => {
                 let slots = content.written.get().div_ceil(SLOT.get()).min(logical.into()) as u32;
@@ -205,8 +206,8 @@ impl Translation {
             Condition::Purged => in_order(0),
             Condition::Sequential => in_order(u64::from(written)),
             Condition::Random => {
-                // As many superblocks are erased as collection keeps, so collection continues with the first filled
-                // superblock.
+                // The number of erased superblocks equals the number that collection maintains, so collection begins
+                // with the first filled superblock.
                 let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
                 let filled = flash.blocks_per_plane - erased as u32;
                 Layout::Scattered(SteadyRandomLayout::new(written, filled, slots_per_superblock))
@@ -259,7 +260,7 @@ impl Translation {
         }
     }
 
-    /// Announces writes of some slots. Their map entries are prefetched together.
+    /// Announces writes of some slots, so that their map entries are prefetched together.
     #[inline]
     pub(crate) fn expect(&mut self, slots: impl Iterator<Item = u64>) {
         for slot in slots {
@@ -286,7 +287,7 @@ impl Translation {
         place / self.slots_per_unit
     }
 
-    /// Returns the index of the slot's read within its unit: the plane, if planes read independently.
+    /// Returns the index of the read of flash slot `place` within its unit: the plane, if planes read independently.
     pub(crate) fn read_in_unit(&self, place: u32) -> u32 {
         place % self.slots_per_unit / self.slots_per_read
     }
@@ -296,7 +297,7 @@ impl Translation {
             && self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).pseudo_slc
     }
 
-    /// Returns the program and erase cycles of the block of `unit`.
+    /// Returns the number of program and erase cycles of the block that contains `unit`.
     pub(crate) fn cycles(&self, unit: u32) -> u32 {
         self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).cycles
     }
@@ -319,7 +320,7 @@ impl Translation {
         !self.unstored.is_empty()
     }
 
-    /// Returns the place of `slot`, and the number of slots from it up to `end` that are read together.
+    /// Returns the flash slot of `slot`, and the number of slots from it up to `end` that one operation reads.
     #[inline]
     pub(crate) fn locate(&self, slot: u64, end: u64) -> SlotRun {
         let first = self.place_of(slot as u32);
@@ -345,8 +346,8 @@ impl Translation {
         SlotRun { place: (first != EMPTY).then_some(first), slots: 1 + together }
     }
 
-    /// Returns the stream for the host's data of `slot`, whose superblock may have to be opened, or `None` if no flash
-    /// is erased for it and it must wait.
+    /// Returns the stream for the host's data of `slot`, and opens a superblock for the stream if necessary. Returns
+    /// `None` if the data must wait for erased flash.
     #[inline]
     pub(crate) fn stream_for(&mut self, slot: u64) -> Option<Stream> {
         let mut stream = Stream::Host;
@@ -367,17 +368,17 @@ impl Translation {
             .then_some(stream)
     }
 
-    /// Returns whether the pseudo-SLC cache may take another superblock: a dedicated or a lent one. Only free space of
-    /// the host is lent: erased superblocks beyond the reserve of a full drive and beyond the needs of collection.
+    /// Returns whether the pseudo-SLC cache may take another superblock, dedicated or lent. Only the host's free space
+    /// is lent: erased superblocks beyond the reserve of a full drive and beyond the needs of collection.
     fn has_room_in_pseudo_slc(&self) -> bool {
         let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
         let needed = self.reserve.saturating_sub(kept).max(self.spec.erased_min as usize + STREAMS);
         used < kept || used < self.pseudo_slc_max && self.superblocks.erased() > needed
     }
 
-    /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon. It is hot
-    /// if the host has written less than half of the drive since then, because with uniform writes the host would write
-    /// the whole drive on average. Data that was moved is not hot.
+    /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon. A slot is
+    /// hot if the host has written less than half of the drive since the slot's last write; under uniform writes, the
+    /// host writes the whole drive between two writes of a slot on average. Data that was moved is not hot.
     fn is_hot(&self, slot: u32) -> bool {
         let place = self.place_of(slot);
         place != EMPTY && {
@@ -407,7 +408,7 @@ impl Translation {
         true
     }
 
-    /// Maps `slot` to the next place of `stream`, which must be open, and returns the unit if it is full.
+    /// Maps `slot` to the next flash slot of `stream`, which must be open, and returns the unit if it is now full.
     #[inline]
     pub(crate) fn append(&mut self, stream: Stream, slot: u64) -> Option<FullUnit> {
         self.written.host += 1;
@@ -424,7 +425,7 @@ impl Translation {
         self.placed(stream, slot, previous)
     }
 
-    /// Records that `slot`, which was at `previous`, was mapped to the next place of `stream`.
+    /// Records that `slot`, which was at `previous`, is now mapped to the next flash slot of `stream`.
     #[inline]
     fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<FullUnit> {
         let frontier = self.frontiers[stream as usize].as_mut()?;
@@ -455,7 +456,7 @@ impl Translation {
         filled
     }
 
-    /// Passes the unit that `stream` is filling to the die.
+    /// Closes the unit that `stream` is filling, so that it can be programmed.
     fn fill(&mut self, stream: Stream, unit: u32) -> FullUnit {
         let spare = self.pool.pop().unwrap_or_default();
         let previous = match &mut self.frontiers[stream as usize] {
@@ -504,7 +505,7 @@ impl Translation {
         Some(filled)
     }
 
-    /// Records that the unit is programmed: the content that it replaces is no longer needed.
+    /// Records that the unit has been programmed. The content that it replaces is no longer needed.
     pub(crate) fn stored(&mut self, unit: u32) {
         let Some(UnprogrammedUnit { previous }) = self.unstored.remove(unit) else { return };
         let index = self.superblock_of(unit * self.slots_per_unit);
@@ -520,7 +521,7 @@ impl Translation {
             match from.state {
                 _ if from.pins > 0 => {}
                 State::Emptied if from.unstored == 0 => self.release(index),
-                // The unit's slots are no longer read.
+                // The slot list of this superblock is no longer read.
                 State::Closed if from.valid == 0 => from.slots = Vec::new(),
                 _ => {}
             }
@@ -548,7 +549,7 @@ impl Translation {
         self.written.host += 1;
     }
 
-    /// Returns the number of slots written to flash so far, by reason.
+    /// Returns the numbers of slots written to flash until now, by reason.
     pub(crate) fn written(&self) -> SlotsWritten {
         self.written
     }

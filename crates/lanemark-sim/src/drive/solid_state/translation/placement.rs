@@ -1,10 +1,10 @@
-//! Mappings in the order in which they are made, for tests that follow the data.
+//! Mappings in chronological order, for tests that track the data.
 
-/// A slot that was mapped to a place.
+/// The mapping of a logical slot to a flash slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
     pub(crate) slot: u32,
     pub(crate) place: u32,
-    /// The place from which the slot was moved; `None` for data that the host wrote.
+    /// The flash slot from which the data was moved; `None` for data that the host wrote.
     pub(crate) from: Option<u32>,
 }

@@ -5,7 +5,7 @@ use lanemark_schema::result::Reserve;
 use super::{STREAMS, Stream, Translation};
 
 impl Translation {
-    /// Appends the slots that are left in the pseudo-SLC cache, and the slots of erased flash that the host can fill
+    /// Appends the number of slots left in the pseudo-SLC cache, and the number of erased slots that the host can fill
     /// before collection begins.
     pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         let open = |stream: Stream| {

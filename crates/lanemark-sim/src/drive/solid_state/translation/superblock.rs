@@ -1,8 +1,8 @@
-//! Superblocks: one block of every plane of every die, the unit of erasing.
+//! Superblocks, the unit of erasing: one block from every plane of every die.
 //!
 //! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: a filled
-//! superblock whose data is never overwritten does not wear. When it has a given number of cycles less than the most
-//! worn superblock, its data is moved to a worn superblock, so that its own blocks are used.
+//! superblock whose data is never overwritten does not wear. When its cycles are fewer than those of the most worn
+//! superblock by a given number, its data is moved to a worn superblock, so that its own blocks are used.
 
 use crate::engine::number::SuperblockNumber;
 use crate::spec::{Policy, TranslationSpec};
@@ -16,7 +16,7 @@ pub(crate) enum State {
     Open,
     /// Full, or closed before it was full.
     Closed,
-    /// Without valid data: all data has been moved, but is not yet stored at its new location.
+    /// Without valid data: all data has been moved, but some is not yet stored at its new location.
     Emptied,
     /// Being erased.
     Erasing,
@@ -27,27 +27,27 @@ pub(crate) enum State {
 pub(crate) struct Superblock {
     /// State of the superblock.
     pub state: State,
-    /// Whether the superblock is written with one bit in each cell.
+    /// Whether the superblock is written with one bit per cell.
     pub pseudo_slc: bool,
     /// Number of slots with valid data.
     pub valid: u32,
-    /// Number of unstored slots elsewhere whose former content is in this superblock.
+    /// Number of slots whose former content is in this superblock and whose new content is not stored yet.
     pub pins: u32,
-    /// Full units of the superblock that are not stored yet.
+    /// Number of full units of the superblock that are not stored yet.
     pub unstored: u32,
     /// Number of superblocks that were opened before this one.
     pub sequence: u32,
-    /// Slots that the host had written when the superblock was opened.
+    /// Number of slots that the host had written when the superblock was opened.
     pub opened_at: u64,
-    /// Whether its data was expected to be overwritten soon.
+    /// Whether the data was expected to be overwritten soon.
     pub hot: bool,
-    /// Whether its data survived an earlier superblock.
+    /// Whether the data has survived the collection of an earlier superblock.
     pub settled: bool,
-    /// Whether its data was moved here from other superblocks.
+    /// Whether the data was moved here from other superblocks.
     pub moved: bool,
-    /// Program and erase cycles.
+    /// Number of program and erase cycles.
     pub cycles: u32,
-    /// Logical slot of each place that the run wrote.
+    /// Logical slot of each flash slot that the run wrote.
     pub slots: Vec<u32>,
     /// Whether the superblock still has the content of the layout.
     pub as_found: bool,
@@ -56,13 +56,13 @@ pub(crate) struct Superblock {
 /// The purpose for which a superblock is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SuperblockPurpose {
-    /// Whether the superblock will be written with one bit in each cell.
+    /// Whether the superblock will be written with one bit per cell.
     pub(crate) pseudo_slc: bool,
-    /// Whether it is for data that will soon be overwritten.
+    /// Whether the superblock is for data that is expected to be overwritten soon.
     pub(crate) hot: bool,
-    /// Whether it is for data that survived the superblock to which it was written.
+    /// Whether the superblock is for data that has survived the collection of another superblock.
     pub(crate) settled: bool,
-    /// Whether it is for data that collection moves.
+    /// Whether the superblock is for data that collection moves.
     pub(crate) moved: bool,
     /// Whether the most worn superblock is opened rather than the superblock with the fewest cycles.
     pub(crate) worn: bool,
@@ -75,19 +75,19 @@ pub(crate) struct Superblocks {
     erased: Vec<SuperblockNumber>,
     opened: u32,
     cycles_max: u32,
-    /// Erases that have ended.
+    /// Number of erases that have ended.
     pub erases: u64,
-    /// Number of superblocks that are emptied or being erased, and will be erased.
+    /// Number of superblocks that will soon be erased: they have been emptied or are being erased.
     pub coming: usize,
-    /// Victims chosen so far.
+    /// Number of victims chosen until now.
     chosen: u32,
 }
 
-/// Interval, in victims, at which a victim may be chosen for its wear.
+/// Number of victims per victim that may be chosen because of wear.
 const WEAR_TURN: u32 = 4;
 
 impl Superblocks {
-    /// Creates a superblock for each count of valid slots in `valid`; the first `filled` contain data.
+    /// Creates a superblock for each count of valid slots in `valid`; the first `filled` superblocks contain data.
     pub(crate) fn new(valid: impl Iterator<Item = u32>, filled: usize, cycles: u32) -> Self {
         let all: Vec<Superblock> = valid
             .enumerate()
@@ -138,8 +138,9 @@ impl Superblocks {
         self.erased.len()
     }
 
-    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`. The superblock with the
-    /// fewest cycles is opened, or the one with the most cycles for data that will not be overwritten soon.
+    /// Opens an erased superblock for `slots` slots at the time at which the host has written `opened_at` slots. Opens
+    /// the superblock with the fewest cycles, or, for data that is not expected to be overwritten soon, the superblock
+    /// with the most cycles.
     pub(crate) fn open(
         &mut self,
         purpose: SuperblockPurpose,
@@ -151,7 +152,8 @@ impl Superblocks {
             let cycles = self.all[usize::from(self.erased[place])].cycles;
             if purpose.worn { u32::MAX - cycles } else { cycles }
         };
-        // The search takes the first minimum from the end, so that with equal wear the order is the order of erasing.
+        // The search takes the first minimum from the end, so that equally worn superblocks are opened in the order in
+        // which they were erased.
         let place = (0..=last).rev().min_by_key(key).unwrap_or(last);
         let index = self.erased.remove(place);
         let superblock = &mut self.all[usize::from(index)];
@@ -174,7 +176,7 @@ impl Superblocks {
         Some(index)
     }
 
-    /// Returns the number of superblocks opened since.
+    /// Returns the number of superblocks that have been opened since superblock `index`.
     pub(crate) fn age(&self, index: SuperblockNumber) -> u32 {
         self.opened - self.all[usize::from(index)].sequence
     }
@@ -193,7 +195,7 @@ impl Superblocks {
         self.erased.insert(0, index);
     }
 
-    /// Returns the superblock to collect next, if collecting it gains space; each superblock contains `size` slots.
+    /// Returns the superblock to collect next, if its collection gains space; each superblock contains `size` slots.
     pub(crate) fn choose_victim(
         &mut self,
         spec: &TranslationSpec,
@@ -203,11 +205,12 @@ impl Superblocks {
         self.victim(spec, size)
     }
 
-    /// Returns the superblock that collection would choose next, without taking it.
+    /// Returns the superblock that collection would choose next, without counting it as chosen.
     pub(crate) fn victim(&self, spec: &TranslationSpec, size: u32) -> Option<SuperblockNumber> {
         let closed = || {
             let candidates = self.all.iter().enumerate();
-            // Data in transit to the flash stays: otherwise the same data would move from one superblock to the next.
+            // Superblocks with data in transit to the flash are not candidates; otherwise the same data would move from
+            // one superblock to the next.
             candidates.filter(|(_, one)| {
                 one.state == State::Closed && !one.pseudo_slc && one.unstored == 0
             })

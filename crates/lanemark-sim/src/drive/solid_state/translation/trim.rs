@@ -1,4 +1,4 @@
-//! Trims: slots whose data is dropped.
+//! Trims: the data of slots is discarded.
 
 use super::Translation;
 use super::layout::{CachedLayout, EMPTY, Layout};

@@ -8,29 +8,30 @@ use crate::engine::number::SuperblockNumber;
 pub(crate) struct Victim {
     /// Number of the superblock.
     pub superblock: SuperblockNumber,
-    /// Number of places searched so far.
+    /// Number of flash slots searched until now.
     pub(super) next: u32,
-    /// Valid slots when the superblock was chosen.
+    /// Number of valid slots when the superblock was chosen.
     pub(super) valid: u32,
 }
 
-/// The next places of the victim, and the logical slots that were written there. Their map entries are prefetched when
-/// they are found, long before their validity is tested: one half of the places is searched for while the other half
-/// has not been tested yet.
+/// The next flash slots of the victim, and the logical slots that were written there. Their map entries are prefetched
+/// when the flash slots are found, long before their validity is tested: the search fills one half of the list while
+/// the other half has not been tested yet.
 #[derive(Clone, Debug)]
 pub(crate) struct VictimCursor {
     pub(super) found: [(u32, u32); UPCOMING],
-    /// The first untested entry of `found`, and the end.
+    /// The first untested entry of `found`.
     pub(super) next: usize,
+    /// The end of the entries of `found`.
     pub(super) end: usize,
-    /// Place of the victim from which the search continues.
+    /// Flash slot within the victim from which the search continues.
     pub(super) within: u32,
 }
 
 pub(super) const UPCOMING: usize = 32;
 
 impl VictimCursor {
-    /// The upcoming places of a victim before the search.
+    /// The cursor before the search begins.
     pub(crate) const START: Self =
         Self { found: [(0, EMPTY); UPCOMING], next: 0, end: 0, within: 0 };
 }

@@ -1,19 +1,20 @@
-//! The phases of a run: parts with one rate each, between the moments at which reserves are used up.
+//! The phases of a run: parts with a constant rate, between the instants at which reserves are used up.
 
 use super::{Batch, Convergence};
 use lanemark_schema::result::{RatePhase, Reserve};
 use lanemark_schema::units::{Duration, Instant};
 
-/// The share of a reserve's first amount at which it is used up.
+/// The share of a reserve's initial amount at which the reserve counts as used up.
 const USED_UP: f64 = 0.02;
-/// The share of a volume's first credits at which they are used up: they end exactly.
+/// The share of a volume's initial credits at which they count as used up; this share is small, because credits run out
+/// exactly.
 const CREDITS_USED_UP: f64 = 0.000_1;
-/// The smallest difference between the rates of neighbouring phases, as a share of the larger one.
+/// The minimum difference between the rates of consecutive phases, as a share of the larger rate.
 const DIFFERENT: f64 = 0.1;
-/// The smallest length of a phase, as a share of the run.
+/// The minimum length of a phase, as a share of the run.
 const SHORTEST: f64 = 0.01;
-/// The longest time after which a full buffer is the consequence of a reserve that was used up before, as a share of
-/// the phase until then.
+/// The maximum time from the end of a reserve to a full buffer for which the first counts as the cause of the second,
+/// as a share of the phase before.
 const SOON: f64 = 0.1;
 
 /// A part of a run under construction.
@@ -29,8 +30,8 @@ impl PhaseSegment {
         self.requests / self.seconds
     }
 
-    /// Returns whether the buffer that becomes full in `next` does so because of the reserve that was used up before:
-    /// flash that takes data more slowly than the host sends it fills every buffer upstream of it.
+    /// Returns whether a buffer becomes full in `next` because this part's reserve was used up: if flash takes data
+    /// more slowly than the host sends it, every upstream buffer becomes full.
     fn causes(&self, next: &Self) -> bool {
         let is_buffer = |reserve| matches!(reserve, Reserve::WriteBuffer | Reserve::AdapterCache);
         self.ended_by.is_some_and(|reserve| !is_buffer(reserve))
@@ -50,7 +51,7 @@ impl PhaseSegment {
 }
 
 impl Convergence {
-    /// Returns the phases of the run, or an empty list if it has only one. The last phase ends with the test, after
+    /// Returns the phases of the run, or an empty list if there is only one. The last phase ends with the test, after
     /// `length` if the run has converged.
     pub(super) fn phases(&self, length: Option<Duration>) -> Vec<RatePhase> {
         let Some(last) = self.batches.last() else { return Vec::new() };
@@ -98,7 +99,7 @@ impl Convergence {
         merged.into_iter().enumerate().map(phase).collect()
     }
 
-    /// Returns the batches in which a reserve is used up for the first time.
+    /// Returns the batches in which a reserve is used up for the first time, each with the reserve.
     fn used_up(&self) -> impl Iterator<Item = (usize, Reserve)> + '_ {
         let reserves = self.batches.first().map_or(&[][..], |batch| &batch.reserves);
         reserves.iter().enumerate().filter_map(|(number, &(reserve, first))| {
@@ -113,7 +114,7 @@ impl Convergence {
     }
 }
 
-/// Returns whether two neighbouring parts of a run of `all` seconds are one phase.
+/// Returns whether two consecutive parts of a run of `all` seconds belong to one phase.
 fn is_one_phase(before: &PhaseSegment, after: &PhaseSegment, all: f64) -> bool {
     let is_short = before.seconds.min(after.seconds) < SHORTEST * all;
     let (one, other) = (before.rate(), after.rate());
@@ -137,8 +138,8 @@ mod tests {
         Duration::from_microseconds(milliseconds * 1_000)
     }
 
-    /// Returns the convergence of a run of batches of four requests. Each batch has its end in ms, the reserves left
-    /// then, and the slots that collection has moved.
+    /// Returns the convergence of a run of batches of four requests. Each batch contains its end in ms, the amounts
+    /// left of the reserves, and the number of slots that collection has moved.
     fn run(batches: Vec<(u64, Vec<(Reserve, u64)>, u64)>) -> Convergence {
         let mut run = Convergence::new(&Test::of_blocks(Bytes::kibi(4)), 1, at(0));
         run.requests = 4 * batches.len() as u64;
@@ -147,8 +148,8 @@ mod tests {
         run
     }
 
-    /// Returns a run with one reserve, whose batches take the times of `lengths` in ms, with the reserve left at each
-    /// end.
+    /// Returns a run with one reserve. `lengths` contains the times of the batches in ms; `left` returns the amount
+    /// left at the end of each batch.
     fn with_reserve(reserve: Reserve, lengths: &[u64], left: impl Fn(usize) -> u64) -> Convergence {
         let mut end = 0;
         let batch = |(number, length): (usize, &u64)| {
@@ -168,12 +169,12 @@ mod tests {
         let empties_at =
             |last: usize| move |number: usize| (last as u64).saturating_sub(number as u64);
         let cache = with_reserve(Reserve::PseudoSlc, &lengths, empties_at(39));
-        // Four requests in 1 ms, and four in 4 ms.
+        // The rates are four requests in 1 ms, and four in 4 ms.
         let first = phase(40, 4_000.0, Some(Reserve::PseudoSlc));
         assert_eq!(cache.phases(None), [first, phase(280, 1_000.0, None)]);
         // A run that has converged lasts longer.
         assert_eq!(cache.phases(Some(ms(900))), [first, phase(900, 1_000.0, None)]);
-        // A fiftieth of the first amount, or a ten-thousandth of credits, is used up.
+        // A reserve is used up at a fiftieth of its initial amount, and credits at a ten-thousandth.
         let slow_end = |number: usize| if number < 40 { 10_000 } else { 200 };
         let left = with_reserve(Reserve::ErasedFlash, &lengths, slow_end).phases(None);
         assert_eq!(left[0], phase(44, 164.0 / 44e-3, Some(Reserve::ErasedFlash)));
@@ -193,14 +194,14 @@ mod tests {
         let phases =
             |lengths: &[u64]| with_reserve(Reserve::WriteBuffer, lengths, empties).phases(None);
         let then = |slow: u64, count: usize| [vec![10; 40], vec![slow; count]].concat();
-        // The rates are 10 and 11 apart, and 10 and 12.
+        // The times per batch are 10 and 11, and then 10 and 12.
         assert_eq!(phases(&then(11, 60)), []);
         assert_eq!(phases(&then(12, 60)).len(), 2);
         assert_eq!(phases(&[10; 100]), []);
-        // 40 ms of 4,040 are shorter than a hundredth.
+        // 40 ms of 4,040 ms are shorter than a hundredth.
         let short = |first: u64| phases(&[vec![first; 40], vec![100; 40]].concat()).len();
         assert_eq!((short(1), short(2)), (0, 2));
-        // A reserve that is empty from the beginning ends nothing.
+        // A reserve that is empty from the beginning does not end a phase.
         let lengths = [vec![100; 2], vec![40; 60]].concat();
         for left in [0, 1] {
             let from_the_start = |number: usize| if number == 0 { left } else { 0 };
@@ -245,11 +246,11 @@ mod tests {
             run((1..=70).map(batch).collect())
         };
         let groups = batches(&|_| 3).groups(at(0)).unwrap();
-        // 64 of the 70 batches, two in each group.
+        // The groups contain 64 of the 70 batches, two in each group.
         assert!(groups.times.iter().all(|time| (time - 2e-3).abs() < 1e-12), "{:?}", groups.times);
         let left: Vec<f64> = (0..32).map(|group| 100.0 - f64::from(8 + 2 * group)).collect();
         assert_eq!((groups.reserves, groups.collects), (vec![left], false));
-        // Collection before the groups does not count.
+        // Collection that moved data before the groups begin does not count.
         assert!(!batches(&|number| number.min(6)).groups(at(0)).unwrap().collects);
         assert!(batches(&|number| number.min(7)).groups(at(0)).unwrap().collects);
         let half = batches(&|_| 0).groups(at(7)).unwrap();
@@ -263,13 +264,13 @@ mod tests {
         let linear = |first: f64, step: f64| -> Vec<f64> {
             (0..32).map(|number| first - step * f64::from(number)).collect()
         };
-        // Half of the course is 16, so each length of the part uses 32, with a margin of a twentieth.
+        // The means of the halves differ by 16, so each length of the part uses 32, with a margin of a twentieth.
         let left = linear(100.0, 1.0);
         assert!(lasts(&left, 69.0 / 33.6 - 0.01) && !lasts(&left, 69.0 / 33.6 + 0.01));
         assert!(lasts(&linear(50.0, 0.0), 1e6) && lasts(&linear(50.0, -1.0), 1e6));
         let noise: Vec<f64> = (0..32).map(|number| f64::from(50 + 10 * (number % 2))).collect();
         assert!(lasts(&noise, 1e6));
-        // A use that begins late is not steady.
+        // A reserve whose use begins late is not used up steadily.
         let late: Vec<f64> = (0..32).map(|number| 1e6 - f64::from((number - 15).max(0))).collect();
         assert!(!lasts(&late, 0.0));
     }
@@ -284,14 +285,14 @@ mod tests {
         // Fewer than ten requests beyond the 99th percentile of the whole test are not reported.
         assert!(percentiles_known(&constant(100), 9.9));
         assert!(!percentiles_known(&constant(100), 10.1));
-        // Three requests beyond it, if all take the same time.
+        // If all requests take the same time, three must be beyond the percentile.
         assert!(
             percentiles_known(&constant(400), 20.0) && !percentiles_known(&constant(299), 20.0)
         );
         let mut slower = constant(400);
         slower.record_ns(60_000);
         assert!(!percentiles_known(&slower, 20.0));
-        // The 99.9th percentile needs ten times as many.
+        // The 99.9th percentile needs ten times as many requests.
         assert!(
             percentiles_known(&constant(4_000), 20.0) && !percentiles_known(&constant(2_900), 20.0)
         );

@@ -1,25 +1,26 @@
-//! The precision of a rate, from the times of batches of equal size.
+//! The precision of a rate, computed from the times of batches of equal size.
 
 use super::GROUPS;
 use lanemark_schema::result::student_95;
 
 /// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
 const BRIDGE_95: f64 = 0.461;
-/// A difference between the halves of a part that is negligible, as a share of the rate.
+/// Maximum negligible difference between the halves of a part, as a share of the rate.
 const NEGLIGIBLE: f64 = 0.000_5;
 
-/// The estimate of the deviation of a mean from the times of batches of equal size.
+/// The method that estimates the deviation of a mean from the times of batches of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Estimate {
-    /// From the deviation of the batches in the second half, if they are independent.
+    /// From the deviation of the batches in the second half, which must be independent.
     Independent,
-    /// From the spectrum at its lowest frequencies, as Heidelberger and Welch do. Collection makes short and long
-    /// batches alternate with each superblock, so that their sum varies less than independent batches.
+    /// From the spectrum at its lowest frequencies, like Heidelberger and Welch. With collection, short and long
+    /// batches alternate with each superblock, so that their sum varies less than the sum of independent batches.
     Spectrum,
 }
 
-/// The ordinates of the spectrum that are averaged, for all batches and for half of them.
+/// Number of ordinates of the spectrum that are averaged for all batches.
 const ORDINATES: usize = 4;
+/// Number of ordinates that are averaged for half of the batches.
 const ORDINATES_OF_HALF: usize = 3;
 
 /// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
@@ -31,7 +32,8 @@ pub(super) fn rate_half_width(times: &[f64; GROUPS], estimate: Estimate) -> Opti
         return None;
     }
     let (first, second) = times.split_at(GROUPS / 2);
-    // The variance of the second half is used, because a transient in the first half would hide itself.
+    // The variance of the second half is used, because a transient in the first half would increase the variance and
+    // escape the test.
     let of_second = match estimate {
         Estimate::Independent => deviation(second),
         Estimate::Spectrum => spectral_deviation(second, ORDINATES_OF_HALF),
@@ -77,7 +79,7 @@ pub(super) fn mean_of(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Returns the sample standard deviation.
+/// Returns the sample standard deviation of `values`.
 pub(super) fn deviation(values: &[f64]) -> f64 {
     let mean = mean_of(values);
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -88,21 +90,21 @@ pub(super) fn deviation(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Returns times by their index.
+    /// Returns times that `of` computes from their index.
     fn times(of: impl Fn(usize) -> f64) -> [f64; GROUPS] {
         let mut times = [0.0; GROUPS];
         times.iter_mut().enumerate().for_each(|(index, time)| *time = of(index));
         times
     }
 
-    /// Returns the times of batches. Every `period`-th batch is shorter.
+    /// Returns the times of batches of which every `period`-th is shorter.
     fn periodic(period: usize) -> [f64; GROUPS] {
         times(|index| if index % period == period - 1 { 0.8 } else { 1.0 })
     }
 
     #[test]
     fn independent_times_have_their_deviation() {
-        // Numbers of a multiplicative sequence, spread evenly between 0 and 1.
+        // The second term is a multiplicative sequence that is spread evenly between 0 and 1.
         let spread: [f64; GROUPS] = times(|index| 1.0 + (index * index * 7 % 31) as f64 / 310.0);
         let (seen, usual) = (spectral_deviation(&spread, 15), deviation(&spread));
         assert!((seen / usual - 1.0).abs() < 0.1, "{seen} for {usual}");
@@ -114,7 +116,7 @@ mod tests {
         let of = |estimate| rate_half_width(&alternating, estimate).unwrap();
         assert!(of(Estimate::Independent) > 0.03, "{}", of(Estimate::Independent));
         assert!(of(Estimate::Spectrum) < 1e-9, "{}", of(Estimate::Spectrum));
-        // A slow change is visible in both.
+        // Both methods detect a slow change.
         let slow: [f64; GROUPS] =
             times(|index| 1.0 + 0.1 * libm::sin(index as f64 * std::f64::consts::PI / 8.0));
         for estimate in [Estimate::Independent, Estimate::Spectrum] {

@@ -1,18 +1,20 @@
 //! Skewed patterns on a smaller span.
 //!
-//! With a Zipf law, the share of the requests that go to the hottest part of the blocks depends on the number of
-//! blocks: with fewer blocks the hottest ones get more. A block of the smaller span therefore represents `n` blocks of
-//! neighbouring ranks. The sum of their shares is a difference of generalised harmonic numbers. The smaller test has
-//! the same shares as [`Pattern::Zones`], whose limits are equally spaced in the logarithm of the rank.
+//! With Zipf's law, the share of the requests that go to the hottest part of the blocks depends on the number of
+//! blocks: with fewer blocks, the hottest blocks receive a larger share. A block of the smaller span therefore
+//! represents `n` blocks of consecutive ranks. The sum of their shares is a difference of generalised harmonic numbers.
+//! The smaller test has the same shares as [`Pattern::Zones`], whose limits are equally spaced in the logarithm of the
+//! rank.
 //!
-//! With a Pareto law, the share depends only on the part of the span, so a smaller span has the same law.
+//! With a Pareto distribution, the share depends only on the part of the span, so a smaller span has the same
+//! distribution.
 
 use lanemark_schema::units::Ratio;
 use lanemark_schema::workload::{Pattern, Zone};
 
-/// Number of zones that replace a Zipf law; a pattern has at most 64.
+/// Number of zones that replace Zipf's law; a pattern can have up to 64 zones.
 const ZONES: u32 = 60;
-/// Terms of a harmonic number that are summed one by one.
+/// Number of terms of a harmonic number that are summed individually.
 const SUMMED: u64 = 1000;
 
 /// Returns the pattern of a span of `few` blocks with the shares of `pattern` on `many` blocks.
@@ -43,7 +45,7 @@ fn zones(theta: f64, many: f64, few: f64) -> Vec<Zone> {
 fn harmonic(ranks: f64, theta: f64) -> f64 {
     let summed = (ranks as u64).min(SUMMED);
     let sum: f64 = (1..=summed).map(|rank| libm::pow(rank as f64, -theta)).sum();
-    // The rest by the midpoint rule, which is exact to 1e-7 from this rank on.
+    // The other terms are approximated by the midpoint rule, which is exact to 1e-7 from this rank on.
     let (from, to) = (summed as f64 + 0.5, ranks + 0.5);
     let area = match (to > from, (theta - 1.0).abs() < 1e-9) {
         (false, _) => 0.0,
@@ -86,13 +88,13 @@ mod tests {
         let all: f64 = (1..=1_600_000).map(|rank| libm::pow(f64::from(rank), -0.99)).sum();
         assert!((zones[0].span.get() * few - 1.0).abs() < 1e-9);
         assert!((zones[0].share.get() / (first / all) - 1.0).abs() < 1e-6);
-        // The requests for each block fall from zone to zone.
+        // The number of requests per block decreases from zone to zone.
         let density: Vec<f64> =
             zones.iter().map(|zone| zone.share.get() / zone.span.get()).collect();
         assert!(density.windows(2).all(|pair| pair[0] > pair[1]));
         let other = Pattern::Pareto { h: 0.2 };
         assert_eq!(on_fewer_blocks(&other, many, few), other);
-        // A span of one block is one zone.
+        // A span of one block has only one zone.
         let Pattern::Zones { zones } = on_fewer_blocks(&Pattern::Zipf { theta: 0.5 }, 10.0, 1.0)
         else {
             panic!("zones")

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use lanemark_schema::units::Bytes;
 
-/// A write of the log, with the users that it commits.
+/// A log write, with the users whose transactions it commits.
 #[derive(Default)]
 pub(super) struct LogWrite {
     pub(super) users: Vec<u32>,
@@ -14,10 +14,11 @@ pub(super) struct LogWrite {
 /// The writer of the log.
 #[derive(Default)]
 pub(super) struct LogWriter {
-    /// Users that are not part of a write yet.
+    /// Users that wait for the log and are not part of a write yet.
     pub(super) waiting: Vec<u32>,
-    /// Writes in flight, in order; the number of the first.
+    /// Writes in flight, in order.
     pub(super) writes: VecDeque<LogWrite>,
+    /// Number of the first write in flight.
     pub(super) first: u64,
     /// Empty lists of users from completed writes, for reuse.
     pub(super) spare: Vec<Vec<u32>>,
