@@ -126,7 +126,7 @@ pub(crate) struct DriveNewArgs {
     /// Capacity of the pseudo-SLC cache
     #[arg(long, value_name = "SIZE")]
     pub(crate) pseudo_slc: Option<Bytes>,
-    /// Ratio of compressed to original size of the data behind the write ratings, such as "46%"
+    /// Ratio of compressed to original size of the data that was used for the write ratings, such as "46%"
     #[arg(long, value_name = "SHARE")]
     pub(crate) compresses_to: Option<Ratio>,
     /// Revolutions per minute of a hard disk
