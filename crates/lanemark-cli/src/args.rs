@@ -83,7 +83,7 @@ Exit codes:
   0    success
   1    the run failed, or a check found damage
   2    the input is invalid
-  3    a target was refused, to protect existing data
+  3    the command refused the target, to protect existing data
   4    the figures were printed, but could not be saved
   130  interrupted (SIGINT); the completed tests are saved",
     max_term_width = 100
@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Show each hop of a modelled system with its ceiling, and draw the platform
     Path(PathArgs),
-    /// Show the storage paths of this machine link by link, with the limit of each path
+    /// Show the storage paths of this machine link by link, and the limit of each path
     Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
@@ -121,7 +121,7 @@ pub(crate) enum Command {
     Drive(DriveArgs),
     /// Measure the processor time that this machine spends on a request, and write a host file
     Host(HostArgs),
-    /// Predict the same work on another path: another port, platform, drive or queue depth
+    /// Predict the same work on a different path: another port, platform, drive or queue depth
     #[command(name = "whatif")]
     WhatIf(WhatIfArgs),
     /// List saved results
@@ -149,10 +149,10 @@ pub(crate) enum Command {
     /// Control a running server: print its status, inject a fault, cut its power, or stop it
     #[cfg(feature = "serve")]
     ServeControl(ServeControlArgs),
-    /// Run a command on several modelled systems in turn, and compare its times; cut the power on request
+    /// Run a command on several modelled systems in turn, and compare its times; optionally cut the power
     #[cfg(feature = "serve")]
     Trial(Box<TrialArgs>),
-    /// Run a command in a separate kernel whose clock is the simulator's and whose disk is the modelled drive
+    /// Run a command in a separate kernel that runs on the simulator's clock and uses the modelled drive as its disk
     #[cfg(feature = "serve")]
     Exact(Box<ExactArgs>),
     /// Open the laboratory in a browser on this machine
@@ -162,7 +162,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StudyArgs {
-    /// Built-in study, as listed by `lanemark samples list`, or study file
+    /// Built-in study that `lanemark samples list` lists, or study file
     #[arg(value_name = "STUDY")]
     pub(crate) file: PathBuf,
     /// Saved result of `lanemark bench` to show next to the simulated figures
@@ -171,16 +171,16 @@ pub(crate) struct StudyArgs {
     /// Also write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Find the bottleneck of each test by rerunning it with one hop at a time twice as fast (about a dozen runs)
+    /// Find the bottleneck of each test: rerun the test with one hop at a time at double speed (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
     /// Also print the calibrations, the notes, and the published figures that are not simulated
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
+    /// Skip the 80% intervals, which require additional short simulations with varied values
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Simulate each test and its repeats completely, instead of stopping when its figures have converged
+    /// Simulate each test and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
@@ -206,18 +206,18 @@ pub(crate) struct SimArgs {
     /// Show the time budget of every test
     #[arg(long)]
     pub(crate) detail: bool,
-    /// Show the sources of the model's values, and the value that widens the intervals most
+    /// Show the sources of the model's values, and the value that contributes most to the width of the intervals
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) over_time: OverTimeArgs,
-    /// Find the bottleneck of each test by rerunning it with one hop at a time twice as fast (about a dozen runs)
+    /// Find the bottleneck of each test: rerun the test with one hop at a time at double speed (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
-    /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
+    /// Skip the 80% intervals, which require additional short simulations with varied values
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Simulate each test and its repeats completely, instead of stopping when its figures have converged
+    /// Simulate each test and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
     /// Output format on stdout [default: table]
@@ -237,26 +237,26 @@ pub(crate) struct SimArgs {
 #[command(after_help = "\
 Formats, detected from the first line of a trace:
   msr       MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime
-  blkparse  the text that blkparse prints by default for a blktrace recording
+  blkparse  the default text output of blkparse for a blktrace recording
   iolog     fio's write_iolog, version 2 or 3
   mqsim     arrival in ns, device, first sector, sectors, 0 for a write or 1 for a read
   csv       columns in any order, named time_us (or _ns, _ms, _s), operation, offset, length,
             and optionally device and thread
 
 Requests are submitted at their recorded times, from which latency is measured, unless
---as-fast-as-possible is given. An iolog of version 2 has times only if it has waits.
+--as-fast-as-possible is given. A version 2 iolog contains times only if it contains waits.
 Traces compressed with gzip or Zstandard are read directly. Decompress other formats into a pipe,
-and give /dev/stdin as the trace.")]
+and use /dev/stdin as the trace.")]
 pub(crate) struct ReplayArgs {
-    /// System, written DRIVE@PLATFORM:PORT; for a trace of several devices, add ports after +, or write stripe-64KiB:
-    /// or mirror: before the system for one volume over all drives
+    /// System, written DRIVE@PLATFORM:PORT; for a trace of several devices, append more ports with +. To replay on one
+    /// volume over all drives, write stripe-64KiB: or mirror: before the system
     pub(crate) system: String,
     /// Trace file
     pub(crate) trace: PathBuf,
     /// Trace format: msr, blkparse, iolog, mqsim, disksim or csv [default: detected from the first lines]
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// Replay speed relative to the recording, "2x" or "0.5x" [default: 1x]
+    /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) speed: Option<Speed>,
     /// Submit the next request when one completes, regardless of the recorded times
@@ -266,8 +266,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "N", requires = "as_fast_as_possible", default_value_t = 32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTSTANDING_MAX)))]
     pub(crate) queue_depth: u32,
-    /// Replay only this device or file of the trace, by its name in the trace; repeat the option for the system's next
-    /// drive [default: all devices, on the drives in order of their first request]
+    /// Replay only this device or file, named as in the trace; repeat the option for the system's next drive [default:
+    /// all devices, assigned to the drives in the order of their first request]
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Vec<String>,
     /// Replay the requests of all these devices on one drive, at their original offsets
@@ -282,7 +282,7 @@ pub(crate) struct ReplayArgs {
     /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
     #[arg(long, value_name = "LETTER")]
     pub(crate) action: Option<Action>,
-    /// Size of the part of each drive that is written before the replay begins, "100GB" [default: all]
+    /// Part of each drive that is written before the replay begins, such as "100GB" [default: all]
     #[arg(long, value_name = "SIZE")]
     pub(crate) filled: Option<Bytes>,
     /// Seed of random events inside the drives
@@ -310,7 +310,7 @@ pub(crate) struct ReplayArgs {
 pub(crate) struct PathArgs {
     /// System, written DRIVE@PLATFORM:PORT or in another form below; or only a platform
     pub(crate) system: String,
-    /// Test for which to calculate the ceilings, WORKLOAD:TEST [default: sequential reads of 128 KiB]
+    /// Test whose ceilings are calculated, WORKLOAD:TEST [default: sequential reads of 128 KiB]
     pub(crate) workload: Option<String>,
     /// Override a model value, such as platform.link.dmi.latency="1 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
@@ -318,7 +318,7 @@ pub(crate) struct PathArgs {
     /// Also draw the platform to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Skip the 80% interval, which needs more short simulations with the uncertain values varied
+    /// Skip the 80% interval, which requires additional short simulations with varied values
     #[arg(long)]
     pub(crate) no_interval: bool,
     /// Print JSON instead of text
@@ -333,19 +333,19 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
-    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]; or a list of drives that
+    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]; or a device list that
     /// another tool printed, as for --lspci
     #[arg(value_name = "DEVICE|PATH")]
     pub(crate) target: Option<String>,
-    /// sysfs tree to read: this machine's, a copy of one, or a capture FILE.tar
+    /// sysfs tree to read: the tree of this machine, a copy of a tree, or a capture FILE.tar
     #[arg(long, value_name = "ROOT", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
-    /// Also write the files that were read to this new archive, for --sysfs on any machine; it contains serial numbers
-    /// of drives
+    /// Also copy the files that are read into this new archive, for --sysfs on any machine; it contains drive serial
+    /// numbers
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
-    /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin); also the
-    /// output of `nvme list`, `smartctl -j -a`, `lsblk -J -O` and `lstopo --of xml`
+    /// Read the complete or partial output of `lspci -vvv` or `lspci -tv` from this file (`-`: from stdin); also
+    /// accepts the output of `nvme list`, `smartctl -j -a`, `lsblk -J -O` and `lstopo --of xml`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
     pub(crate) lspci: Option<PathBuf>,
     /// Also show the ceiling of each link for this test, WORKLOAD:TEST
@@ -357,7 +357,7 @@ pub(crate) struct InspectArgs {
     /// Also draw the paths to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Also write the machine to this platform file, with a port for each drive, for `whatif` and `sim`
+    /// Also describe this machine in a new platform file, with a port for each drive, for `whatif` and `sim`
     #[arg(long, value_name = "FILE")]
     pub(crate) as_platform: Option<PathBuf>,
     #[command(flatten)]
@@ -377,30 +377,30 @@ pub(crate) struct BenchArgs {
     /// Output format on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
-    /// Control socket of the `lanemark serve` whose drive is measured; servers of this machine's disks and files are
-    /// found without it
+    /// Control socket of the `lanemark serve` whose drive is measured; not needed if the server runs on this machine
+    /// and serves one of its disks or files
     #[arg(long, value_name = "SOCKET")]
     pub(crate) served: Option<PathBuf>,
     /// Allow all of this block device to be overwritten; must name the same device as PATH
     #[arg(long, value_name = "DEVICE")]
     pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
-    /// Return the device to its fresh state first: discard, secure-discard, or a shell command
+    /// First return the device to its fresh state: discard, secure-discard, or a shell command
     #[arg(long, value_name = "HOW", requires = "i_will_lose_all_data_on")]
     pub(crate) purge: Option<String>,
-    /// Write the whole target twice first, in sequential blocks of 128 KiB (SNIA)
+    /// First write the whole target twice, in sequential blocks of 128 KiB (SNIA)
     #[arg(long)]
     pub(crate) precondition: bool,
-    /// Show the progress of the run on the full screen
+    /// Show the progress of the run in a full-screen view
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Also try a deeper queue for each test, and report what limited the test
+    /// Also try a deeper queue for each test, and report the test's limit
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Also print the details of each test: latencies, device and processors
+    /// Also print the details of each test: latencies, device and processor use
     #[arg(long)]
     pub(crate) detail: bool,
-    /// I/O engine: io_uring, sync (one request at a time), or null (no requests reach the target)
-    /// [default: the engine of a job file, else io_uring]
+    /// I/O engine: io_uring, sync (one request at a time), or null (no requests reach the target) [default: the engine
+    /// of a job file; otherwise io_uring]
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: Option<EngineKind>,
     /// Use the page cache instead of direct I/O
@@ -418,11 +418,11 @@ pub(crate) struct BenchArgs {
     /// Poll for completions instead of waiting for interrupts (needs a polled queue)
     #[arg(long)]
     pub(crate) iopoll: bool,
-    /// Register neither the buffers nor the file with the kernel (io_uring)
+    /// Do not register the buffers or the file with the kernel (io_uring)
     #[arg(long)]
     pub(crate) unregistered: bool,
-    /// Reaction to a failed request: end the run and keep its results, or count the failure and continue
-    /// [default: the setting of a job file, else stop]
+    /// Reaction to a failed request: end the run and keep its results, or count the failure and continue [default: the
+    /// setting of a job file; otherwise stop]
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_error: Option<OnErrorArg>,
     #[command(flatten)]
@@ -442,13 +442,13 @@ pub(crate) struct BenchArgs {
 /// The view of a run over time.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OverTimeArgs {
-    /// Run every test in rounds of this length, "60s", until it reaches SNIA's steady state
+    /// Run every test in rounds of this length, such as "60s", until it reaches SNIA's steady state
     #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
     pub(crate) steady: Option<Duration>,
     /// Figure that must be steady: iops, throughput or latency [default: iops]
     #[arg(long, value_name = "FIGURE", requires = "steady")]
     pub(crate) track: Option<TrackedFigure>,
-    /// Record each test in intervals of this length, "1s" [default: 1,000 intervals for tests of 1 min or more]
+    /// Record each test in intervals of this length, such as "1s" [default: 1,000 intervals for tests of 1 min or more]
     #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
     /// Also write the intervals of the last test to this CSV file
@@ -460,7 +460,7 @@ pub(crate) struct OverTimeArgs {
 }
 
 impl OverTimeArgs {
-    /// Returns the options of recording over time as the laboratory takes them.
+    /// Returns the options for recording over time in the form that the laboratory uses.
     pub(crate) fn over_time(&self) -> OverTime {
         let Self { steady, track, interval, series, .. } = self;
         OverTime { steady: *steady, track: *track, interval: *interval, series: series.is_some() }
@@ -503,7 +503,7 @@ impl From<OnErrorArg> for OnError {
     }
 }
 
-/// The arguments that all runs have in common.
+/// The arguments that all runs share.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// Seed of all random numbers

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let mut progress = Progress::new();
     let mut watch = (args.watch && std::io::stderr().is_terminal()).then(Watch::new);
     let title = format!("{} on {}", workload.name, args.path.display());
-    // The test and repeat that runs now.
+    // The test and the repeat that are currently running.
     let mut running = None;
     let mut on = |event: Event<'_>| match event {
         Event::SampleEnded { outcome } => {
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
-/// Returns the engine's settings from the command line; a job file supplies the settings that are not given.
+/// Returns the engine settings from the command line; a job file supplies the settings that are missing there.
 fn settings(args: &BenchArgs, opened: &OpenedWorkload) -> Settings {
     Settings {
         engine: args.engine.or(opened.engine()).unwrap_or_default(),

@@ -21,13 +21,13 @@ use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::replay::nothing;
 
-/// Default maximum number of outstanding requests at recorded times.
+/// Default maximum number of outstanding requests for a replay at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
 
 /// A trace after the first pass.
 pub(crate) struct RecordedTrace {
     pub(crate) workload: Workload,
-    /// Speed as a multiple of the recorded speed; `None` for as fast as possible.
+    /// Replay speed as a multiple of the recorded speed; `None` replays as fast as possible.
     pub(crate) speed: Option<f64>,
     limit: u64,
     options: Options,
@@ -48,7 +48,7 @@ struct TraceOverview {
 }
 
 impl RecordedTrace {
-    /// Reads a trace for the first time.
+    /// Makes the first pass over a trace.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
         let trace = &args.trace_args;
         let mut recorded = Self {
@@ -66,7 +66,7 @@ impl RecordedTrace {
         };
         let name = path.display();
         if trace.wrap && args.scale.size.is_none() {
-            return Err(Failure::input("--wrap: requires a size to wrap into").hint("give --size"));
+            return Err(Failure::input("--wrap requires a size to wrap into").hint("add --size"));
         }
         recorded.wrap = args.scale.size.filter(|_| trace.wrap).map(Bytes::get);
         let found = recorded.look(path)?;
@@ -86,7 +86,7 @@ impl RecordedTrace {
         Ok(recorded)
     }
 
-    /// Reads the requests again. The requests end early if the file has changed since the first pass.
+    /// Makes the second pass over the requests. The requests end early if the file has changed since the first pass.
     pub(crate) fn arrivals(
         &self,
         path: &Path,
@@ -120,7 +120,7 @@ impl RecordedTrace {
         if input::is_piped(path) {
             let message =
                 format!("{name}: `bench` reads a trace twice, but a pipe can be read only once");
-            return Err(Failure::input(message).hint("save the trace to a file, and give the file"));
+            return Err(Failure::input(message).hint("save the trace to a file, and use that file"));
         }
         let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
@@ -193,7 +193,7 @@ impl TraceOverview {
 
     fn test(&self, name: &str, queue_depth: u32) -> Test {
         let reads = if self.destroys {
-            // A trace that writes or trims must not count as read-only.
+            // A trace that writes or trims must not be treated as read-only.
             (self.reads as f64 / self.requests as f64).min(0.999_999)
         } else {
             1.0
@@ -241,7 +241,7 @@ mod tests {
         let at = |offset: u64, length: u64, end: Option<u64>| {
             wrapped(arrival(Operation::Read, offset, length), end).access.offset.get()
         };
-        // A request of 4 KiB in 16 KiB has 25 positions.
+        // A 4 KiB request in a 16 KiB span has 25 positions.
         let end = Some(16_384);
         for (offset, wanted) in [
             (0, 0),
@@ -255,7 +255,7 @@ mod tests {
             assert!(at(offset, 4_096, end) + 4_096 <= 16_384);
         }
         assert_eq!(at(1_000_000, 4_096, None), 1_000_000);
-        // A request as long as the span has one position, and a longer one does not fit.
+        // A request as long as the span has one position, and a longer request does not fit.
         assert_eq!(at(512, 16_384, end), 0);
         assert_eq!(at(512, 16_896, end), 512);
     }
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!((flushes.block, flushes.span), (SECTOR, SECTOR));
         let LoadKind::Trace(summary) = &flushes.asks else { panic!("{flushes:?}") };
         assert_eq!((summary.alignment, summary.read_share), (Bytes(1), Ratio::ONE));
-        // A trace with one write in two million requests still counts as writing.
+        // A trace with one write in two million requests is still treated as writing.
         let mut rare = overview(&[arrival(Operation::Write, 0, 1_000)]);
         (rare.requests, rare.reads) = (2_000_001, 2_000_000);
         let LoadKind::Trace(summary) = rare.test("r", 1).asks else { panic!("requests") };

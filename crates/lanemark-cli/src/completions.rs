@@ -29,7 +29,7 @@ fn print(shell: Shell) -> Result<(), Failure> {
     output::print(&String::from_utf8_lossy(&script))
 }
 
-/// Writes a page for the program and for each of its commands, after all file names are reserved.
+/// Writes a page for the program and a page for each command, after reserving all file names.
 fn pages(folder: &Path) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
         Failure::input(format!("{}: can't be written: {error}", folder.display()))
@@ -54,7 +54,7 @@ fn pages(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Collects `command` and its subcommands with the names of their pages, such as `lanemark-oltp-run`.
+/// Collects `command` and its subcommands, each with the name of its page, such as `lanemark-oltp-run`.
 fn named(command: Command, name: &str, all: &mut Vec<(String, Command)>) {
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         named(below.clone(), &format!("{name}-{}", below.get_name()), all);

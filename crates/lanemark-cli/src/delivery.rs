@@ -1,7 +1,8 @@
-//! The delivery of a run's result: saved during the run, and at the end to files, stdout and stderr, in this order.
+//! The delivery of a run's result: it is saved during the run, and written at the end to files, stdout and stderr, in
+//! this order.
 //!
 //! All files are reserved before the run starts. At the end files are written first, because the reader of stdout may
-//! be gone; an output that fails does not affect the others.
+//! have closed it. A failed output does not affect the other outputs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,13 +31,13 @@ struct Outputs {
     series: Option<OutputFile>,
     printer: ResultPrinter,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether a message about a failure to save was printed.
+    /// Whether a message about a failed save was printed.
     is_reported: AtomicBool,
 }
 
 impl Delivery {
-    /// Reserves all files. From now on, if the run does not end in time after a signal, the last saved result is
-    /// delivered.
+    /// Reserves all files. After this call, the last saved result is delivered if the run does not end in time after a
+    /// signal.
     pub(crate) fn open(
         out: Destination<'_>,
         what: &str,
@@ -60,12 +61,12 @@ impl Delivery {
     pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), LabError> {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
-        // A result that could not be read again is refused when it is saved.
+        // A result that could not be read again is rejected when it is saved.
         self.0.saving.save_run(result)
     }
 
-    /// Saves the current result during the run. If saving fails, the run continues: the end of the run tries again and
-    /// prints the result. Returns the message about the first failure.
+    /// Saves the current result during the run. If saving fails, the run continues, and its end saves again and prints
+    /// the result. Returns the message about the first failure.
     pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
         let failure = self.save(result).err()?;
         let first = !self.0.is_reported.swap(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! `lanemark drive`: makes drive files from the figures on a box, and shows the origin of their values.
+//! `lanemark drive`: writes drive files from the ratings on a box, and shows the origin of a drive's values.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DriveArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Writes the file after checking that commands accept it.
+/// Writes the file after checking that other commands accept it.
 fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
     let text = text(args)?;
@@ -43,8 +43,10 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     rated::check(&library, &text)?;
     // The user may have edited an existing file.
     if path.symlink_metadata().is_ok() {
-        let message = format!("{}: already exists", path.display());
-        return Err(Failure::from(LabError::refused(message).hint("give another file to --out")));
+        let message = format!("{} already exists", path.display());
+        return Err(Failure::from(
+            LabError::refused(message).hint("use a different file for --out"),
+        ));
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -55,14 +57,14 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     outlet.write(&text)?;
     let named = in_folder(&path);
     let described = describe(&library, &named)?;
-    // The file contains the evidence for the answer.
+    // The answer is computed from the file as written, with its evidence.
     outlet.write(&(text + &notes(&described)))?;
     print(&described, args.explain, args.json)?;
     tell!("wrote {named}");
     Ok(Outcome::Done)
 }
 
-/// Returns the values that follow from the ratings or are assumed, as comments of a drive file.
+/// Returns the values that are derived from the ratings or assumed, as comments of a drive file.
 fn notes(described: &DescribedModel) -> String {
     let mut notes = "\n# Values that the file does not state, with their origin:\n".to_owned();
     let values = described.values.iter().zip(&described.rows);
@@ -74,13 +76,13 @@ fn notes(described: &DescribedModel) -> String {
     notes
 }
 
-/// Returns the path in a form that commands distinguish from a library name.
+/// Returns the path in a form that commands can distinguish from a library name.
 fn in_folder(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains('/') { text } else { format!("./{text}") }
 }
 
-/// A drive's model, as JSON and for text.
+/// A drive's model, for output as JSON and as text.
 #[derive(Serialize)]
 struct DescribedModel {
     schema_version: u32,
@@ -97,7 +99,7 @@ struct DescribedModel {
 fn describe(library: &Library, drive: &str) -> Result<DescribedModel, Failure> {
     if !drive.ends_with(".toml") && Path::new(drive).is_file() {
         let hint = format!("`lanemark inspect {drive}` names the drives of another tool's list");
-        return Err(Failure::input(format!("{drive}: is not a drive file")).hint(hint));
+        return Err(Failure::input(format!("{drive} is not a drive file")).hint(hint));
     }
     let explained = rated::explain(library, drive)?;
     let ratings = match &explained.rated {
@@ -175,7 +177,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
         (args.lanes.is_some() && !is_pcie, "--lanes"),
     ] {
         if given && args.protocol.is_some() {
-            missing.push(format!("{option} does not apply to that protocol: remove it"));
+            missing.push(format!("{option} does not apply to that protocol and must be removed"));
         }
     }
     if !missing.is_empty() {
@@ -184,7 +186,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     }
     let text = |text: &str| FileValue::Text(text.to_owned());
     let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
-    // The file states the given values exactly.
+    // The file states the values exactly as given.
     let whole = |value: u64, (large, unit): (u64, &str), small: &str| {
         FileValue::Text(match value.is_multiple_of(large) {
             true => format!("{} {unit}", value / large),

@@ -1,4 +1,4 @@
-//! `lanemark exact`: runs a command in a guest whose clock is the simulator's.
+//! `lanemark exact`: runs a command in a guest that runs on the simulator's clock.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use crate::{library, provenance, serve, stop};
 
 /// The kernel that `make exact` builds.
 const KERNEL: &str = "target/exact/linux";
-/// The minimum and the maximum memory of a guest.
+/// Minimum and maximum memory of a guest.
 const MEMORY: (Bytes, Bytes) = (Bytes::mebi(64), Bytes::mebi(65_536));
 
 pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let folder = PrivateFolder::new("lanemark-").map_err(fail)?;
     let boot = boot(args, folder.path())?;
     let warden = Warden::of(folder.path())?;
-    // The warden finds the guest by the files in the folder, and removes the folder after the guest's processes.
+    // The warden identifies the guest's processes by the files in the folder, and removes the folder after they have
+    // ended.
     folder.leave_to_another_process();
     let location = args.data.clone().map_or(DataLocation::Memory, DataLocation::File);
     let plan = DataPlan { location, over: args.over.clone(), size, overwrite: None };
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     provenance.inputs = library.used();
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("exact-{}", drive.rsplit('/').next().unwrap_or("drive"));
-    // Stdout carries the command's output only.
+    // Stdout carries only the command's output.
     let printer = |_: &RunResult| Ok(String::new());
     let out = Destination::of(args.out.as_deref());
     let delivery = Delivery::open(out, &what, &provenance.started_at, None, printer)?;
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
 /// Reports a guest that has printed nothing for `time`.
 fn silent(time: Duration) {
     tell!(
-        "note: the guest has computed for {} s without reading its clock, which does not advance meanwhile; a program that \
+        "note: the guest has run for {} s without reading its clock, so the clock does not advance; a program that \
          polls for another program waits forever (see docs/exact.md); Ctrl-C ends the guest",
         time.as_secs()
     );
@@ -94,16 +95,17 @@ fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let kernel = args.kernel.clone().unwrap_or_else(|| kernel(&program));
     let here = std::env::current_dir().map_err(fail)?;
     let mut path = std::env::var_os("PATH").unwrap_or_default();
-    // Programs that make file systems are in folders that only root's `PATH` contains.
+    // The programs that make file systems are in folders that only root's `PATH` contains.
     path.push(":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin");
     let output = folder.to_owned();
     let plan = InitPlan { output, folder: here, path, words: args.command.clone() };
     Boot::new(kernel, &program, folder, memory.get(), plan).map_err(|why| {
-        Failure::input(why).hint("build it with `make exact`, or name another one with --kernel")
+        Failure::input(why)
+            .hint("build it with `make exact`, or name a different kernel with --kernel")
     })
 }
 
-/// Returns the kernel below the current folder, or next to the folder of this program.
+/// Returns the kernel in the current folder, or next to the folder of this program.
 fn kernel(program: &Path) -> PathBuf {
     let here = PathBuf::from(KERNEL);
     let beside = program.parent().and_then(Path::parent).map(|target| target.join("exact/linux"));
@@ -141,9 +143,9 @@ fn deliver(
     delivery.deliver(&mut result)
 }
 
-/// Runs as a guest's first process if `words` request this; the program then does nothing else.
+/// Runs as a guest's first process if `words` request it; in that case the program does nothing else.
 pub(crate) fn as_first_process(words: &[OsString]) {
-    // The kernel may add arguments after these.
+    // The kernel may append more arguments.
     if let [_, word, plan, ..] = words
         && word == init::WORD
     {

@@ -79,7 +79,7 @@ fn parquet(_: &ExportArgs, _: &RunResult, _: &ReservedName) -> Result<(), Failur
         .hint("use --output-format csv, or build with --features full"))
 }
 
-/// Writes a file for each test.
+/// Writes one file per test.
 fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome, Failure> {
     let ending = match args.output_format {
         OutputFormat::FioJson | OutputFormat::Json => "json",
@@ -91,7 +91,7 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
     let mut parts: Vec<(ReservedName, usize)> = Vec::new();
     for (index, test) in result.tests.iter().enumerate() {
         let slug = workload::slug(&test.test.name);
-        // Test names may differ only in characters that are omitted from file names.
+        // The names of two tests may differ only in characters that are omitted from file names.
         let same = parts.iter().filter(|(part, _)| part.path().file_stem() == Some(slug.as_ref()));
         let name = match same.count() {
             0 => format!("{slug}.{ending}"),
@@ -113,6 +113,6 @@ fn refuse_other(path: &Path) -> Result<(), Failure> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(());
     }
-    let message = format!("{}: already exists", path.display());
-    Err(Failure::refused(message).hint("give another name, or another folder"))
+    let message = format!("{} already exists", path.display());
+    Err(Failure::refused(message).hint("use a different name, or a different folder"))
 }

@@ -1,4 +1,4 @@
-//! The end of a command: done, interrupted, or an error with a hint and an exit code.
+//! The end of a command: success, an interruption, or an error with a hint and an exit code.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     /// A check found damage.
     Damaged,
     Interrupted,
-    /// The command that was run ended with this exit code.
+    /// The command that was run returned this exit code.
     #[cfg(feature = "serve")]
     Code(u8),
 }

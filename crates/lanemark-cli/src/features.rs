@@ -1,5 +1,5 @@
-//! The commands of optional features, which a build may not contain. The help of such a build omits the command, and
-//! the error of the command names the feature.
+//! The commands of optional features, which a build may lack. The help of such a build omits these commands, and the
+//! error message for such a command names the feature.
 
 use std::ffi::OsString;
 
@@ -33,7 +33,7 @@ const OPTIONAL: [OptionalCommand; 7] = [
     OptionalCommand { words: &["ui"], feature: "ui", is_built: cfg!(feature = "ui") },
 ];
 
-/// Returns the failure of a command line whose command this build does not contain. `words` begin with the program's
+/// Returns the failure for a command line whose command is missing from this build. `words` begin with the program's
 /// name.
 pub(crate) fn lacking(words: &[OsString]) -> Option<Failure> {
     let typed = words.get(1..)?;

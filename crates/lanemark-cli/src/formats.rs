@@ -21,12 +21,12 @@ pub(crate) enum OutputFormat {
     Json,
     /// The JSON that fio prints with --output-format=json+
     FioJson,
-    /// Iometer's results file
+    /// The results file of Iometer
     IometerCsv,
-    /// The text that CrystalDiskMark copies, with medians
+    /// The text that CrystalDiskMark copies to the clipboard, with medians
     #[value(name = "crystaldiskmark")]
     CrystalDiskMark,
-    /// Columns as CSV, with one row for each test
+    /// Columns as CSV, with one row per test
     Csv,
     /// Columns as a Parquet file (only `lanemark export`, in a build with the feature `full`)
     Parquet,
@@ -36,14 +36,14 @@ impl OutputFormat {
     /// Refuses a format that cannot be printed on stdout.
     pub(crate) fn check_printed(format: Option<Self>) -> Result<(), Failure> {
         match format {
-            Some(Self::Parquet) => Err(Failure::input("--output-format parquet: can't be printed")
+            Some(Self::Parquet) => Err(Failure::input("--output-format parquet can't be printed")
                 .hint("use lanemark export RESULT --output-format parquet --out FILE.parquet")),
             _ => Ok(()),
         }
     }
 }
 
-/// Prints the settings that are kept only approximately, on stderr.
+/// Prints on stderr the settings that are applied only approximately.
 pub(crate) fn tell_notes(opened: &OpenedWorkload) {
     for note in opened.notes.iter().filter(|note| note.kept == SupportLevel::Nearly) {
         tell!("note: {note}");
@@ -53,16 +53,18 @@ pub(crate) fn tell_notes(opened: &OpenedWorkload) {
     names.sort_unstable();
     names.dedup();
     if !names.is_empty() {
-        tell!("note: without effect here: {}", names.join(", "));
+        tell!("note: these options have no effect here: {}", names.join(", "));
     }
 }
 
-/// Prints the notes as [`tell_notes`] does, and the settings that a job file does not state and for which fio's default
-/// differs from Lanemark's.
+/// Prints the notes of [`tell_notes`], and the settings that a job file does not state and for which fio and Lanemark
+/// have different defaults.
 pub(crate) fn tell(opened: &OpenedWorkload, buffered: bool) {
     tell_notes(opened);
     if opened.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
-        tell!("note: the page cache is bypassed, but fio would use it; --buffered uses it");
+        tell!(
+            "note: the page cache is bypassed, but fio would use it by default; to use it, add --buffered"
+        );
     }
     if opened.needs_page_cache() {
         tell!("note: the page cache is used, because direct I/O requires multiples of 512 B");
@@ -84,7 +86,7 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
     }
 }
 
-/// Returns columns as CSV by RFC 4180; an unknown value is empty.
+/// Returns columns as CSV according to RFC 4180; an unknown value is empty.
 pub(crate) fn csv(columns: &[Column]) -> String {
     let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -111,16 +113,16 @@ pub(crate) fn csv(columns: &[Column]) -> String {
     text
 }
 
-/// The parts of a table that are printed on request.
+/// The sections that are printed below a table on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestedSections {
-    /// Each test in detail.
+    /// The details of each test.
     pub(crate) detail: bool,
     /// The sources of a model's values.
     pub(crate) evidence: bool,
 }
 
-/// Appends `more` to a text after an empty line, unless it is empty.
+/// Appends `more` to a text, separated by an empty line, unless `more` is empty.
 pub(crate) fn with(text: String, more: &str) -> String {
     if more.is_empty() { text } else { format!("{text}\n{more}") }
 }

@@ -1,13 +1,13 @@
-//! The text of the command line's help: an example for each command, and groups of options.
+//! The help text of the command line: examples for each command, and groups of options.
 //!
-//! The derived arguments describe each option. The two tables here add the examples and groups, for help, manual pages
-//! and completions.
+//! The derived arguments describe each option. The two tables here add the examples and the groups to help, manual
+//! pages and completions.
 
 use clap::{Command, CommandFactory};
 
 use crate::args::Args;
 
-/// An example of each command, by its words after the program's name.
+/// Examples for each command, keyed by the command's words after the program's name.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -149,7 +149,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("completions man", &["lanemark completions man ~/.local/share/man/man1"]),
 ];
 
-/// Groups of options, with the names of their options.
+/// Groups of options, each with the names of its options.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Model",
@@ -290,7 +290,7 @@ pub(crate) fn command() -> Command {
     dressed(Args::command(), "")
 }
 
-/// Adds the example and groups to `command`, whose words are `words`, and to all its subcommands.
+/// Adds the examples and groups to `command`, whose words are `words`, and to all its subcommands.
 fn dressed(command: Command, words: &str) -> Command {
     let mut command = command.mut_args(|arg| match group(words, arg.get_id().as_str()) {
         Some(group) if !arg.is_positional() => arg.help_heading(group),

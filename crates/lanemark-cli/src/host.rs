@@ -1,4 +1,4 @@
-//! `lanemark host`: measures this machine as a host.
+//! `lanemark host`: measures the processor time of requests on this machine.
 
 use lanemark_lab::results::OutputFile;
 use lanemark_measure::host::HostProbe;
@@ -13,7 +13,7 @@ use crate::outlets::HOST;
 use crate::progress::Progress;
 use crate::stop;
 
-/// The range of durations: the slices of a shorter measurement contain too few requests.
+/// The range of durations: in a shorter measurement, the slices contain too few requests.
 const DURATIONS: std::ops::RangeInclusive<f64> = 1.0..=600.0;
 
 pub(crate) fn run(args: &HostArgs) -> Result<Outcome, Failure> {
@@ -41,7 +41,7 @@ fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
     let machine = machine();
     let machine = format!("{}, {} processors, {}", machine.cpu, machine.cores, machine.kernel);
     let text = figures.text(name, &machine);
-    // The reader of host files accepts the text before it is written.
+    // The text is written only if the reader of host files accepts it.
     host::values(&Document::parse(&out.display().to_string(), &text)?)?;
     outlet.write(&text)?;
     let micro = |ns: f64| format!("{:.2} µs", ns / 1e3);
@@ -56,7 +56,7 @@ fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
         let time = driver.time;
         tell!("driver: {} ({} to {})", micro(time.value), micro(time.low), micro(time.high));
     }
-    tell!("growth with twice the threads: {:.0}%", 100.0 * figures.thread_growth());
+    tell!("growth when the number of threads doubles: {:.0}%", 100.0 * figures.thread_growth());
     tell!("wrote {}", out.display());
     Ok(Outcome::Done)
 }

@@ -1,4 +1,4 @@
-//! `lanemark import`: converts results of another program, one for each target.
+//! `lanemark import`: converts results from other programs, to one result per target.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -38,15 +38,13 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     let results = foreign::results(printed, &supplied)?;
     if results.len() > 1 {
         let names: Vec<String> = results.iter().map(target).collect();
-        tell!("note: {} targets, one result for each: {}", results.len(), names.join("; "));
+        tell!("note: {} targets, each with its own result: {}", results.len(), names.join("; "));
         if let Destination::Requested(out) = args.save.destination()
             && out.extension().is_some_and(|extension| extension == "json")
         {
             let file = out.display();
-            return Err(Failure::input(format!(
-                "--out {file}: names one file for several results"
-            ))
-            .hint("give a folder, or import the files of one target"));
+            return Err(Failure::input(format!("--out {file} names one file for several results"))
+                .hint("use a folder, or import the files of one target"));
         }
     }
     for imported in results {
@@ -57,7 +55,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
 
 /// Returns the named files, and the JSON files of named folders.
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let too_many = || Failure::input(format!("expected at most {FILES_MAX} files"));
+    let too_many = || Failure::input(format!("expected up to {FILES_MAX} files"));
     let mut all: Vec<PathBuf> = Vec::new();
     for path in named {
         if !path.is_dir() {
@@ -76,7 +74,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             }
         }
         if inside.is_empty() {
-            return Err(Failure::input(format!("{}: contains no .json file", path.display()))
+            return Err(Failure::input(format!("{} contains no .json file", path.display()))
                 .hint("subfolders are not read"));
         }
         inside.sort();
@@ -92,17 +90,17 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(OsStr::new("json")))
 }
 
-/// Reads all files, with their hashes; one error lists all unreadable files.
+/// Reads all files and hashes them; one error lists all unreadable files.
 fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, String>), Failure> {
     let (mut printed, mut hashes, mut errors) = (Vec::new(), HashMap::new(), Vec::new());
     let mut room = input::RESULT_MAX;
     for path in files {
         let file = path.display().to_string();
         if hashes.contains_key(&file) {
-            errors.push(FormatError::file(&file, "is given twice"));
+            errors.push(FormatError::file(&file, "given twice"));
             continue;
         }
-        // The limit for all files together is the limit of one file.
+        // All files together are limited to the maximum size of one file.
         let text = match input::text(path, room) {
             Ok(text) => text,
             Err(error) => {
@@ -124,7 +122,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, Strin
     }
 }
 
-/// Returns the name of the measured file or device, and the number of files with it.
+/// Returns the name of the measured file or device, and the number of files that describe it.
 fn target(imported: &Imported) -> String {
     let Target::Measured(target) = &imported.result.target else { return String::new() };
     let direct = if target.direct == Some(true) { ", direct" } else { "" };
@@ -143,7 +141,7 @@ fn deliver(
     let mut result = imported.result;
     result.provenance = provenance::own(0);
     result.provenance.name.clone_from(&args.name.name);
-    // fio may have run on another machine.
+    // fio may have run on a different machine.
     result.provenance.machine = None;
     let inputs = imported.files.into_iter();
     let inputs = inputs.filter_map(|file| hashes.remove(&file).map(|hash| (file, hash)));

@@ -1,5 +1,5 @@
-//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured; and the
-//! drives that another tool lists.
+//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured, and the
+//! drives in another tool's list.
 
 mod described;
 
@@ -20,7 +20,7 @@ use crate::messages::tell;
 use crate::outlets::{DRAWING, PLATFORM};
 use crate::{library, output};
 
-/// Maximum length of lspci's text; a server with 500 functions has 2 MB.
+/// Maximum length of lspci's text; the text from a server with 500 functions has 2 MB.
 const LSPCI_MAX: u64 = 64 << 20;
 
 /// An inspection with the ceilings of its links for each test.
@@ -55,20 +55,20 @@ fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
     Ok(if args.capture.is_some() { tree.recording() } else { tree })
 }
 
-/// Reserves the name of a capture, which must not exist.
+/// Reserves the name of a capture; no file may exist there.
 fn capture_file(path: &Path) -> Result<ReservedName, Failure> {
     if path.extension().is_none_or(|extension| extension != "tar") {
         let message = format!("--capture {}: expected a .tar file", path.display());
         return Err(Failure::input(message));
     }
     if path.symlink_metadata().is_ok() {
-        let message = format!("{}: already exists", path.display());
+        let message = format!("{} already exists", path.display());
         return Err(Failure::refused(message).hint("read it with --sysfs, or use a new name"));
     }
     Ok(ReservedName::exactly(path)?)
 }
 
-/// Writes a capture, after checking that an inspection of it shows the same devices.
+/// Writes a capture, after checking that an inspection of the capture shows the same devices.
 fn write_capture(
     reserved: &ReservedName,
     captured: std::io::Result<Vec<u8>>,
@@ -81,7 +81,7 @@ fn write_capture(
     };
     let bytes = captured.map_err(|error| failed(&error))?;
     let again = Sysfs::of_capture(bytes.as_slice(), path)?;
-    // A capture contains no paths of this machine, so it records the device of the path.
+    // A capture does not contain this machine's files, so the name of a path is replaced by its device.
     let named = target.and(inspection.target.as_deref());
     let again = inspect(&again, named)?;
     let same = again

@@ -1,9 +1,9 @@
-//! The `lanemark` command, for the `lanemark` program and for other programs that include it.
+//! The `lanemark` command, for the `lanemark` program and for other programs that embed it.
 //!
-//! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes: 0 done, 1 the run
-//! failed or a check found damage, 2 the input is wrong, 3 a target was refused so that no data is lost. A command that
-//! a signal ended exits with 128 and the signal's number: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP (ended tests
-//! are saved).
+//! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes: 0 for success, 1 if
+//! the run failed or a check found damage, 2 for invalid input, 3 if the command refused a target to protect existing
+//! data. A command that a signal ended exits with 128 plus the signal's number: 130 for SIGINT, 143 for SIGTERM, 129
+//! for SIGHUP (completed tests are saved).
 
 mod args;
 mod bench;
@@ -93,7 +93,8 @@ use messages::tell;
 use unserved_target as served_target;
 
 /// Runs the command in `words`, which begin with the program's name, and returns the exit code. This function catches
-/// the signals of the process, and may end the process on a signal or for some commands: a process runs one command.
+/// the signals of the process, and may end the process, on a signal and for some commands. Therefore a process can run
+/// only one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
     #[cfg(feature = "serve")]
@@ -128,7 +129,7 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Prints clap's error or help for a command line, and ends the program.
 fn not_understood(error: &clap::Error, words: &[OsString]) -> ! {
-    // Clap repeats words unescaped.
+    // Clap repeats the words without escaping them.
     if words.iter().all(|word| word.to_string_lossy().chars().all(is_shown)) {
         error.exit();
     }

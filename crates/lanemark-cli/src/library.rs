@@ -1,4 +1,5 @@
-//! `lanemark library`: lists and shows the entries of the library; finds the library for every command.
+//! `lanemark library`: lists and shows the entries of the library. This module also opens the library for every
+//! command.
 
 mod entry;
 mod show;
@@ -19,7 +20,7 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::output;
 
-/// The types of entries with their titles in a list.
+/// The types of entries, each with its title in a list.
 const KINDS: [(&str, LibraryKind); 4] = [
     ("drives", LibraryKind::Drive),
     ("platforms", LibraryKind::Platform),
@@ -27,7 +28,7 @@ const KINDS: [(&str, LibraryKind); 4] = [
     ("workloads", LibraryKind::Workload),
 ];
 
-/// Opens the library that `args` name, else `./library`, else the built-in one.
+/// Opens the library that `args` name, or `./library` if it exists, or otherwise the built-in library.
 pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
     Ok(open_library(args.library.as_deref())?)
 }

@@ -1,4 +1,4 @@
-//! The `lanemark` program, which passes the words of the command line to this crate's command.
+//! The `lanemark` program, which passes its command line to the command in this crate.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! PostgreSQL servers that commands start: their programs, and the failures to start them.
+//! PostgreSQL servers that commands start: finding their programs, and reporting failures to start them.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::messages::tell;
 use crate::oltp_args::DownloadArgs;
 
-/// Downloads PostgreSQL's programs unless they are there already, and returns their folder.
+/// Downloads PostgreSQL's programs unless they were downloaded before, and returns their folder.
 pub(crate) fn fetched(args: &DownloadArgs) -> Result<PathBuf, OltpError> {
     let cache = args.cache.clone().unwrap_or_else(download::cache);
     download::programs(&cache, &args.registry, &|url| tell!("downloading {url}"))

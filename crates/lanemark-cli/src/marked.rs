@@ -1,5 +1,5 @@
-//! The processes that a program of a run leaves, such as daemons. A variable of their environment names the run's
-//! folder.
+//! The processes that a program of a run leaves running, such as daemons. An environment variable of these processes
+//! names the run's folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -11,8 +11,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// The variable with the folder of the run.
 const MARK: &str = "LANEMARK_TRIAL";
-/// Maximum time to end the processes, and the time between two attempts.
+/// Maximum time to end the processes.
 const TIME_MAX: Duration = Duration::from_secs(10);
+/// Time between two attempts to end the processes.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Returns the variable that marks the programs of the run in `folder` and their descendants.

@@ -1,7 +1,7 @@
 //! The messages of the command on stderr, through one writer.
 //!
-//! A message that cannot be written (the reader is gone, the disk is full) must not end the command, so no function
-//! here fails. `eprintln!` would panic, and a test keeps it out of the tree.
+//! A message that cannot be written (the reader has closed the pipe, the disk is full) must not end the command, so the
+//! functions here cannot fail. `eprintln!` would panic; a test forbids it.
 
 use std::fmt;
 use std::io::Write;
@@ -20,7 +20,7 @@ pub(crate) fn tell_left_over(target: &Path) {
     for left in lanemark_measure::left_over(target) {
         let (path, size) = (left.path.display(), left.size);
         tell!(
-            "note: {path} ({size}) was left by a run that was killed; to remove it: rm {}",
+            "note: {path} ({size}) was left by a run that was killed; to remove it, run: rm {}",
             quoted(&left.path)
         );
     }
@@ -36,7 +36,7 @@ fn quoted(path: &Path) -> String {
     }
 }
 
-/// Writes a message and a line feed. Each line is cleaned of control sequences for terminals.
+/// Writes a message and a line feed, and removes the control sequences for terminals from each line.
 pub(crate) fn write(message: fmt::Arguments<'_>) {
     let text = message.to_string();
     let lines: Vec<_> = text.trim_end_matches('\n').split('\n').map(shown).collect();

@@ -36,7 +36,7 @@ use crate::{output, provenance, stop};
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     match &args.command {
         OltpCommand::Load(args) => {
-            // One connection observes while the others load.
+            // One connection monitors the load, in addition to the connections that load.
             let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
             with_database(&args.database, connections, |database| load_database(database, args))
         }
@@ -69,13 +69,13 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Maximum time until a server that Lanemark started has stopped.
+/// Maximum time for a server that Lanemark started to stop.
 const SERVER_STOP: Duration = Duration::from_secs(30);
 
 /// Connections that a server reserves for administration.
 const CONNECTIONS_BESIDE: u32 = 20;
 
-/// Runs a function with a database, on a server that this command starts if requested.
+/// Calls a function with a database; if requested, first starts a server for the database.
 fn with_database(
     args: &OltpDatabaseArgs,
     connections: u32,
@@ -84,16 +84,16 @@ fn with_database(
     let Some(folder) = &args.managed else { return act(&args.database) };
     let shared_buffers_mib = args.shared_buffers.0 >> 20;
     if shared_buffers_mib == 0 {
-        return Err(Failure::input("--shared-buffers: expected at least 1 MiB"));
+        return Err(Failure::input("--shared-buffers: expected 1 MiB or more"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
     let programs = args.download.then(|| managed::fetched(&args.fetched)).transpose()?;
     let direct_io = args.direct_io;
     let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
-    // An orderly stop of a server takes longer than the end of a command.
+    // A server's orderly shutdown takes longer than the usual end of a command.
     stop::patient(SERVER_STOP);
     let server = ManagedServer::start(folder, &options).map_err(|error| match error {
-        OltpError::Foreign(_) => Failure::from(error).hint("give a new folder to --managed"),
+        OltpError::Foreign(_) => Failure::from(error).hint("use a new folder for --managed"),
         error => managed::not_started(error),
     })?;
     let database = server.database();
@@ -281,7 +281,7 @@ fn check_database(database: &Database, as_json: bool) -> Result<Outcome, Failure
     }
 }
 
-/// Returns the conditions as JSON, each with its number of violations.
+/// Returns the conditions as JSON, each with its violation count.
 fn check_json(database: &Database, conditions: &[Condition]) -> serde_json::Value {
     let condition = |condition: &Condition| {
         json!({
@@ -322,17 +322,17 @@ fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Two runs on databases as JSON.
+/// The comparison of two runs on databases, for output as JSON.
 #[derive(Serialize)]
 struct ComparedDatabases<'s> {
     #[serde(flatten)]
     comparison: ComparedRuns,
-    /// Absent if the runs show no difference in transactions a minute.
+    /// Absent if the runs do not differ in transactions a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     servers: Option<Servers<'s>>,
 }
 
-/// The servers that the second run saves: by the means, and by its worst and best repeats.
+/// The servers that the second run saves, calculated from the means, and from the worst and best repeats.
 #[derive(Serialize)]
 struct Servers<'s> {
     plan: &'s Plan,
@@ -358,13 +358,13 @@ fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     output::print(text.trim_end())?;
     output::print("")?;
     let Some(saved) = saved else {
-        let nothing = "The runs show no difference in tpm, so no number of servers is calculated.";
+        let nothing = "The runs do not differ in tpm, so the number of servers is not calculated.";
         output::print(lanemark_report::wrapped(nothing, 0).trim_end())?;
         return Ok(Outcome::Done);
     };
     output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
-    let least = format!("By the worst repeats of B: {}", saved.least.answer);
-    let most = format!("By the best repeats of B: {}", saved.greatest.answer);
+    let least = format!("Based on the worst repeats of B: {}", saved.least.answer);
+    let most = format!("Based on the best repeats of B: {}", saved.greatest.answer);
     let bounds = lanemark_report::wrapped(&least, 2) + &lanemark_report::wrapped(&most, 2);
     output::print(bounds.trim_end())?;
     Ok(Outcome::Done)
@@ -374,7 +374,7 @@ fn std_duration(duration: units::Duration) -> Duration {
     Duration::from_nanos(duration.nanoseconds())
 }
 
-/// Removes the password from the database's name in a command line.
+/// Removes the password from the database name in a command line.
 fn hide_password(command: &mut [String], database: &Database) {
     for word in command {
         for scheme in ["postgres://", "postgresql://", "mysql://", "mariadb://"] {

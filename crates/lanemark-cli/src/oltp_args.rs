@@ -22,8 +22,8 @@ pub(crate) struct OltpArgs {
 pub(crate) enum OltpCommand {
     /// Load warehouses into a database, or continue an interrupted load
     Load(OltpLoadArgs),
-    /// Save a copy of the loaded data under a name, as a file FILE.kept-NAME or a database lanemark_kept_NAME of the
-    /// server
+    /// Save a copy of the loaded data under a name: as the file FILE.kept-NAME, or as the server's database
+    /// lanemark_kept_NAME
     Keep(OltpKeepArgs),
     /// Replace the current data with a copy that `keep` saved
     Restore(OltpKeepArgs),
@@ -35,26 +35,26 @@ pub(crate) enum OltpCommand {
     Compare(OltpCompareArgs),
     /// Convert a saved run to a workload for simulated systems
     Workload(OltpWorkloadArgs),
-    /// Run users on PostgreSQL over both served systems of a study, and compare measured, simulated and published
-    /// figures (needs root)
+    /// Run users on PostgreSQL, with its data on each of the two served systems of a study, and compare measured,
+    /// simulated and published figures (needs root)
     #[cfg(feature = "serve")]
     Live(OltpLiveArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OltpWorkloadArgs {
-    /// File that `oltp run` saved
+    /// Saved result of `oltp run`
     pub(crate) run: PathBuf,
     /// Write the workload to this file instead of the terminal; other commands accept the file as a workload
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Help for the values of `--database`, by the databases that are built in.
+/// Help for the values of `--database`, depending on the built-in databases.
 const DATABASE: &str = match cfg!(feature = "full") {
     true => {
         "sqlite:FILE; postgres://USER@HOST:PORT/NAME, which uses only the schema lanemark_oltp; or \
-         mysql://USER@HOST:PORT/NAME of MariaDB or MySQL, which creates the database NAME"
+         mysql://USER@HOST:PORT/NAME for MariaDB or MySQL, where the database NAME is created"
     }
     false => {
         "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, which uses only the schema \
@@ -64,11 +64,11 @@ const DATABASE: &str = match cfg!(feature = "full") {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OltpDatabaseArgs {
-    /// The database
+    /// Database to use
     #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db", help = DATABASE)]
     pub(crate) database: Database,
     /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data is kept.
-    /// The folder must be new, or one that this option created earlier
+    /// The folder must be new, or created by this option earlier
     #[arg(long, value_name = "DIR", conflicts_with = "database")]
     pub(crate) managed: Option<PathBuf>,
     /// Buffer size of the managed server (shared_buffers)
@@ -94,7 +94,7 @@ pub(crate) struct DownloadArgs {
     /// Folder for downloaded programs [default: lanemark in the user's cache folder]
     #[arg(long, value_name = "DIR", requires = "download")]
     pub(crate) cache: Option<PathBuf>,
-    /// Registry, or a mirror of it, from which to download; the programs are verified against a fixed SHA-256
+    /// Registry or mirror to download from; the programs are verified against a fixed SHA-256
     #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
     pub(crate) registry: String,
 }
@@ -139,7 +139,8 @@ pub(crate) struct OltpKeepArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) database: OltpDatabaseArgs,
-    /// Replace existing data of this name: for `keep`, an earlier copy; for `restore`, a database with other contents
+    /// Replace existing data with this name: for `keep`, an earlier copy; for `restore`, a database with different
+    /// contents
     #[arg(long, value_name = "NAME")]
     pub(crate) overwrite: Option<String>,
 }
@@ -160,16 +161,16 @@ pub(crate) struct OltpRunArgs {
     /// Transaction mix: tpcc or hammerdb
     #[arg(long, default_value = "tpcc")]
     pub(crate) profile: Profile,
-    /// Add the keying and think times of the specification between transactions
+    /// Add the specification's keying and think times between transactions
     #[arg(long)]
     pub(crate) think_times: bool,
-    /// Run each transaction as one stored procedure instead of single statements (PostgreSQL only)
+    /// Run each transaction as one stored procedure instead of individual statements (PostgreSQL only)
     #[arg(long)]
     pub(crate) procedures: bool,
-    /// Time that users spend outside the database after each transaction, as in a client or a network
+    /// Time that users spend outside the database after each transaction, for example in a client or a network
     #[arg(long, value_name = "TIME", default_value = "0 s", conflicts_with = "think_times")]
     pub(crate) pause: Duration,
-    /// Time for which users warm up before the counted time
+    /// Time for which users warm up before the counted part of the run
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,
     /// Counted time of each repeat
@@ -182,8 +183,8 @@ pub(crate) struct OltpRunArgs {
     /// Seed of the users' transactions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Control socket of the `lanemark serve` whose drive stores the data; servers of this machine's disks and files
-    /// are found without it
+    /// Control socket of the `lanemark serve` whose drive stores the data; not needed if the server runs on this
+    /// machine and serves one of its disks or files
     #[arg(long, value_name = "SOCKET")]
     pub(crate) served: Option<PathBuf>,
     /// Print the result as JSON instead of tables
@@ -201,7 +202,7 @@ pub(crate) struct OltpCompareArgs {
     pub(crate) from: PathBuf,
     /// File of the second run
     pub(crate) to: PathBuf,
-    /// Number of servers as fast as the first run's, to calculate how many of them the second run saves
+    /// Number of servers as fast as the first run's server; the second run's saving is calculated for this number
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: u32,
@@ -213,11 +214,11 @@ pub(crate) struct OltpCompareArgs {
 #[cfg(feature = "serve")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The time scale slows the drives, so that this machine's processors represent the study's. The
+The time scale slows the drives, so that this machine's processors can represent those of the study. The
 command removes everything that it starts, attaches or mounts, regardless of how it ends. Only this
 command sees its mounts. It requires PostgreSQL 16 or later, or --download.")]
 pub(crate) struct OltpLiveArgs {
-    /// Study of a database whose [answer] compares two systems: a built-in study, or a file
+    /// Study of a database whose [answer] compares two systems: built-in study, or study file
     #[arg(default_value = "oltp-value-sas")]
     pub(crate) study: PathBuf,
     #[command(flatten)]
@@ -225,27 +226,28 @@ pub(crate) struct OltpLiveArgs {
     /// Use a small database and seconds instead of minutes, to test the set-up; the figures are meaningless
     #[arg(long)]
     pub(crate) short: bool,
-    /// Factor that slows the drives [default: a factor that keeps the processors as busy as the study's]
+    /// Factor that slows the drives [default: the factor that keeps the processors as busy as in the study]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) time_scale: Option<TimeScale>,
-    /// Number of turns; each turn serves both systems in succession [default: 3, with --short 1]
+    /// Number of turns; each turn serves both systems in succession [default: 3; with --short 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) turns: Option<u32>,
-    /// Time for which users warm up in each turn [default: 30 s, with --short 2 s]
+    /// Time for which users warm up in each turn [default: 30 s; with --short 2 s]
     #[arg(long, value_name = "TIME")]
     pub(crate) ramp: Option<Duration>,
-    /// Counted time of each turn [default: 40 s, with --short 4 s]
+    /// Counted time of each turn [default: 40 s; with --short 4 s]
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<Duration>,
-    /// Number of warehouses [default: one per user, with --short one per ten users]
+    /// Number of warehouses [default: one per user; with --short one per ten users]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(i64).range(1..=10_000))]
     pub(crate) warehouses: Option<i64>,
-    /// Divide the numbers of items and customers, and so the warm-up of a turn [default: 10, with --short 100]
+    /// Divide the numbers of items and customers by this, which also shortens the warm-up of a turn [default: 10; with
+    /// --short 100]
     #[arg(long, value_name = "DIVISOR")]
     #[arg(value_parser = clap::value_parser!(i64).range(1..=100))]
     pub(crate) scale: Option<i64>,
-    /// Number of servers as fast as the first system's, to calculate how many of them the second system saves
+    /// Number of servers as fast as the first system's; the second system's saving is calculated for this number
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,
@@ -257,7 +259,8 @@ pub(crate) struct OltpLiveArgs {
     pub(crate) download: bool,
     #[command(flatten)]
     pub(crate) fetched: DownloadArgs,
-    /// Parent folder of the loaded database, which is removed at the end [default: the system's temporary folder]
+    /// Folder in which the loaded database is created; the database is removed at the end [default: the system's
+    /// temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Folder for the results of both systems [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,

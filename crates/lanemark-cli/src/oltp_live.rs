@@ -1,7 +1,8 @@
-//! `lanemark oltp live`: a study of a database, with a real database on both of its systems as served disks.
+//! `lanemark oltp live`: runs a database study with a real database, on served disks that represent the study's two
+//! systems.
 //!
-//! Values that the study sets from its first system are also set from that system here (`setting`); the command
-//! measures all others. The systems take turns, each on a disk with the same contents.
+//! Values that the study calibrates on its first system are calibrated on the same system here (`setting`); the command
+//! measures all others. The systems alternate, each on a disk with the same contents.
 
 mod derived;
 mod machine;
@@ -45,7 +46,7 @@ const END: Duration = Duration::from_secs(20);
 /// Number of users for whom one warehouse has terminals.
 const USERS_A_WAREHOUSE: u32 = 10;
 
-/// Times and sizes, as requested or by default.
+/// Times and sizes, from the options or by default.
 struct LiveSizes {
     turns: u32,
     times: TurnTimes,
@@ -70,10 +71,10 @@ impl LiveSizes {
             },
         };
         if sizes.times.duration < Duration::from_secs(1) {
-            return Err(Failure::input("--duration: expected at least 1 s"));
+            return Err(Failure::input("--duration: expected 1 s or more"));
         }
         if sizes.scale.warehouses < least {
-            let why = format!("--warehouses: expected at least {least} for {users} users");
+            let why = format!("--warehouses: expected {least} or more for {users} users");
             return Err(Failure::input(why));
         }
         Ok(sizes)
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         let what = format!("oltp-live-{}", parts.sides[side].name);
         ResultSaver::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
     };
-    // The delivery that made the folder is dropped last, and removes the folder if it is empty.
+    // The saver that created the folder is dropped last, and removes the folder if it is empty.
     let second = saving(1)?;
     let first = saving(0)?;
     let outlets =
@@ -108,16 +109,15 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     }
     if args.time_scale.is_none() && parts.published(&simulated).is_none() {
-        let why =
-            "the study lacks published transactions and processor use to determine the time scale";
+        let why = "the study lacks the published transactions and processor use that determine the time scale";
         return Err(Failure::input(why).hint("give --time-scale"));
     }
     stop::patient(END);
     let folder = folder(args.folder.as_deref())?;
-    // The warden runs outside the mount namespace, whose mounts are in the folder and end with the namespace.
+    // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
     let _warden = Warden::of(folder.path())?;
     let outside = served_disk::own_mounts()?;
-    // A forced end drops no values, so the folder is removed explicitly.
+    // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
     let bench = TurnEnvironment {
@@ -193,7 +193,7 @@ impl LiveOutcome {
 }
 
 /// Loads the database, sets the values, and runs the turns of both systems. Returns `None` if the command was stopped
-/// before both systems had a turn.
+/// before both systems completed a turn.
 fn turns(
     setting: &Setting<'_>,
     sizes: &LiveSizes,
@@ -282,7 +282,7 @@ fn deliver(
         return end(saved, drawn, csv);
     }
     output::print(&format!(
-        "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
+        "{} users on PostgreSQL, {} MiB buffer, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
         parts.users,
         live_outcome.set.loaded.buffer_mib,
         sizes.scale.warehouses,
@@ -327,11 +327,11 @@ fn end(
     Ok(())
 }
 
-/// Returns the remarks that the measured figures need below the table.
+/// Returns the notes about the measured figures that are printed below the table.
 fn remarks(live_outcome: &LiveOutcome) -> String {
     let mean = |of: &dyn Fn(&TurnOutcome) -> Option<f64>, side: usize| {
         let values: Vec<f64> = live_outcome.sides[side].iter().filter_map(of).collect();
-        // A sum of no values is -0.
+        // The sum of an empty list is -0.
         0.0 + values.iter().sum::<f64>() / values.len().max(1) as f64
     };
     let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
@@ -344,11 +344,11 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     let writes = both(&|turn| turn.sample.transactions.as_ref()?.page_writes);
     let log = both(&|turn| turn.sample.transactions.as_ref()?.log_writes);
     format!(
-        "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each \
+        "Measured figures are in the study's time: rates are multiplied by {scale}, and latencies divided by it. Each \
          pair of figures states the first system, then the second. A transaction took {:.0} and {:.0} µs of processor \
          time in PostgreSQL and its users ({:.0} µs without latency), and {:.0} and {:.0} µs including the kernel and \
          all other work. The disk servers took another {:.0} and {:.0} µs; they represent the processors of the \
-         drives and are not counted as busy. A transaction made {:.2} and {:.2} page reads, {:.2} and {:.2} page \
+         drives and are not counted as busy. A transaction caused {:.2} and {:.2} page reads, {:.2} and {:.2} page \
          writes, and {:.2} and {:.2} log writes. This workload is derived from TPC-C; its figures are not TPC \
          results.",
         times[0],
@@ -368,13 +368,13 @@ fn remarks(live_outcome: &LiveOutcome) -> String {
     )
 }
 
-/// Returns the warning about a turn whose disk answered too late.
+/// Returns the warning about a turn in which this machine fell behind the model of the disk.
 fn late(turn: &TurnOutcome) -> Option<&Warning> {
     let served = turn.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
-/// Returns the turns of a system as a run of `lanemark oltp run`, in the time of this machine.
+/// Returns the turns of a system in the form of a run of `lanemark oltp run`, in the time of this machine.
 fn result(
     live_outcome: &LiveOutcome,
     side: usize,
@@ -457,13 +457,13 @@ mod tests {
         assert_eq!(of(&given), (7, [1, 9], 6, 20));
         assert!(sizes(&["--duration", "999ms"], 45).is_err());
         assert!(sizes(&["--duration", "1s"], 45).is_ok());
-        // Ten users have one warehouse.
+        // Ten users share one warehouse.
         assert!(sizes(&["--warehouses", "5"], 50).is_ok());
         let error = sizes(&["--warehouses", "5"], 51).err().unwrap();
-        assert!(error.contains("--warehouses: expected at least 6 for 51 users"), "{error}");
+        assert!(error.contains("--warehouses: expected 6 or more for 51 users"), "{error}");
     }
 
-    /// Returns a turn of 2,000 transactions with this processor time of each in µs, and these page reads.
+    /// Returns a turn of 2,000 transactions, each with this processor time in µs, and with these page reads.
     fn turn(each_us: f64, page_reads: f64) -> TurnOutcome {
         let time = ServerTime {
             server_s: Some(each_us * 1.5e-3),
@@ -513,7 +513,7 @@ mod tests {
             "took 500 and 700 µs of processor time in PostgreSQL and its users (300 µs without latency)",
             "and 500 and 700 µs including the kernel",
             "took another 0 and 0 µs",
-            "made 4.00 and 1.00 page reads, 8.00 and 2.00 page writes, and 0.50 and 0.50 log writes",
+            "caused 4.00 and 1.00 page reads, 8.00 and 2.00 page writes, and 0.50 and 0.50 log writes",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }

@@ -1,4 +1,4 @@
-//! The types of files that commands write in addition to results, each with a mark near its top.
+//! The types of files that commands write in addition to results. A mark near the top identifies each type.
 
 use lanemark_lab::results::FileKind;
 
@@ -26,14 +26,14 @@ pub(crate) const HOST: FileKind =
 /// A rated drive.
 pub(crate) const RATED: FileKind =
     FileKind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
-/// The figures of a database on served systems next to the figures of a study.
+/// A comparison of the figures of a database on served systems with the figures of a study.
 #[cfg(all(feature = "oltp", feature = "serve"))]
 pub(crate) const LIVE: FileKind = FileKind {
     mark: "system,metric,unit,published,simulated,measured",
     word: "table",
     option: "--csv",
 };
-/// The workload of a saved OLTP run.
+/// The workload from a saved OLTP run.
 #[cfg(feature = "oltp")]
 pub(crate) const WORKLOAD: FileKind =
     FileKind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };

@@ -9,18 +9,18 @@ use lanemark_schema::text::{REPLACEMENT, is_shown};
 
 use crate::failure::Failure;
 
-/// The width without a terminal.
+/// Width of the output if stdout is not a terminal.
 const WIDTH: usize = 100;
 
-/// Prints `text` to stdout and ends its last line. A closed pipe (`| head`) is not an error. Views clean the names that
-/// they show; this function removes any remaining control sequences.
+/// Prints `text` to stdout, with a line feed at its end. A closed pipe (`| head`) is not an error. Views clean the
+/// names that they show; this function removes any other control sequences.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = cleaned(text);
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     match write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(Failure::run(format!("stdout can't be written: {error}"))),
+        Err(error) => Err(Failure::run(format!("can't write to stdout: {error}"))),
         Ok(()) => Ok(()),
     }
 }
@@ -30,7 +30,7 @@ pub(crate) fn print_sentence(sentence: &str) -> Result<(), Failure> {
     print(&lanemark_report::sentence_text(sentence, &style()))
 }
 
-/// Returns `text` without control sequences, except line feeds and our own colours.
+/// Returns `text` without control sequences, except for line feeds and Lanemark's own colours.
 fn cleaned(text: &str) -> Cow<'_, str> {
     if text.chars().all(|letter| is_shown(letter) || letter == '\n') {
         return Cow::Borrowed(text);
@@ -58,7 +58,7 @@ fn cleaned(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Returns the length of a change of colour, `ESC [ 1 m`, at the start of `text`; 0 for another sequence.
+/// Returns the length of a colour change, `ESC [ 1 m`, at the start of `text`, or 0 if there is none.
 fn colour(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
     match rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';') {
@@ -72,7 +72,7 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> 
     print(&json::text(value)?)
 }
 
-/// Returns the style of tables on this stdout: as wide as the terminal, in colour if it is a terminal.
+/// Returns the style of tables on this stdout: as wide as the terminal, and in colour if stdout is a terminal.
 pub(crate) fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let requested = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

@@ -1,7 +1,7 @@
-//! The columns of a sweep, of a part of a sweep, or of a run as Parquet. An axis is a column of numbers if all of its
-//! values are plain numbers.
+//! The columns of a sweep, of a part of a sweep, or of a run as a Parquet file. An axis becomes a column of numbers if
+//! all of its values are plain numbers.
 //!
-//! This requires the feature `full`. A file has one row group, uncompressed: a million points take about 100 MB.
+//! This module requires the feature `full`. A file has one uncompressed row group: a million points take about 100 MB.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use parquet::schema::types::Type;
 
 use crate::failure::Failure;
 
-/// Author of the file, named in its footer.
+/// Program that wrote the file, named in the footer.
 const AUTHOR: &str = concat!("lanemark version ", env!("CARGO_PKG_VERSION"));
 
-/// Refuses to write over a file at `path` that Lanemark did not write.
+/// Refuses to overwrite a file at `path` that Lanemark did not write.
 pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
     if std::fs::symlink_metadata(path).is_ok() && !ours {
         let message =
-            format!("{}: exists and is not a Parquet file that Lanemark wrote", path.display());
-        return Err(Failure::refused(message).hint("give another file to --out"));
+            format!("{} exists and is not a Parquet file that Lanemark wrote", path.display());
+        return Err(Failure::refused(message).hint("use a different file for --out"));
     }
     Ok(())
 }
 
-/// Writes `columns` to `reserved`; an interruption leaves either the old file or the new one.
+/// Writes `columns` to `reserved`; after an interruption either the old file or the new file exists.
 pub(crate) fn write(reserved: &ReservedName, columns: &[Column]) -> Result<(), Failure> {
     refuse_other(reserved.path())?;
     let bytes = bytes(columns).map_err(|error| {
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(named(&rows[0], "error"), "null");
         assert_eq!(named(&rows[1], "iops"), "null");
         assert_eq!(named(&rows[1], "error"), "\"no\"");
-        // Our own file is replaced, any other file is not.
+        // A file that Lanemark wrote is replaced; any other file is kept.
         write(&reserved, &columns).unwrap();
         std::fs::write(&path, "important").unwrap();
         assert!(write(&reserved, &columns).is_err());

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     if workload.tests.len() > 1 {
         let names: Vec<String> =
             workload.tests.iter().map(|test| workload::slug(&test.name)).collect();
-        return Err(Failure::input(format!("{named}: has several tests"))
+        return Err(Failure::input(format!("{named} has several tests"))
             .hint(format!("name one: {named}:{}", names.join(", :"))));
     }
     let drawing = OutputFile::of(args.svg.as_deref(), &DRAWING)?;

@@ -1,4 +1,4 @@
-//! `lanemark plan`: computes batteries, bandwidths and fleets, and shows each step.
+//! `lanemark plan`: calculates battery lives, bandwidths and fleets, and shows each step.
 
 use lanemark_lab::interfaces::interfaces;
 use lanemark_lab::results;
@@ -10,7 +10,7 @@ use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 
-/// A plan as JSON.
+/// A plan, for output as JSON.
 #[derive(Serialize)]
 struct PlanJson<'a> {
     #[serde(flatten)]
@@ -33,12 +33,12 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Inputs that were not given, so that they have the values of the document's example.
+/// Inputs that were not given; the plan uses the values of the document's example for them.
 #[derive(Default)]
 struct ExampleInputs(Vec<String>);
 
 impl ExampleInputs {
-    /// Returns the given value, or the example's value, which is then recorded as assumed.
+    /// Returns the given value, or the example's value, which is then recorded as an example input.
     fn or<T>(&mut self, option: &str, given: Option<T>, value_text: &str, example: T) -> T {
         given.unwrap_or_else(|| {
             self.0.push(format!("{option} {value_text}"));
@@ -72,7 +72,8 @@ fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(battery.plan()?))
 }
 
-/// Returns a given power, or the mean power of the drives in a saved result with its test.
+/// Returns the power that `text` states, or the mean power of the drives in the saved result that it names; in that
+/// case also returns the result's test.
 fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure> {
     if let Ok(power) = text.parse::<lanemark_schema::units::Watts>() {
         return Ok((power.as_watts(), None));
@@ -87,8 +88,9 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     }
     let test = run.tests.remove(0);
     let power = test.power_mean_watts().ok_or_else(|| {
-        Failure::input(format!("{option} {text}: the result lacks a power figure"))
-            .hint("simulate a drive whose file has [power], or give the power, \"1.4 W\"")
+        Failure::input(format!("{option} {text}: the result lacks a power figure")).hint(
+            "simulate a drive whose file contains [power], or state the power, such as \"1.4 W\"",
+        )
     })?;
     Ok((power.value, Some(test)))
 }
@@ -99,11 +101,11 @@ struct GivenResult<'r> {
     result: &'r TestResult,
 }
 
-/// Refuses two results of different work.
+/// Rejects two results of different work.
 fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
     let asks = |result: &TestResult| {
         let test = &result.test;
-        // The number of users changes a database's load; single requests may come from any number of users.
+        // The number of users changes a database's load; storage requests may come from any number of users.
         let users = result.has_transactions().then_some(test.threads);
         (
             test.block,
@@ -122,14 +124,14 @@ fn same_test(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<
             given_result.result.test.name,
             other.result.test.name
         ))
-        .hint("give two results of the same test")),
+        .hint("use two results of the same test")),
     }
 }
 
-/// Maximum difference between rates of the same work, as a share.
+/// Maximum difference between two rates of the same work, as a share.
 const SAME_RATE: f64 = 0.02;
 
-/// Refuses two results with different rates of work.
+/// Rejects two results with different rates of work.
 fn same_rate(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
     let (a, b) = (given_result.result.iops.value, other.result.iops.value);
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
@@ -139,7 +141,7 @@ fn same_rate(given_result: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<
         "{} reached {a:.0} requests/s and {} {b:.0}: the drives did not do the same work in the same time",
         given_result.option, other.option
     ))
-    .hint("set `rate = \"5000/s\"` in the test, so that both drives do the same work in its time"))
+    .hint("set `rate = \"5000/s\"` in the test, so that both drives do the same work in the same time"))
 }
 
 fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
@@ -204,7 +206,7 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
 }
 
 /// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute, or its requests a
-/// second without transactions.
+/// second if it has no transactions.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()
@@ -212,7 +214,7 @@ fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>),
         return Ok(((name.trim().to_owned(), rate), None));
     }
     let mut run: RunResult = results::load_run(text).map_err(|error| {
-        Failure::from(error).or_hint("give a saved result, or NAME=RATE, \"SATA=1.37e6\"")
+        Failure::from(error).or_hint("use a saved result, or NAME=RATE such as \"SATA=1.37e6\"")
     })?;
     match run.tests.len() {
         1 => {
@@ -221,7 +223,7 @@ fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>),
             Ok(((text.to_owned(), rate.value), Some(test)))
         }
         count => Err(Failure::input(format!("{option} {text}: the result has {count} tests"))
-            .hint("give a result of one test")),
+            .hint("use a result of one test")),
     }
 }
 

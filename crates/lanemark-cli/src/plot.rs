@@ -34,7 +34,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Returns the drawing, and the answer of its results.
+/// Returns the drawing, and the answer that the results state.
 fn draw_plot(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
     let (study, runs) = report::load(&args.results)?;
     let runs: Vec<_> = runs.iter().collect();
@@ -42,7 +42,10 @@ fn draw_plot(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
     let chart = Chart::from(args.chart);
     let plot = lanemark_report::plot(study.as_ref(), &runs, chart, args.panel.as_deref(), style);
     let plot = plot.ok_or_else(|| {
-        let failure = Failure::input(format!("--chart {}: no data in the results", args.chart));
+        let failure = Failure::input(format!(
+            "--chart {}: the results contain no data for this chart",
+            args.chart
+        ));
         match &args.panel {
             Some(panel) => failure.hint(format!("no panel has a title that contains `{panel}`")),
             None => failure.hint(args.chart.needs()),

@@ -1,6 +1,6 @@
 //! Drawings as PNG.
 //!
-//! This requires the feature `full`. Text uses the machine's fonts; a machine without fonts is an error.
+//! This module requires the feature `full`. Text uses the machine's fonts; if there are no fonts, the conversion fails.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 
 /// Program name in the file's text chunk.
 const MADE_BY: &str = "Lanemark";
-/// Maximum number of pixels: 64 megapixels are 256 MB.
+/// Maximum number of pixels: 64 megapixels take 256 MB.
 const PIXELS_MAX: f64 = 64e6;
 
-/// Refuses to write over a file at `path` that Lanemark did not write.
+/// Refuses to overwrite a file at `path` that Lanemark did not write.
 pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let head = &old[..old.len().min(256)];
@@ -25,21 +25,22 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let ours = head.starts_with(b"\x89PNG")
         && head.windows(mark.len()).any(|part| part == mark.as_bytes());
     if std::fs::symlink_metadata(path).is_ok() && !ours {
-        let message =
-            format!("{}: exists and is not a drawing that Lanemark wrote", path.display());
-        return Err(Failure::refused(message).hint("give another file to --out"));
+        let message = format!("{} exists and is not a drawing that Lanemark wrote", path.display());
+        return Err(Failure::refused(message).hint("use a different file for --out"));
     }
     Ok(())
 }
 
-/// Returns the drawing as PNG, with `scale` pixels for each pixel of the drawing.
+/// Returns the drawing as PNG, with `scale` PNG pixels per pixel of the drawing.
 pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
     let failed = |why: String| Failure::run(format!("can't convert the drawing to PNG: {why}"));
     let (width, height) = (plot.width * f64::from(scale), plot.height * f64::from(scale));
     if width * height > PIXELS_MAX {
         let pixels = format!("{width:.0} x {height:.0}");
-        return Err(Failure::input(format!("--scale {scale}: {pixels} exceed 64 million pixels"))
-            .hint("use a smaller scale, select panels with --panel, or write *.svg"));
+        return Err(Failure::input(format!(
+            "--scale {scale}: {pixels} is more than 64 million pixels"
+        ))
+        .hint("use a smaller scale, select panels with --panel, or write *.svg"));
     }
     let mut fonts = fontdb::Database::new();
     fonts.load_system_fonts();
@@ -55,7 +56,7 @@ pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
     encoded(&pixels).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the pixels as PNG. The pixels are opaque, because the background is below all marks.
+/// Returns the pixels as PNG. The pixels are opaque, because the background covers the whole drawing.
 fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
@@ -95,7 +96,7 @@ mod tests {
             }
         }
         let too_large = bytes(&plot(8_001.0, 8_000.0), 1.0).unwrap_err().to_string();
-        assert!(too_large.contains("8001 x 8000 exceed 64 million pixels"), "{too_large}");
+        assert!(too_large.contains("8001 x 8000 is more than 64 million pixels"), "{too_large}");
         let scaled = bytes(&plot(4_000.0, 4_000.0), 3.0).unwrap_err().to_string();
         assert!(scaled.contains("12000 x 12000 exceed"), "{scaled}");
     }

@@ -1,6 +1,6 @@
 //! The progress line on stderr. There is no line if stderr is not a terminal.
 //!
-//! A stage without progress reports has a spinner and its elapsed seconds.
+//! During a stage that does not report its progress, the line shows a spinner and the elapsed seconds.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use lanemark_schema::text::shown;
 
 use crate::messages::tell;
 
-/// Interval at which the spinner turns.
+/// Interval at which the spinner moves.
 const MOVES: Duration = Duration::from_millis(250);
-/// The characters of the spinner, in turn, and the character at its end.
+/// The characters of the spinner, in order; the last is shown at the end.
 const TURNS: &str = "|/-\\ ";
 
 /// The progress line.
@@ -29,10 +29,10 @@ impl Progress {
         self.draw(style("{wide_msg}"), line);
     }
 
-    /// Replaces the line with a spinner with the seconds since `what` began.
+    /// Replaces the line with a spinner and the seconds since `what` began.
     pub(crate) fn keep_moving(&mut self, what: &str) {
         let seconds = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-            // A line that cannot be written does not end a run.
+            // A failure to write the line does not end a run.
             let _ = write!(text, "{:.0} s", state.elapsed().as_secs_f64());
         };
         let moving = style("{spinner} {msg}: {seconds}").tick_chars(TURNS);
@@ -71,15 +71,15 @@ fn style(template: &str) -> ProgressStyle {
 pub(crate) struct LabProgressLine {
     progress: Progress,
     counted: SimulationCounts,
-    /// Time at which the short tests with drawn values began.
+    /// Time at which the short simulations with varied values began.
     drawing: Option<Instant>,
 }
 
-/// Numbers of completed simulations and of all simulations. A simulation is one repeat of a test.
+/// Number of completed simulations, and number of all simulations. A simulation is one repeat of a test.
 struct SimulationCounts {
     ended: usize,
     total: usize,
-    /// Number of simulations of a point of a sweep.
+    /// Number of simulations per point of a sweep.
     each: u64,
 }
 
@@ -132,7 +132,7 @@ impl LabProgressLine {
         Self { progress: Progress::new(), counted, drawing: None }
     }
 
-    /// Draws the event.
+    /// Shows the event.
     pub(crate) fn draw(&mut self, event: &Event<'_>) {
         if let Event::Drawn { ended: 0, .. } = event {
             self.drawing.get_or_insert_with(Instant::now);
@@ -143,9 +143,10 @@ impl LabProgressLine {
         }
     }
 
-    /// Shows that drives run separately, to measure the loss on shared links.
+    /// Shows that each drive is being simulated separately, to measure the loss on shared links.
     pub(crate) fn draw_losses(&mut self) {
-        self.progress.keep_moving("simulating each drive separately, for the loss on shared links");
+        self.progress
+            .keep_moving("simulating each drive separately to measure the loss on shared links");
     }
 
     /// Removes the line and prints a permanent line.

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use lanemark_lab::results;
 use lanemark_schema::result::Provenance;
 
-/// The command line, beginning with the program's name.
+/// The command line; the first word is the program's name.
 static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Records the command line, unless one is recorded already, and returns it.
+/// Records the command line, unless one is already recorded, and returns the recorded command line.
 pub(crate) fn words_are(words: impl IntoIterator<Item = OsString>) -> &'static [OsString] {
     WORDS.get_or_init(|| words.into_iter().collect())
 }
@@ -18,7 +18,7 @@ fn words() -> Vec<String> {
     WORDS.get().into_iter().flatten().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Returns the provenance of a result that begins now.
+/// Returns the provenance of a result whose run starts now.
 pub(crate) fn own(seed: u64) -> Provenance {
     let started_at = results::now();
     Provenance {

@@ -172,7 +172,8 @@ impl From<TraceError> for Failure {
     }
 }
 
-/// Converts the error that ended a replay to a failure with a hint. `devices` are the trace's devices, by number.
+/// Converts the error that ended a replay to a failure with a hint. `devices` are the trace's devices, indexed by
+/// number.
 fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
     match error {
         ReplayError::Trace(error) => error.into(),
@@ -182,8 +183,8 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
                 RequestFault::NoDrive { device, .. } => {
                     let name = devices.get(device as usize).map_or("", String::as_str);
                     failure.hint(format!(
-                        "the request is for the device `{name}`: --as-one replays all devices on one drive, \
-                         --device {} only one; or give SYSTEM a port for each, DRIVE@PLATFORM:PORT+PORT",
+                        "the request is for the device `{name}`; use --as-one to replay all devices on one drive, \
+                         --device {} to replay only one, or give SYSTEM one port per device, DRIVE@PLATFORM:PORT+PORT",
                         devices.first().map_or("NAME", String::as_str),
                     ))
                 }
@@ -191,7 +192,7 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
             }
         }
         ReplayError::Sim(error) => {
-            // Offsets are checked before requests are submitted.
+            // Offsets are checked before the requests are submitted.
             Failure::input(format!("{trace}: {error}"))
         }
     }
@@ -200,7 +201,7 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
 fn way_out(fault: &RequestFault) -> &'static str {
     match fault {
         RequestFault::Untimed => {
-            "use --as-fast-as-possible; an iolog of version 2 has times only after its first wait"
+            "use --as-fast-as-possible; a version 2 iolog contains times only after its first wait"
         }
         RequestFault::TooLate => "use a higher --speed",
         RequestFault::NoDrive { .. } => "select a device with --device",
@@ -209,7 +210,8 @@ fn way_out(fault: &RequestFault) -> &'static str {
     }
 }
 
-/// Returns the failure of a trace without a matching request; `others` and `actions` are its devices and events.
+/// Returns the failure of a trace without a matching request. `others` and `actions` are the devices and events of the
+/// trace.
 pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) -> Failure {
     let failure = Failure::input(format!("{trace}: contains no request to replay"));
     match (others, actions) {
@@ -218,8 +220,10 @@ pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) 
             let met: Vec<String> =
                 actions.iter().map(|(letter, word)| format!("{letter} ({word})")).collect();
             let met = met.join(", ");
-            failure.hint(format!("the trace has the events {met}: add --action {last}"))
+            failure.hint(format!("the trace contains the events {met}; add --action {last}"))
         }
-        (others, _) => failure.hint(format!("the trace has requests of {}", others.join(", "))),
+        (others, _) => {
+            failure.hint(format!("the trace contains requests for {}", others.join(", ")))
+        }
     }
 }

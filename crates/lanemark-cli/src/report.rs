@@ -1,4 +1,4 @@
-//! `lanemark report`: makes one HTML page from saved results.
+//! `lanemark report`: writes one HTML page from saved results.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     };
     if let Some(path) = table.filter(|path| !is_iometer(path)) {
         if args.interactive.is_some() {
-            return Err(Failure::input("--interactive: does not apply to the page of a sweep")
+            return Err(Failure::input("--interactive does not apply to the page of a sweep")
                 .hint("remove it; only pages of runs and studies have interactive charts"));
         }
         let sweep = results::load_sweep(&path)?;
@@ -58,27 +58,27 @@ pub(crate) fn print_answer(
     }
 }
 
-/// Returns whether a CSV file is an Iometer results file and not a sweep.
+/// Returns whether a CSV file is an Iometer results file instead of a sweep.
 fn is_iometer(path: &Path) -> bool {
-    // A pipe can be read only once, so it is taken to be a sweep.
+    // A pipe can be read only once, so it is treated as a sweep.
     let text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
     let format = || Some(recognise(&text()?));
     !input::is_piped(path) && format() == Some(RecognisedFormat::Result(ResultFormat::Iometer))
 }
 
-/// Reads results of Lanemark and of other programs: up to one study, and runs.
+/// Reads results from Lanemark and from other programs: up to one study, and any number of runs.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunResult>), Failure> {
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         if paths[..index].contains(path) {
-            tell!("note: {} is given twice, but shown once", path.display());
+            tell!("note: {} was given twice; it is shown once", path.display());
             continue;
         }
         match results::load_any(path)? {
             SavedResult::Run(run) => runs.push(*run),
             SavedResult::Study(_) if study.is_some() => {
-                return Err(Failure::input(format!("{}: is a second study", path.display()))
+                return Err(Failure::input(format!("{} is a second study", path.display()))
                     .hint("a page or drawing shows up to one study and any number of runs"));
             }
             SavedResult::Study(outcome) => study = Some(*outcome),

@@ -1,4 +1,4 @@
-//! `lanemark results`: lists saved results, the newest first.
+//! `lanemark results`: lists saved results, newest first.
 
 use lanemark_lab::default_folder;
 use lanemark_lab::results::{self, ListedResult};
@@ -16,7 +16,8 @@ pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
         true => Vec::new(),
         false => results::list(&folder).map_err(|error| {
             let variable = default_folder::VARIABLE;
-            Failure::from(error).hint(format!("use a folder that was given to --out or {variable}"))
+            Failure::from(error)
+                .hint(format!("use a folder that was named with --out or {variable}"))
         })?,
     };
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();

@@ -24,7 +24,7 @@ struct Sample {
     bytes: &'static [u8],
 }
 
-/// The kind of a sample, in the order of the list.
+/// The kind of a sample; the order is the order of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum SampleKind {
@@ -36,26 +36,26 @@ enum SampleKind {
 }
 
 impl SampleKind {
-    /// Returns the title of the kind, and a command that reads such a file.
+    /// Returns the title of the kind, and a command that reads files of this kind.
     fn title(self) -> (&'static str, &'static str) {
         match self {
             Self::Study => ("studies", "lanemark study NAME"),
             Self::Result => ("results", "lanemark compare, report, plot, export"),
-            Self::ForeignResult => ("results of other programs", "lanemark import FILE"),
+            Self::ForeignResult => ("results from other programs", "lanemark import FILE"),
             Self::Trace => ("traces", "lanemark replay SYSTEM FILE"),
             Self::Job => ("job files", "lanemark sim SYSTEM FILE"),
         }
     }
 }
 
-/// Returns a sample whose file is built in.
+/// Returns a sample from a built-in file.
 macro_rules! sample {
     ($kind:ident, $file:literal, $about:literal) => {
         (SampleKind::$kind, $file, $about, include_bytes!(concat!("../../../", $file)))
     };
 }
 
-/// The samples except studies: the kind, the file in the source tree, the description and the contents.
+/// The samples except for studies: the kind, the path in the source tree, the description and the contents.
 const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     sample!(
         Result,
@@ -91,26 +91,26 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     sample!(
         Trace,
         "samples/file-server.iolog.gz",
-        "fio's iolog, version 3: 6000 requests of a file server's mix, packed by gzip"
+        "fio's iolog, version 3: 6000 requests of a file server's mix, compressed with gzip"
     ),
     sample!(
         Trace,
         "crates/lanemark-trace/tests/samples/msr.csv",
-        "MSR Cambridge: the format, two devices"
+        "MSR Cambridge format, with two devices"
     ),
     sample!(
         Trace,
         "crates/lanemark-trace/tests/samples/blkparse.txt",
-        "blkparse: the format, two devices"
+        "blkparse format, with two devices"
     ),
     sample!(
         Trace,
         "crates/lanemark-trace/tests/samples/columns.csv",
-        "CSV with named columns: the format, two devices"
+        "CSV with named columns, with two devices"
     ),
-    sample!(Trace, "crates/lanemark-trace/tests/samples/disksim.trace", "DiskSim: the format"),
-    sample!(Trace, "crates/lanemark-trace/tests/samples/mqsim.trace", "MQSim: the format"),
-    sample!(Job, "samples/database.fio", "fio: random reads in parallel with the writes of a log"),
+    sample!(Trace, "crates/lanemark-trace/tests/samples/disksim.trace", "DiskSim format"),
+    sample!(Trace, "crates/lanemark-trace/tests/samples/mqsim.trace", "MQSim format"),
+    sample!(Job, "samples/database.fio", "fio: random reads in parallel with log writes"),
     sample!(
         Job,
         "crates/lanemark-formats/tests/samples/mixed.icf",
@@ -118,7 +118,7 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     ),
 ];
 
-/// Returns all samples, by kind.
+/// Returns all samples, sorted by kind.
 fn all() -> Result<Vec<Sample>, StudyError> {
     let studies = studies::names().into_iter().map(|name| {
         Ok(Sample {
@@ -146,7 +146,7 @@ pub(crate) fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Returns the samples as text, below the title of their kind.
+/// Returns the list of samples as text, grouped under the titles of their kinds.
 fn listed(samples: &[Sample]) -> String {
     let mut text = String::new();
     let mut last = None;
@@ -155,7 +155,7 @@ fn listed(samples: &[Sample]) -> String {
             let (title, command) = kind.title();
             text += &format!("{title} ({command})\n");
         }
-        // A study runs by its name, without a copy of its file.
+        // A study can be run by its name, without a copy of its file.
         let name = match kind {
             SampleKind::Study => name.trim_end_matches(".toml"),
             _ => name,
@@ -165,7 +165,7 @@ fn listed(samples: &[Sample]) -> String {
     text
 }
 
-/// Copies the requested samples. No file is written if another file already has one of the names.
+/// Copies the requested samples. If a different file already has one of the names, no file is written.
 fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
     let mut samples = all()?;
     if let Some(name) = args.name() {
@@ -214,8 +214,8 @@ fn is_copy(path: &Path, sample: &Sample) -> bool {
 }
 
 fn name_taken(path: &Path) -> Failure {
-    Failure::refused(format!("{}: exists, with other contents", path.display()))
-        .hint("give another folder: lanemark samples copy NAME FOLDER")
+    Failure::refused(format!("{} exists with different contents", path.display()))
+        .hint("choose a different folder: lanemark samples copy NAME FOLDER")
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

@@ -1,8 +1,8 @@
 //! The file of a result: at the path that the user requests, or in the default folder.
 //!
 //! If a requested file cannot be written, the command fails before it runs anything. A problem with the default folder
-//! must not lose the figures: if the folder cannot be written, the command warns and prints the result, and its exit
-//! code reports that nothing is saved.
+//! must not lose the figures: if the folder is not writable, the command warns and prints the result, and its exit code
+//! reports that the result is not saved.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,12 +22,12 @@ pub(crate) enum Destination<'a> {
     Requested(&'a Path),
     /// In the default folder.
     Default,
-    /// Nowhere.
+    /// The result is not saved.
     Nowhere,
 }
 
 impl<'a> Destination<'a> {
-    /// Returns the destination of an option `--out`.
+    /// Returns the destination that the option `--out` names.
     pub(crate) fn of(out: Option<&'a Path>) -> Self {
         out.map_or(Self::Default, Self::Requested)
     }
@@ -41,7 +41,7 @@ pub(crate) struct ResultSaver {
 }
 
 impl ResultSaver {
-    /// Reserves the file. If the default folder cannot be written, prints a warning.
+    /// Reserves the file. If the default folder is not writable, prints a warning.
     ///
     /// # Errors
     /// Returns an error if a requested file cannot be written.
@@ -76,7 +76,7 @@ impl ResultSaver {
         self.file.as_ref().map_or(Ok(()), |file| file.save(outcome))
     }
 
-    /// Prints the location of the saved result, or a warning if the default folder could not be written.
+    /// Prints the location of the saved result, or a warning if the default folder was not writable.
     ///
     /// # Errors
     /// Returns the error if a requested file could not be written.
@@ -91,10 +91,10 @@ impl ResultSaver {
     }
 }
 
-/// Returns the default folder of results after a check that files can be written there.
+/// Returns the default folder of results, after checking that it is writable.
 ///
 /// # Errors
-/// Returns an error if there is no such folder, or if it cannot be written.
+/// Returns an error if there is no default folder, or if it is not writable.
 pub(crate) fn writable_default() -> Result<PathBuf, LabError> {
     let folder = default_folder::of_results()?;
     let name = |number: u32| format!("check-{}-{number}", std::process::id());
@@ -105,7 +105,7 @@ pub(crate) fn writable_default() -> Result<PathBuf, LabError> {
 /// Exit code of a command that printed its figures but could not save them.
 pub(crate) const NOT_SAVED: u8 = 4;
 
-/// Whether the result of this process is not saved.
+/// Whether this process could not save its result.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Returns the exit code of a command that did not fail.
@@ -113,10 +113,12 @@ pub(crate) fn exit_code() -> u8 {
     if IS_LOST.load(Ordering::Relaxed) { NOT_SAVED } else { 0 }
 }
 
-/// Warns that the default folder cannot be written.
+/// Warns that the default folder is not writable.
 pub(crate) fn warn(error: &LabError) {
     IS_LOST.store(true, Ordering::Relaxed);
     let variable = default_folder::VARIABLE;
     tell!("warning: the result is not saved: {error}");
-    tell!("hint: --out saves it elsewhere, and {variable} names another folder for all results");
+    tell!(
+        "hint: use --out to save it elsewhere, or set {variable} to a different folder for all results"
+    );
 }

@@ -32,14 +32,14 @@ use crate::{formats, library, output, provenance, serve_start, stop};
 
 /// Interval at which the command checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum time to write a disk's cached pages when the server ends.
+/// Maximum time for writing a disk's cached pages when the server ends.
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
-/// Maximum length of a scenario: a thousand faults with comments.
+/// Maximum length of a scenario, which is enough for a thousand faults with comments.
 const SCENARIO_MAX: u64 = 1 << 20;
 /// Maximum length of a file of certificates or a key.
 #[cfg(feature = "full")]
 const PEM_MAX: u64 = 1 << 20;
-/// Interval of `--watch`.
+/// Interval between the lines of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     closed.map_err(|error| Failure::run(format!("the data could not be stored: {error}")))?;
     saved?;
     if is_broken {
-        return Err(Failure::run("the engine of the server failed, which ended the server"));
+        return Err(Failure::run("the server's engine failed and ended the server"));
     }
     Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
 }
@@ -166,8 +166,8 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
         (Some(authorities), _) => Clients::Of(read("--tls-clients", authorities)?),
         (None, true) => Clients::Any,
         (None, false) => {
-            return Err(Failure::input("--listen: no permitted clients are given")
-                .hint("give --tls-clients FILE with the clients' authorities, or --tls-anyone"));
+            return Err(Failure::input("--listen: the permitted clients are not stated")
+                .hint("use --tls-clients FILE with the clients' authorities, or --tls-anyone"));
         }
     };
     let identity = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
@@ -175,7 +175,7 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
     tls.map(Some).map_err(|error| Failure::input(format!("--listen: {error}")))
 }
 
-/// Makes a file and a disk of the system, if requested, and returns their paths.
+/// Provides the system as a file or as a disk, if requested, and returns their paths.
 fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failure> {
     use lanemark_serve::mount::MountError;
     let note = match (&args.mount, args.attach) {
@@ -183,14 +183,14 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
         (Some(file), false) => session.mounts().mount(file),
         (file, true) => session.mounts().attach(file.as_deref()),
     };
-    // Cached pages of the disk are written before the disk is removed.
+    // The cached pages of the disk are written before the disk is removed.
     stop::patient(MOUNTED_ENDS);
     let option = if args.attach { "--attach" } else { "--mount" };
     let note = note.map_err(|error| {
         let message = format!("{option}: {error}");
         match error {
             MountError::Refused { .. } => {
-                let hint = "name a file that does not exist, or an empty one".to_owned();
+                let hint = "name a file that is empty or does not exist".to_owned();
                 Failure::new(ErrorCause::Refused, message, Some(hint))
             }
             MountError::System { .. } => Failure::input(message),
@@ -202,28 +202,29 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
     Ok(file.into_iter().chain(mounts.disk()).map(|path| path.display().to_string()).collect())
 }
 
-/// Refuses systems that consist of several block devices.
+/// Rejects systems that consist of several block devices.
 pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     match system.spec.targets().len() {
         1 => Ok(()),
         targets => Err(Failure::input(format!("{name}: expected one block device, found {targets}"))
-            .hint("write stripe:… or mirror:… for one volume of several drives, or start one server for each drive")),
+            .hint("write stripe:… or mirror:… for one volume of several drives, or start one server per drive")),
     }
 }
 
-/// Returns the faults of the command line and of the scenario, with their source.
+/// Returns the faults from the command line and from the scenario, with the location for errors.
 fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let mut planned = faults(&args.fault)?;
     let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };
     let name = path.display().to_string();
     let fail = |why: String| Failure::input(format!("--scenario {name}: {why}"));
     let bytes = input::bytes(path, SCENARIO_MAX).map_err(|error| fail(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| fail("is not UTF-8 text".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail("not UTF-8 text".to_owned()))?;
     planned.extend(lanemark_study::workload::scenario(&name, &text)?);
     Ok((planned, Location::file(&name)))
 }
 
-/// Returns the length of the data: the requested size, else the size of the image, else the capacity.
+/// Returns the length of the data: the requested size; without a request, the size of the image; without an image, the
+/// capacity.
 pub(crate) fn size(
     requested: Option<Bytes>,
     over: Option<&Path>,
@@ -243,7 +244,7 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
-/// Lists the server for measurements on its file and disk. Measurements do not find a server that cannot be listed.
+/// Lists the server for measurements on its file and disk. If the server cannot be listed, measurements do not find it.
 fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
     let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
     if paths.is_empty() || session.reading().is_none() {
@@ -260,7 +261,7 @@ fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
         .ok()
 }
 
-/// Returns the reading of a session as a line of JSON.
+/// Returns the figures of a session as a line of JSON.
 pub(crate) fn reading(system: &System, session: &Session) -> String {
     let Some((counters, faults)) = session.reading() else {
         return "error: the system is served without latency\n".to_owned();
@@ -272,7 +273,7 @@ pub(crate) fn reading(system: &System, session: &Session) -> String {
     }
 }
 
-/// Opens the sockets for control and figures.
+/// Opens the control socket and the metrics port.
 fn desks(args: &ServeArgs, served: ControlledServer) -> Result<Vec<QueryServer>, Failure> {
     let mut desks = Vec::new();
     let session = Arc::clone(&served.session);
@@ -304,7 +305,7 @@ fn watch(is_reporting: bool, session: &Session, is_over: impl Fn() -> bool) {
         {
             let now = session.figures();
             let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
-            // A line in a log cannot be overwritten.
+            // Output to a log cannot be overwritten, so each state is a new line.
             match std::io::stderr().is_terminal() {
                 true => progress.show(&line),
                 false => tell!("{line}"),
@@ -333,7 +334,7 @@ fn deliver(
     delivery.deliver(&mut result)
 }
 
-/// Returns the result of a sample, whose workload has this id and name.
+/// Returns the result of a sample; `id` and `name` identify its workload.
 pub(crate) fn result(
     system: &System,
     test: Test,
@@ -354,7 +355,7 @@ pub(crate) fn result(
     result
 }
 
-/// Returns the warning about a run whose client did not receive answers as modelled.
+/// Returns the warning about a run whose client did not receive its answers at the modelled times.
 pub(crate) fn not_delivered(test: &str, live: &LiveUse) -> Option<Warning> {
     let at = |percentile| {
         let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);

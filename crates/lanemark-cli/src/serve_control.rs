@@ -1,4 +1,4 @@
-//! Commands to a running server: `lanemark serve-control`, and their execution in the server.
+//! Commands to a running server: `lanemark serve-control`, and the execution of its commands in the server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::failure::{Failure, Outcome};
 use crate::output;
 use crate::serve::reading;
 
-/// Maximum length of an answer: a list of all faults that a server can have.
+/// Maximum length of an answer, which is enough for a list of all faults that a server can have.
 const ANSWER_MAX: usize = 16 << 20;
 /// Maximum time for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 
-/// A running server with the state that commands change.
+/// A running server and the state that commands change.
 pub(crate) struct ControlledServer {
     pub(crate) session: Arc<Session>,
     pub(crate) system: System,
     /// Length of the export.
     pub(crate) size: u64,
-    /// Set to end the server.
+    /// Flag that ends the server.
     pub(crate) stop: Arc<AtomicBool>,
 }
 
-/// Refuses faults whose effect on the `size` bytes of data a server cannot reproduce, or that do not have an effect.
+/// Rejects faults whose effect on the `size` bytes of data a server cannot reproduce, and faults without an effect.
 pub(crate) fn servable(system: &System, size: u64, fault: &Fault) -> Result<(), Failure> {
     let has_several = system.spec.drives() > 1;
     let is_cut = matches!(fault.kind, FaultKind::PowerCut { .. });
@@ -56,7 +56,7 @@ pub(crate) fn servable(system: &System, size: u64, fault: &Fault) -> Result<(), 
 }
 
 impl ControlledServer {
-    /// Answers a command. An answer other than a status or a list begins with `ok` or `error:`.
+    /// Answers a command. Answers begin with `ok` or `error:`, except for a status or a list.
     pub(crate) fn answer(&self, question: &str) -> String {
         let words: Vec<&str> = question.split_whitespace().collect();
         match self.execute(&words) {
@@ -100,7 +100,7 @@ impl ControlledServer {
         }
     }
 
-    /// Reads a fault that this server can have. The fault's time counts from now.
+    /// Parses a fault that this server can apply. The fault's time counts from now.
     fn fault(&self, text: &str) -> Result<Fault, String> {
         let fault: Fault = text.parse()?;
         servable(&self.system, self.size, &fault).map_err(|failure| failure.to_string())?;
@@ -112,7 +112,7 @@ impl ControlledServer {
         Ok(format!("ok: fault {}\n", number + 1))
     }
 
-    /// Replaces a fault with another fault, or with a copy in which some keys are changed.
+    /// Replaces a fault with a different fault, or changes some of its keys.
     fn change(&self, number: &str, keys: &[&str]) -> Result<String, String> {
         let number = number_of(number)?;
         let states = self.session.faults()?;
@@ -132,14 +132,14 @@ impl ControlledServer {
                 FaultPhase::Active => !is_cut,
                 FaultPhase::Over => false,
             };
-            // A fault may have ended in the meantime.
+            // A fault may have ended since the list was read.
             cleared += u32::from(is_clearable && self.session.clear_fault(number).is_ok());
         }
         Ok(format!("ok: {cleared} cleared\n"))
     }
 }
 
-/// Returns the number of a fault, which a user counts from 1.
+/// Parses the number of a fault; users count faults from 1.
 fn number_of(text: &str) -> Result<u16, String> {
     let number = text.parse::<u16>().ok().and_then(|number| number.checked_sub(1));
     number.ok_or_else(|| {
@@ -152,8 +152,8 @@ fn words_of(fault: &str) -> Vec<String> {
     fault.split(' ').filter(|word| !word.starts_with("at=")).map(str::to_owned).collect()
 }
 
-/// Returns the text of a fault in which `keys` replace the same keys. If the first word is a kind, the words are
-/// another fault.
+/// Returns the text of a fault in which the keys in `keys` are replaced. If the first word is a kind of fault, `keys`
+/// describe a new fault.
 fn changed(fault: &Fault, keys: &[&str]) -> String {
     if !keys.first().is_some_and(|word| word.contains('=')) {
         return keys.join(" ");
@@ -179,7 +179,7 @@ fn listed(states: &[FaultState]) -> String {
         let (at, effect) = (state.fault.at.since(Instant::ZERO), &state.effect);
         format!(
             "{number} {phase}, from {at}: {} ({} failed, {} delayed, {} silent)\n",
-            // The fault's text, without the end that a `clear` has set.
+            // The fault's text, without the end that `clear` has set.
             words_of(&effect.fault).join(" "),
             effect.failed,
             effect.held,
@@ -193,7 +193,7 @@ fn listed(states: &[FaultState]) -> String {
 pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
     let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
         Failure::run(format!("{}: {error}", args.socket.display()))
-            .hint("give the socket of the server's --control")
+            .hint("use the socket from the server's option --control")
     })?;
     match answer.strip_prefix("error: ") {
         Some(error) => Err(Failure::input(error.trim_end())),

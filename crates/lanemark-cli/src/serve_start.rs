@@ -1,4 +1,4 @@
-//! The start of a served system: the content of its drive, the self-test of this machine, and the notes about both.
+//! The start of a served system: the content of its drive, the self-test of this machine, and notes about both.
 
 use lanemark_schema::result::{DEVIATION_MAX, OutsideTime, StartContent};
 use lanemark_schema::text::grouped;
@@ -12,10 +12,10 @@ use lanemark_study::System;
 use crate::args::{ServeArgs, StartArg};
 use crate::messages::tell;
 
-/// Share of a disk's usual latency below which a note reports its short seeks.
+/// If the latency of a small part of a disk is below this share of the usual latency, a note reports it.
 const SHORT: f64 = 0.9;
 
-/// Returns the content of the drive at the start, and notes it.
+/// Returns the content of the drive at the start, and prints a note about it.
 pub(crate) fn content(args: &ServeArgs, system: &System, size: u64) -> StartContent {
     let size = Bytes(size);
     let (written_bytes, is_just_written, state) = match args.start {
@@ -42,16 +42,16 @@ pub(crate) fn note_short_stroke(system: &System, size: u64) {
     {
         let share = 100.0 * size.get() as f64 / capacity.get() as f64;
         tell!(
-            "note: the heads of the disk move less over {share:.1}% of it (--size): a random read takes {:.1} ms instead \
-             of {:.1} ms",
+            "note: the disk's heads move less within {share:.1}% of the disk (--size): a random read takes {:.1} ms \
+             instead of {:.1} ms",
             short * 1e3,
             whole * 1e3
         );
     }
 }
 
-/// Tests this machine, notes its speed compared with the drive's, and returns the time of a request outside the server.
-/// A self-test that fails is noted, and the verdict then omits that time.
+/// Tests this machine, prints a note that compares its speed with the drive's, and returns the time of a request
+/// outside the server. If the self-test fails, a note reports the failure, and the verdict omits that time.
 pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<OutsideTime> {
     if args.no_self_test || args.no_latency {
         return None;
@@ -67,8 +67,8 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     };
     let us = |time: Duration| time.as_microseconds();
     tell!(
-        "note: this machine serves up to {} requests/s of 4 KiB, and adds {:.0} µs to one request at a time (at least {:.0} \
-         µs)",
+        "note: this machine serves up to {} 4 KiB requests/s, and adds {:.0} µs (minimum {:.0} µs) to each \
+         request at queue depth 1",
         rounded(speed.rate),
         us(speed.client) + us(speed.late),
         us(speed.round_trip)
@@ -76,7 +76,8 @@ pub(crate) fn self_test(args: &ServeArgs, system: &System, size: u64) -> Option<
     let scale = speed.scale_for(&needs, DEVIATION_MAX);
     if f64::from(scale) > args.time_scale.factor() {
         tell!(
-            "note: this drive reaches {} requests/s, and one request takes {:.0} µs with its host: use --time-scale {scale}",
+            "note: this drive reaches {} requests/s, and one request takes {:.0} µs including the host's \
+             time; use --time-scale {scale}",
             rounded(needs.rate),
             us(needs.latency) + us(needs.host)
         );

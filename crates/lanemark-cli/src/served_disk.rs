@@ -1,16 +1,16 @@
-//! A modelled system as a disk with a file system, for the commands that run programs on it. A separate process runs
-//! `lanemark serve`, so that its processor time is separate from the programs'.
+//! A modelled system as a disk with a file system, for commands that run programs on it. `lanemark serve` runs as a
+//! separate process, so that its processor time is not counted as the programs'.
 //!
-//! With root and loop devices the system is a block device, and the kernel mounts its file system. The mounts are in a
-//! mount namespace of this command (mount_namespaces(7)): other processes do not see them, and they end with the
-//! namespace's last process, even after SIGKILL. The server stays outside of the namespace (`nsenter`): as the last
-//! process of the namespace, it would on exit unmount a file system whose disk it no longer serves, and would wait
-//! forever.
+//! As root and with loop devices, the system is a block device, and the kernel mounts its file system. The mounts are
+//! in a mount namespace of this command (mount_namespaces(7)): other processes do not see them, and they end with the
+//! namespace's last process, even after SIGKILL. The server stays outside of the namespace (`nsenter`). If the server
+//! were the last process in the namespace, its exit would unmount a file system whose disk it no longer serves, and
+//! would wait forever.
 //!
 //! Without root and loop devices the system is a file (FUSE), and `fuse2fs` mounts the ext4 file system in that file.
 //! This needs no privileges and works in containers that have `/dev/fuse`.
 //!
-//! The kernel signals the server and `fuse2fs` when this command ends (`setpriv --pdeathsig`).
+//! When this command ends, the kernel sends a signal to the server and to `fuse2fs` (`setpriv --pdeathsig`).
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -33,15 +33,15 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::failure::Failure;
 
-/// Maximum time until a server has made its disk.
+/// Maximum time until a server has created its disk.
 const START_MAX: Duration = Duration::from_secs(30);
-/// Maximum time for a server to end, including storing its data.
+/// Maximum time for a server to store its data and end.
 const END_MAX: Duration = Duration::from_secs(60);
-/// Interval of checks of a process.
+/// Interval between checks of a process.
 const LOOK: Duration = Duration::from_millis(20);
-/// Attempts to unmount a file system while a process still closes its files.
+/// Number of attempts to unmount a file system while a process is still closing its files.
 const TRIES: u32 = 100;
-/// Maximum time until `fuse2fs` has mounted a file system, including the recovery of its journal.
+/// Maximum time for `fuse2fs` to mount a file system, including the recovery of the file system's journal.
 const MOUNT_MAX: Duration = Duration::from_secs(60);
 
 /// Moves this command into its own mount namespace. Returns the previous namespace.
@@ -49,7 +49,7 @@ pub(crate) fn own_mounts() -> Result<File, Failure> {
     let fail = |error| Failure::run(format!("a mount namespace can't be created: {error}"));
     let outside = File::open("/proc/thread-self/ns/mnt")
         .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
-    // SAFETY: the flag affects mounts only; the table of open files, which other code may use, stays shared.
+    // SAFETY: the flag affects only mounts; the table of open files, which other code may use, stays shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(fail)?;
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", flags).map_err(fail)?;
@@ -69,7 +69,7 @@ pub(crate) enum Contents<'p> {
 /// The form in which a system is served.
 #[derive(Clone, Copy)]
 pub(crate) enum ServedForm<'p> {
-    /// A block device. The server is in this mount namespace.
+    /// A block device. The server is in the mount namespace `outside`.
     Disk { outside: &'p File },
     /// A file.
     File,
@@ -92,7 +92,7 @@ pub(crate) struct DiskParameters<'p> {
 }
 
 impl DiskParameters<'_> {
-    /// Returns the path of a file of the server.
+    /// Returns the path of one of the server's files.
     fn file(&self, end: &str) -> PathBuf {
         self.folder.join(format!("{}.{end}", self.name))
     }
@@ -104,7 +104,7 @@ impl DiskParameters<'_> {
         if let ServedForm::Disk { outside } = self.form {
             let (process, number) = (std::process::id(), outside.as_raw_fd());
             command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{process}/fd/{number}")]);
-            // A real drive has its own processors, so the server runs at a higher priority than the programs.
+            // A real drive has its own processors, so the server has a higher priority than the programs.
             command.args(["chrt", "--rr", "1"]);
         }
         command.arg(program()?).arg("serve").args(&self.system);
@@ -123,7 +123,7 @@ impl DiskParameters<'_> {
         match self.scale {
             None => command.arg("--no-latency"),
             Some(scale) => {
-                // The self-test measures a socket, but programs use a disk.
+                // The self-test measures a socket, but the programs use a disk.
                 command.args(["--no-self-test", "--time-scale", &scale.to_string()]);
                 command.arg("--control").arg(self.file("control"));
                 command.arg("--out").arg(self.file("json"))
@@ -133,7 +133,7 @@ impl DiskParameters<'_> {
     }
 }
 
-/// A served disk. Dropping this unmounts it and ends its server.
+/// A served disk. Dropping it unmounts the file system and ends the server.
 pub(crate) struct ServedDisk {
     child: Child,
     node: PathBuf,
@@ -196,7 +196,7 @@ impl ServedDisk {
         Ok(Some(served))
     }
 
-    /// Returns the path of the block device or the file.
+    /// Returns the path of the block device or of the file.
     pub(crate) fn node(&self) -> &Path {
         &self.node
     }
@@ -206,9 +206,9 @@ impl ServedDisk {
         &self.control
     }
 
-    /// Makes an ext4 file system on the disk.
+    /// Creates an ext4 file system on the disk.
     pub(crate) fn format(&self) -> Result<(), Failure> {
-        // The kernel must not write parts of the file system later.
+        // The kernel must not initialise parts of the file system later.
         let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
         let made = Command::new("mkfs.ext4").args(options).arg(&self.node).output();
         let made = made.map_err(|error| {
@@ -223,7 +223,7 @@ impl ServedDisk {
         }
     }
 
-    /// Mounts the file system with these options, separated by commas.
+    /// Mounts the file system with `options`, separated by commas.
     pub(crate) fn mount(
         &mut self,
         mount_point: &Path,
@@ -248,7 +248,7 @@ impl ServedDisk {
         Ok(())
     }
 
-    /// Kills the server, as a power cut of the machine would, and detaches the file system without writing anything.
+    /// Kills the server, like a power cut of the machine, and detaches the file system without writing anything.
     pub(crate) fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -275,7 +275,7 @@ impl ServedDisk {
         }
     }
 
-    /// Unmounts the file system; if it is busy, detaches it.
+    /// Unmounts the file system, or detaches it if it is busy.
     fn leave(&mut self) {
         let Some(mut mounted) = self.mounted.take() else { return };
         for _ in 0..TRIES {
@@ -284,7 +284,7 @@ impl ServedDisk {
                 Some(_) => fusermount(&mounted.mount_point, &[]),
             };
             if done {
-                // The process writes the rest of the file system after it is unmounted.
+                // After the unmount, the process writes the remaining data of the file system.
                 if let Some(daemon) = &mut mounted.daemon {
                     let _ = daemon.wait();
                 }
@@ -358,7 +358,7 @@ fn fuse2fs(node: &Path, mount_point: &Path, options: &str) -> Result<Child, Stri
     }
 }
 
-/// Detaches a file system whose disk may be gone.
+/// Detaches a file system whose disk may no longer exist.
 fn detach(mounted: &MountedDisk) {
     match mounted.daemon {
         None => drop(unmount(&mounted.mount_point, UnmountFlags::DETACH)),
@@ -366,7 +366,7 @@ fn detach(mounted: &MountedDisk) {
     }
 }
 
-/// Unmounts a FUSE file system, as any user may (fusermount3(1)), and returns whether this succeeded.
+/// Unmounts a FUSE file system with fusermount3(1), which any user may run, and returns whether this succeeded.
 fn fusermount(mount_point: &Path, options: &[&str]) -> bool {
     let quiet = |program: &str| {
         let mut command = Command::new(program);
@@ -377,7 +377,7 @@ fn fusermount(mount_point: &Path, options: &[&str]) -> bool {
     done.is_ok_and(|status| status.success())
 }
 
-/// Returns the path of the running program, which a server also runs.
+/// Returns the path of the running program, which is also the server's program.
 fn program() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;

@@ -1,4 +1,4 @@
-//! The server of a measured target: its readings around each sample, and its verdict in the result.
+//! The server that backs a measured target: its readings around each sample, and its verdict in the result.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,18 +19,18 @@ pub(crate) struct ServedMeasurement {
     /// The reading before the current sample.
     before: ServedReading,
     target: ServedTarget,
-    /// The delivery during each sample, by test, in the order of the samples.
+    /// The delivery during each sample; the key is the test, and the list has the order of the samples.
     taken: BTreeMap<String, Vec<Option<LiveUse>>>,
 }
 
 impl ServedMeasurement {
-    /// Finds the server of the system at `path`, or connects to the control socket that the user `named`; `None` if
-    /// no server is known. A server that does not answer is noted.
+    /// Finds the server that backs the system at `path`, or connects to the control socket `named` by the user; returns
+    /// `None` if no server is known. A note reports a server that does not answer.
     pub(crate) fn find(path: &Path, named: Option<&Path>) -> Result<Option<Self>, Failure> {
         if let Some(socket) = named {
             let reading = registry::read(socket).map_err(|error| {
                 Failure::input(format!("--served {}: {error}", socket.display()))
-                    .hint("give the socket of the server's --control")
+                    .hint("use the socket from the server's option --control")
             })?;
             return Ok(Some(Self::new(socket.to_owned(), reading)));
         }
@@ -38,7 +38,7 @@ impl ServedMeasurement {
         let [socket] = sockets.as_slice() else {
             if sockets.len() > 1 {
                 tell!(
-                    "note: {}: {} servers of modelled drives are below it; the result does not name them",
+                    "note: {} uses {} servers of modelled drives; the result does not name them",
                     path.display(),
                     sockets.len()
                 );
@@ -49,7 +49,7 @@ impl ServedMeasurement {
             Ok(reading) => Ok(Some(Self::new(socket.clone(), reading))),
             Err(error) => {
                 tell!(
-                    "note: {}: a modelled drive, whose server does not answer ({}: {error})",
+                    "note: {} is a modelled drive whose server does not answer ({}: {error})",
                     path.display(),
                     socket.display()
                 );
@@ -73,14 +73,14 @@ impl ServedMeasurement {
         Self { socket, before: reading, target, taken: BTreeMap::new() }
     }
 
-    /// Notes the beginning of a sample.
+    /// Records the beginning of a sample.
     pub(crate) fn begin(&mut self) {
         if let Ok(reading) = registry::read(&self.socket) {
             self.before = reading;
         }
     }
 
-    /// Notes the end of a sample: the delivery since its beginning belongs to every new sample in `tests`.
+    /// Records the end of a sample: the delivery since the beginning is assigned to every new sample in `tests`.
     pub(crate) fn end(&mut self, tests: &[TestResult]) {
         let live = registry::read(&self.socket).ok().map(|reading| {
             self.target.faults.clone_from(&reading.faults);
@@ -102,7 +102,7 @@ impl ServedMeasurement {
             Target::Database(target) => target.served = served,
             Target::Simulated(_) => {}
         }
-        // The model determines the latency of a read, regardless of whether the served data was ever written.
+        // The model determines the latency of a read, regardless of whether the data was ever written.
         result.warnings.retain(|warning| !matches!(warning, Warning::Holes { .. }));
         for test in &mut result.tests {
             let taken = self.taken.get(&test.test.name).into_iter().flatten();

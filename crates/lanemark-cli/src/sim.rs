@@ -80,7 +80,10 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         (&result.target, result.tests.as_slice(), format, json, detail)
     {
         let slug = workload::slug(&first.test.name);
-        tell!("hint: --detail, or the test {}:{slug}, shows the time budget", result.workload.id);
+        tell!(
+            "hint: to show the time budget, use --detail or select the test {}:{slug}",
+            result.workload.id
+        );
     }
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }

@@ -1,9 +1,10 @@
-//! Signals: any signal that ends a process ends a command within a second, and the results so far are delivered.
+//! Signals: every signal that ends a process ends a command within a second, and the results up to that point are
+//! delivered.
 //!
-//! A thread waits for signals. A command ends immediately, unless it checks the flag of [`on_signal`]. Such a command
-//! has most of a second to end normally, which is sufficient if the drive answers. If the command cannot end (a device
-//! never completes a request, or a reader does not read the output), the thread runs the action set by [`at_end`], and
-//! ends the program. A second signal ends the program immediately.
+//! A thread waits for signals. A signal ends a command immediately, unless the command checks the flag of
+//! [`on_signal`]. Such a command has most of a second to end normally, which is sufficient if the drive responds. If
+//! the command cannot end (a device never completes a request, or a reader does not read the output), the thread runs
+//! the action set by [`at_end`], and ends the program. A second signal ends the program immediately.
 //!
 //! In every case the temporary files of a run are removed, and the exit code is 128 plus the signal's number.
 
@@ -21,14 +22,14 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::watch;
 
-/// Time for a command to end normally, before a thread ends it with its action.
+/// Time for a command to end normally, before the signal thread runs the action and ends the program.
 const PATIENCE: Duration = Duration::from_millis(450);
-/// Maximum time after the signal until the program ends.
+/// Maximum time from the signal to the end of the program.
 const END: Duration = Duration::from_millis(900);
 
-/// The signals that end a process and that it can catch (signal(7)). The list omits signals for faults of the program,
-/// because their handler would return to the fault; SIGPIPE, which is a write error here; and real-time signals, which
-/// are not sent to a program that does not use them.
+/// The signals that end a process and that a process can catch (signal(7)). The list omits signals for faults of the
+/// program, because their handler would return to the faulting instruction; SIGPIPE, which appears as a write error
+/// here; and real-time signals, which are not sent to a program that does not use them.
 const CAUGHT: [i32; 13] = [
     SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
     SIGVTALRM, SIGXCPU, SIGXFSZ,
@@ -36,9 +37,9 @@ const CAUGHT: [i32; 13] = [
 
 /// The state of signal handling.
 struct State {
-    /// Set by the first signal.
+    /// Flag that the first signal sets.
     flag: Arc<AtomicBool>,
-    /// The first signal; 0 before.
+    /// The number of the first signal; 0 before the signal.
     signal: AtomicI32,
     /// Whether the command checks the flag.
     looked_at: AtomicBool,
@@ -46,7 +47,8 @@ struct State {
     more_ms: AtomicU64,
     /// Whether the signal thread ends the program.
     ending: AtomicBool,
-    /// Action if the command does not end in time; the thread that ends the command takes it.
+    /// Action to run if the command does not end in time. The thread that removes it from here is the thread that ends
+    /// the run.
     last: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -62,11 +64,11 @@ fn state() -> &'static State {
     })
 }
 
-/// Starts to wait for signals.
+/// Starts the thread that waits for signals.
 pub(crate) fn watch() -> Result<(), Failure> {
     let failed = |error| Failure::run(format!("signals can't be caught: {error}"));
-    // nohup(1) ignores SIGHUP on purpose, and other parents may ignore signals too. SIGINT and SIGTERM are caught even
-    // if ignored: a shell without job control ignores SIGINT for background jobs.
+    // nohup(1) ignores SIGHUP on purpose, and other parents may ignore other signals. SIGINT and SIGTERM are caught
+    // even if they are ignored, because a shell without job control ignores SIGINT for background jobs.
     let is_caught = |signal: &&i32| [SIGINT, SIGTERM].contains(signal) || !is_ignored(**signal);
     let caught = CAUGHT.iter().filter(is_caught);
     let mut signals = Signals::new(caught).map_err(failed)?;
@@ -75,7 +77,7 @@ pub(crate) fn watch() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether the process ignores a signal: the mask `SigIgn` of proc_pid_status(5).
+/// Returns whether the process ignores a signal, according to the mask `SigIgn` of proc_pid_status(5).
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -91,8 +93,8 @@ fn received(signal: i32) {
         end();
     }
     let more = Duration::from_millis(state.more_ms.load(Ordering::SeqCst));
-    // The time limit and the action have separate threads: the action may block, and a second signal must still be
-    // received.
+    // The time limit and the action have separate threads, because the action may block, and a second signal must still
+    // be received.
     let last = move || {
         thread::sleep(PATIENCE + more);
         if finish_with() {
@@ -109,7 +111,7 @@ fn received(signal: i32) {
     }
 }
 
-/// Runs the command's action. Returns false if there is no action, or the command has taken it.
+/// Runs the command's action. Returns `false` if there is no action, or if the command has already cancelled it.
 fn finish_with() -> bool {
     let left = state().last.lock().unwrap_or_else(PoisonError::into_inner).take();
     left.map(|left| left()).is_some()
@@ -127,26 +129,26 @@ fn end() -> ! {
     signal_hook::low_level::exit(i32::from(exit_code()))
 }
 
-/// Returns a flag that signals set from now on, for a command that checks it.
+/// Returns the flag that signals set from this call on, for a command that checks it.
 pub(crate) fn on_signal() -> Arc<AtomicBool> {
     state().looked_at.store(true, Ordering::SeqCst);
     Arc::clone(&state().flag)
 }
 
-/// Extends the time for a command to end, for cleanup that takes longer than the removal of files.
+/// Extends the time for a command to end, for cleanup that takes longer than removing files.
 #[cfg(any(feature = "oltp", feature = "serve"))]
 pub(crate) fn patient(more: Duration) {
     let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
     state().more_ms.store(more, Ordering::SeqCst);
 }
 
-/// Sets the action for a signal after which the command does not end in time.
+/// Sets the action that runs if the command does not end in time after a signal.
 pub(crate) fn at_end(last: impl FnOnce() + Send + 'static) {
     *state().last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
 
-/// Declares that the command ends normally, and cancels the action of [`at_end`]. Does not return if the action has
-/// begun, because only one thread may end a run.
+/// Declares that the command ends normally, and cancels the action of [`at_end`]. This function does not return if the
+/// action has begun, because only one thread may end a run.
 pub(crate) fn ends_itself() {
     if state().last.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {
         loop {
@@ -155,8 +157,8 @@ pub(crate) fn ends_itself() {
     }
 }
 
-/// Clears the action after the command has ended. Does not return while the signal thread ends the program: the command
-/// may have failed only because that thread has removed its files.
+/// Clears the action after the command has ended. This function does not return while the signal thread is ending the
+/// program: the command may have failed only because that thread removed its files.
 pub(crate) fn ended() {
     while state().ending.load(Ordering::SeqCst) {
         thread::park();
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn ignored_signals_are_those_of_the_mask() {
-        // Programs in Rust ignore SIGPIPE from their start. SIGKILL cannot be ignored.
+        // Rust programs ignore SIGPIPE from the start. SIGKILL cannot be ignored.
         assert!(is_ignored(13));
         assert!(!is_ignored(9) && !is_ignored(19));
     }

@@ -1,4 +1,4 @@
-//! `lanemark sweep`: runs one test at many points, on all cores, into a file that a later command can continue.
+//! `lanemark sweep`: runs one test at many points, on all cores, and writes a file that a later command can continue.
 
 use std::path::PathBuf;
 
@@ -86,14 +86,14 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Fails a sweep in which no point has figures.
+/// Fails if no point of the sweep has figures.
 fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     let reasons = sweep.points.iter().map(|point| point.outcome.as_ref().err());
     match reasons.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) {
         None => Ok(()),
         Some(reason) => {
             Err(Failure::input(format!("no point has figures; first reason: {reason}"))
-                .hint(format!("the last column of {file} has the reason of each point")))
+                .hint(format!("the last column of {file} states the reason for each point")))
         }
     }
 }
@@ -106,8 +106,8 @@ fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Returns a file in the default folder whose name depends only on the sweep and its points. If that folder cannot be
-/// written, returns a file in a private folder, which is removed with the second value, and prints a warning.
+/// Returns a file in the default folder whose name depends only on the sweep and its points. If that folder is not
+/// writable, prints a warning and returns a file in a private folder; dropping the second value removes that folder.
 fn default_out(
     args: &SweepArgs,
     sweep: &Sweep,
@@ -117,19 +117,19 @@ fn default_out(
     let name = format!("sweep-{}{points}.csv", &sweep.inputs()[..12]);
     match saving::writable_default() {
         Ok(folder) => Ok((folder.join(name), None)),
-        // A part of a sweep prints no figures: its file is its only output.
+        // A part of a sweep does not print figures, so its file is its only output.
         Err(error) if args.points.is_some() => Err(error.into()),
         Err(error) => {
             saving::warn(&error);
             let scratch = PrivateFolder::new("lanemark-sweep-").map_err(|other| {
-                Failure::run(format!("no temporary folder can be made: {other}"))
+                Failure::run(format!("can't create a temporary folder: {other}"))
             })?;
             Ok((scratch.path().join(name), Some(scratch)))
         }
     }
 }
 
-/// The outputs of a whole sweep in addition to the terminal.
+/// The outputs of a complete sweep in addition to the terminal.
 struct SweepOutputs {
     csv: PathBuf,
     /// Whether the file remains after the command.
@@ -141,7 +141,7 @@ struct SweepOutputs {
     json: bool,
 }
 
-/// A sweep as JSON.
+/// A sweep, for output as JSON.
 #[derive(Serialize)]
 struct SweepJson<'s> {
     schema_version: u32,
@@ -157,7 +157,7 @@ impl SweepOutputs {
         Ok(Self { csv, is_kept: true, parquet, page, target: args.target, json: args.json })
     }
 
-    /// Writes the Parquet file of points, if one is requested; the `kinds` of the axes depend on the whole sweep.
+    /// Writes the Parquet file of points, if one is requested. The `kinds` of the axes are those of the whole sweep.
     fn write_parquet(
         &self,
         sweep: &SweepResult,
@@ -197,7 +197,7 @@ impl SweepOutputs {
     }
 }
 
-/// Returns the file that grows, and the Parquet file that is made from it, if requested.
+/// Returns the CSV file that grows during the sweep, and the Parquet file that is written from it, if requested.
 fn files(out: PathBuf) -> Result<(PathBuf, Option<ReservedName>), Failure> {
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok((out, None)),
@@ -210,16 +210,16 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<ReservedName>), Failure> {
         Some("parquet") => {
             let message = format!("--out {}: this build can't write Parquet", out.display());
             Err(Failure::input(message)
-                .hint("give a file that ends in .csv, or build with --features full"))
+                .hint("use a file name that ends in .csv, or build with --features full"))
         }
         _ => {
             let message = format!("--out {}: a sweep is written as CSV", out.display());
-            Err(Failure::input(message).hint("give a file name that ends in .csv"))
+            Err(Failure::input(message).hint("use a file name that ends in .csv"))
         }
     }
 }
 
-/// Returns the sweep of the command line, with the values of its file.
+/// Returns the sweep that the command line describes, together with the values in its sweep file.
 fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Failure> {
     let mut definition = match system.ends_with(".toml") && !system.contains('@') {
         true => SweepDefinition::open(system.as_ref())?,
@@ -235,7 +235,7 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
     }
     if definition.workload.is_empty() {
         return Err(Failure::input("--workload is missing")
-            .hint("for example --workload data-sheet:rnd4k-q32t1-read"));
+            .hint("add, for example, --workload data-sheet:rnd4k-q32t1-read"));
     }
     for text in &args.axis {
         definition.axes.push(Axis::parse(text)?);
@@ -256,7 +256,8 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
     }
     formats::tell_notes(&opened);
     let mut workload = scaled(opened.workload, &args.run.scale.scale())?;
-    // Repeats differ only in random numbers, and there are many points, so a curve needs only one repeat.
+    // Repeats differ only in their random numbers, and a sweep has many points, so one repeat per point is enough for a
+    // curve.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     let length = RunLength::of(args.full);
     Sweep::new(library, definition, workload, args.run.seed, length).map_err(located)

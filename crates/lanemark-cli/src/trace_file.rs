@@ -1,4 +1,4 @@
-//! A trace's file while it is read: the progress, and the hash of the bytes read.
+//! A trace file that is being read: the progress, and the hash of the bytes that were read.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -16,22 +16,22 @@ use crate::failure::Failure;
 /// Size of one read, in bytes.
 const BUFFER: usize = 256 * 1024;
 
-/// A trace's file, whose bytes are counted and hashed as they are read.
+/// A trace file whose bytes are counted and hashed as they are read.
 pub(crate) struct TraceFile {
     file: File,
     read_bytes: Rc<ReadBytes>,
 }
 
-/// The bytes of a trace that were read so far: hash and count.
+/// The bytes of a trace that were read until now: their hash and their count.
 #[derive(Default)]
 pub(crate) struct ReadBytes {
     hasher: RefCell<Sha256>,
     bytes: Cell<u64>,
-    /// The file's size, if it has one.
+    /// Size of the file, if known.
     size: Option<u64>,
 }
 
-/// Opens a trace, compressed or not; count and hash describe the stored file.
+/// Opens a compressed or uncompressed trace. The count and the hash describe the file as stored.
 pub(crate) fn open(
     path: &Path,
 ) -> Result<(BufReader<TraceInput<TraceFile>>, Rc<ReadBytes>), Failure> {

@@ -1,9 +1,9 @@
-//! `lanemark trial`: runs and times a user's program on several modelled systems in turn, and cuts the power on
-//! request.
+//! `lanemark trial`: runs and times a user's program on several modelled systems in turn, and optionally cuts the
+//! power.
 //!
-//! Every turn begins with equal contents on a newly served system. The systems alternate, so that a slow drift of the
-//! machine affects all of them. Each system has an uncounted turn first, which also finds the time scale: the smallest
-//! power of four at which the server delivers the modelled latencies in time.
+//! Every turn starts with the same contents on a newly served system. The systems alternate, so that a slow drift of
+//! the machine affects all of them. Each system first has an uncounted turn, which also finds the time scale: the
+//! smallest power of four at which the server delivers the modelled latencies in time.
 
 mod contents;
 mod cuts;
@@ -44,15 +44,16 @@ use turn::TurnEnvironment;
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// The largest time scale that is tried, and the ratio of two successive ones.
+/// Maximum time scale.
 const SCALE_MAX: f64 = 64.0;
+/// Ratio of two successive time scales.
 const SCALE_STEP: f64 = 4.0;
 /// Inode number of the initial user namespace: `PROC_USER_INIT_INO` of `linux/proc_ns.h`.
 const INITIAL_USER_NAMESPACE: u64 = 0xefff_fffd;
-/// Maximum length of a command as the name of a test.
+/// Maximum length of a command in the name of a test.
 const NAME_MAX: usize = 60;
 
-/// A system of the trial with its turns.
+/// A system of the trial and its turns.
 struct TrialSystem {
     /// `drive@platform:port`, as the user wrote it.
     name: String,
@@ -84,10 +85,10 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
     let savings = savings(args, &systems, &provenance)?;
     stop::patient(END);
     let folder = folder(args.folder.as_deref())?;
-    // The warden runs outside the mount namespace, whose mounts are in the folder and end with the namespace.
+    // The warden runs outside the mount namespace. The mounts are in the folder and end with the namespace.
     let _warden = Warden::of(folder.path())?;
     let outside = if has_disks { Some(served_disk::own_mounts()?) } else { None };
-    // A forced end drops no values, so the folder is removed explicitly.
+    // A forced end does not drop values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(fs::remove_dir_all(left)));
     let bench = TurnEnvironment {
@@ -131,7 +132,7 @@ fn systems(
     let mut systems: Vec<TrialSystem> = Vec::new();
     for name in &args.systems {
         if systems.iter().any(|earlier| earlier.name == *name) {
-            return Err(Failure::input(format!("{name}: is given twice")));
+            return Err(Failure::input(format!("{name} is given twice")));
         }
         let system = assemble(library, name, &set)?;
         serve::one_target(&system, name)?;
@@ -149,8 +150,8 @@ fn arguments(args: &TrialArgs) -> Vec<String> {
     set.chain(library).collect()
 }
 
-/// Returns whether this process can make block devices of served systems and mount them. In a user namespace the kernel
-/// mounts no block device, even for root (user_namespaces(7)).
+/// Returns whether this process can create block devices of served systems and mount them. In a user namespace, the
+/// kernel does not mount block devices, even for root (user_namespaces(7)).
 fn has_disks() -> bool {
     let namespace = fs::metadata("/proc/self/ns/user").map(|namespace| namespace.ino());
     let control = || OpenOptions::new().read(true).write(true).open("/dev/loop-control").is_ok();
@@ -163,10 +164,10 @@ fn has_disks() -> bool {
 
 /// Checks the requirements for serving systems as files.
 fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
-    let hint = "or use `lanemark exact`, which needs neither loop devices nor FUSE";
+    let hint = "or use `lanemark exact`, which requires neither loop devices nor FUSE";
     if !Path::new("/dev/fuse").exists() {
         return Err(
-            Failure::input("/dev/fuse: does not exist").hint(format!("modprobe fuse, {hint}"))
+            Failure::input("/dev/fuse does not exist").hint(format!("run `modprobe fuse`, {hint}"))
         );
     }
     match file_system {
@@ -203,20 +204,20 @@ fn savings(
 fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
     let made = PrivateFolder::within(&within, "lanemark-trial-").and_then(|folder| {
-        // A command that changes its user, such as a database's server, must reach the mount.
+        // A command that changes its user, such as a database server, must be able to reach the mount.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711))?;
         Ok(folder)
     });
     made.map_err(|error| {
-        Failure::input(format!("{}: can't create a folder there: {error}", within.display()))
-            .hint("give another --folder")
+        Failure::input(format!("can't create a folder in {}: {error}", within.display()))
+            .hint("use a different --folder")
     })
 }
 
 /// The outcome of all turns and power cuts; the samples are in the systems.
 struct TrialOutcome {
     cuts: Vec<CutSystem>,
-    /// Whether nothing was interrupted.
+    /// Whether the trial was completed without an interruption.
     complete: bool,
 }
 
@@ -272,7 +273,7 @@ fn trial(
 }
 
 /// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of four at which
-/// all systems are served in time. Returns `None` if the trial was stopped.
+/// the server delivers all answers in time. Returns `None` if the trial was stopped.
 fn time_scale(
     given: Option<f64>,
     seed: u64,

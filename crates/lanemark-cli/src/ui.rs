@@ -1,8 +1,8 @@
 //! `lanemark ui`: serves the laboratory to a browser, until a signal ends it.
 //!
-//! Every user of the machine can read command lines. So the browser receives the address with its token through a file
-//! in the user's runtime folder, which other users cannot read. Without such a folder or a desktop, the command only
-//! prints the address.
+//! Every user of the machine can read command lines. Therefore the browser receives the address with its token through
+//! a file in the user's runtime folder, which other users cannot read. Without a runtime folder or a desktop, the
+//! command only prints the address.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
     let ui = Ui::new(args.port, library).map_err(|error| {
         let failure = Failure::input(format!("--port {}: {error}", args.port));
-        failure.hint("remove --port to use a free port")
+        failure.hint("remove --port to let the system choose a free port")
     })?;
     output::print(ui.address())?;
     tell!("note: Ctrl-C ends the server");
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
 }
 
 /// Opens `address` in the desktop's browser through a file that redirects to it, and returns the file. If that fails,
-/// the user opens the address.
+/// the user must open the address.
 fn open(address: &str) -> Option<PrivateFile> {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !has("DISPLAY") && !has("WAYLAND_DISPLAY") {

@@ -1,4 +1,4 @@
-//! The stand-in for `served_target` in builds without `lanemark serve`: no target is a served system.
+//! Replaces `served_target` in builds without `lanemark serve`: in these builds no target is a served system.
 
 use std::path::Path;
 
@@ -6,15 +6,17 @@ use lanemark_schema::result::{RunResult, TestResult};
 
 use crate::failure::Failure;
 
-/// A measurement whose target is a served system. No value exists.
+/// A measurement whose target is a served system. There are no values of this type.
 pub(crate) enum ServedMeasurement {}
 
 impl ServedMeasurement {
     pub(crate) fn find(_: &Path, named: Option<&Path>) -> Result<Option<Self>, Failure> {
         match named {
             None => Ok(None),
-            Some(_) => Err(Failure::input("--served: this program was built without `serve`")
-                .hint("use a program with the default features")),
+            Some(_) => {
+                Err(Failure::input("--served requires the feature `serve`, which this build lacks")
+                    .hint("use a program with the default features"))
+            }
         }
     }
 

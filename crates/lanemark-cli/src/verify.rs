@@ -24,7 +24,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// An outcome with its provenance, as JSON.
+/// An outcome with its provenance, for output as JSON.
 #[derive(Serialize)]
 struct SavedOutcome<'a, T> {
     provenance: Provenance,
@@ -51,7 +51,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
     let mut workload = scaled(workload::open(&library, &args.workload)?, &args.run.scale.scale())?;
     real_without_faults(&workload)?;
-    // More repeats add no information, so the default is one.
+    // Additional repeats add no information, so the default is one repeat.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
     let verification = Verification {
@@ -97,7 +97,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
     if args.json {
-        // The data was written from another seed, which the journal does not contain.
+        // The seed of the written data is unknown, because the journal does not contain it.
         let mut provenance = provenance::own(0);
         provenance.started_at = started_at;
         provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);
@@ -108,7 +108,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     Ok(if verified.is_intact() { Outcome::Done } else { Outcome::Damaged })
 }
 
-/// Returns the default journal: in this folder, named after the target.
+/// Returns the default path of the journal: in the current folder, named after the target.
 fn beside(target: &Path) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".journal");

@@ -1,8 +1,8 @@
 //! A second process that cleans up after a killed run.
 //!
-//! A process cannot act on SIGKILL. The warden reads a pipe that only the run holds open for writing. If the pipe ends
-//! without the final message, the run was killed. The warden then ends the processes of the run's programs and of its
-//! guest, if it has one, and removes its folder.
+//! A process cannot react to SIGKILL. The warden reads a pipe whose write end only the run holds open. If the pipe is
+//! closed without the final message, the run was killed. In that case the warden ends the processes of the run's
+//! programs and of its guest, if there is one, and removes the run's folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,18 +21,20 @@ use crate::marked;
 const WORD: &str = "lanemark-warden";
 /// Prefix of the folders that a warden may remove.
 const PREFIX: &str = "lanemark-";
-/// Messages of the run when it begins, and when it is done.
+/// Message of the run when it begins.
 const BEGUN: u8 = b'b';
+/// Message of the run when it is done.
 const DONE: u8 = b'd';
-/// Number of attempts to remove a folder to which ending processes still write, and the time between two attempts.
+/// Number of attempts to remove a folder into which other processes still write while they end.
 const ATTEMPTS: u32 = 100;
+/// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A running warden. Dropping this ends it and removes no files.
+/// A running warden. Dropping it ends the warden without removing files.
 pub(crate) struct Warden(Child);
 
 impl Warden {
-    /// Starts a warden of `folder`, whose name begins with `lanemark-`.
+    /// Starts a warden for `folder`, whose name begins with `lanemark-`.
     ///
     /// # Errors
     /// Returns an error if the process cannot be started.
@@ -65,8 +67,8 @@ impl Drop for Warden {
     }
 }
 
-/// Runs as a warden if `words` request it, and returns true when it has ended: in that case the program does nothing
-/// else.
+/// Runs as a warden if `words` request it, and returns `true` after the warden has ended; in that case the program does
+/// nothing else.
 pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
     let [_, word, folder] = words else { return false };
     if word != WORD {

@@ -1,7 +1,7 @@
-//! `--watch`: shows a run on the full screen.
+//! `--watch`: shows a run in a full-screen view.
 //!
-//! The view uses stderr's alternate screen, is updated a few times a second and is removed when the run ends; the
-//! result follows on stdout as usual. The latencies cover the last interval and not the whole sample.
+//! The view uses stderr's alternate screen and is updated a few times a second. It is removed when the run ends, and
+//! the result follows on stdout as usual. The latencies describe the last interval instead of the whole sample.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ static SHOWN: AtomicBool = AtomicBool::new(false);
 /// The full-screen view of a run.
 pub(crate) struct Watch {
     is_shown: bool,
-    /// Readings of the previous update.
+    /// Figures at the previous update.
     last: Option<LastUpdate>,
     rates: VecDeque<f64>,
 }
@@ -120,7 +120,7 @@ impl Drop for Watch {
     }
 }
 
-/// Restores the screen if a view uses it. This function is called when the program ends without dropping the view.
+/// Restores the screen if a view uses it. The program calls this function if it ends without dropping the view.
 pub(crate) fn give_back() {
     if SHOWN.swap(false, Ordering::SeqCst) {
         let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");

@@ -1,4 +1,4 @@
-//! `lanemark whatif`: runs the same work on another path.
+//! `lanemark whatif`: runs the same work on a different path.
 
 use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, RunLength};
@@ -11,7 +11,7 @@ use crate::{library, output, stop};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
-    // The model of a measured result states its system.
+    // For a measured result, `--model` states the system.
     let is_result = std::path::Path::new(&args.from).is_file();
     let hosted = |system: &str| args.host.of_system(system);
     let from = if is_result { args.from.clone() } else { hosted(&args.from)? };

@@ -108,7 +108,7 @@ fn an_impossible_drawing_is_refused_and_nothing_is_overwritten() {
     fails(&["depths.json", "--columns", "0", "--out", "x.svg"], "columns");
     fails(&["depths.json", "--scale", "nan", "--out", "x.png"], "scale");
     match cfg!(feature = "full") {
-        true => fails(&["depths.json", "--out", "mine.png"], "mine.png: exists and is not"),
+        true => fails(&["depths.json", "--out", "mine.png"], "mine.png exists and is not"),
         false => fails(&["depths.json", "--out", "x.png"], "build with --features full"),
     }
     assert_eq!(fs::read_to_string(path.join("mine.svg")).unwrap(), "<svg>mine</svg>");

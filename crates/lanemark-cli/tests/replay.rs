@@ -144,7 +144,7 @@ fn several_devices_are_put_on_one_drive_on_request() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let message = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
-    assert!(message.contains("--as-one replays all devices on one drive"), "{message}");
+    assert!(message.contains("use --as-one to replay all devices on one drive"), "{message}");
     let result = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
     assert_eq!(result["tests"][0]["samples"][0]["replay"]["requests"], 3);
 }
@@ -186,7 +186,7 @@ fn a_trace_without_replayable_events_is_an_error_that_names_its_events() {
     fs::write(&path, line).unwrap();
     let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
     let message = fails(&[NVME, path, "--out", out], 2);
-    assert!(message.contains("the trace has the events C (complete)"), "{message}");
+    assert!(message.contains("the trace contains the events C (complete)"), "{message}");
     assert!(message.contains("add --action C"), "{message}");
     succeeds(&[NVME, path, "--action", "C", "--out", out]);
 }
@@ -212,7 +212,7 @@ fn warnings_are_reported() {
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&[TWO, &sample("msr.csv"), "--out", out]);
     assert!(
-        text.contains("! one request came earlier than the line above, by at most 5.5 us"),
+        text.contains("! one request had times before the previous line's, by up to 5.5 us"),
         "{text}"
     );
     let path = folder.path().join("far.csv");
@@ -242,7 +242,7 @@ fn wrong_input_is_reported_with_its_line_and_exits_with_2() {
         ),
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
         (&[NVME, &msr], "msr.csv:3: the request belongs to the trace's device number 2"),
-        (&[NVME, &msr, "--device", "usr,1"], "the trace has requests of usr,0, src1,1"),
+        (&[NVME, &msr, "--device", "usr,1"], "the trace contains requests for usr,0, src1,1"),
         (&[NVME, &iolog, "--device", "/dev/sda"], "iolog-2.log:5: the request lacks a time"),
         (&[NVME, bad, "--speed", "2"], "expected a factor"),
         (&[NVME, bad, "--speed", "2x", "--as-fast-as-possible"], "cannot be used with"),

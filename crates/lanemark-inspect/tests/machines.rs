@@ -117,10 +117,10 @@ fn a_desktop_has_a_drive_in_a_slow_port_and_one_that_fell_back() {
         [
             "sdb: the drive supports 6 Gb/s, but its port ata2 only 3 Gb/s",
             "sdc: ata3 runs at 1.5 Gb/s, but port and drive support 6 Gb/s",
-            "sde: the drive receives 1 command at a time, but reports that it supports queueing",
+            "sde: the drive accepts 1 command at a time, but reports that it supports queueing",
             "sde: the write cache is off, so every write waits for the media",
             "sde: the scheduler of a hard disk is none; mq-deadline or bfq is better",
-            "sde: sde1 begins 3584 B off a physical block of 4 KiB",
+            "sde: sde1 starts 3584 B past the boundary of a physical block of 4 KiB",
             "sdd: ata4 runs at 3 Gb/s, but its port supports 6 Gb/s: the drive is older, or the \
              link fell back",
         ]
@@ -261,7 +261,7 @@ CPU, NUMA node 0
          └─ sdx  blocks of 512 B in 4 KiB, scheduler none, write back, queue depth 1
 
 ! sdx: 1-3 runs at 480 Mb/s.
-  Advice: use a USB 3 port and cable: a port for 5 Gb/s is often blue or marked SS.
+  Advice: use a USB 3 port and cable: 5 Gb/s ports are often blue or marked SS.
 "
     );
 }

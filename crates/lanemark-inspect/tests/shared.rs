@@ -67,7 +67,7 @@ fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
     assert_eq!(
         finding_texts(&sas_server().all()),
         [
-            "sdf: the link to 0:0:5:0 runs at 6 Gb/s a phy, but supports 12 Gb/s",
+            "sdf: the link to 0:0:5:0 runs at 6 Gb/s per phy, but supports 12 Gb/s",
             "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4,635 MB/s, and the links \
              below it 6,373 MB/s in all",
         ]

@@ -194,7 +194,7 @@ fn a_way_that_fails_is_read_and_told() {
     let faults: Vec<String> = system.spec.faults.iter().map(ToString::to_string).collect();
     assert_eq!(faults, ["port-loss port=0 at=5ms drive=0"]);
     let warning_texts = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
+    assert_eq!(warning_texts, ["port sas fails after 5 ms, and sas-2 takes over"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
     let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has only that path";
     assert!(alone.contains(expected), "{alone}");

@@ -18,7 +18,7 @@ pub(crate) enum CompletionsCommand {
     Zsh,
     /// Print completions for fish
     Fish,
-    /// Write manual pages, one for each command
+    /// Write manual pages, one per command
     Man {
         /// Folder for the pages; it is created if it does not exist
         folder: PathBuf,

@@ -15,7 +15,7 @@ pub(crate) struct DriveArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriveCommand {
-    /// Write a drive file from the ratings on a drive's box; all other values are derived or assumed, and listed
+    /// Write a drive file from the ratings on a drive's box; derive or assume all other values, and list them
     New(Box<DriveNewArgs>),
     /// Show the origin of each value of a drive, and compare its ratings with the model
     Show(DriveShowArgs),
@@ -37,7 +37,7 @@ pub(crate) struct DriveShowArgs {
 pub(crate) enum Protocol {
     /// NVM Express over PCI Express
     Nvme,
-    /// AHCI over PCI Express, as some drives of 2011 to 2015
+    /// AHCI over PCI Express, as in some drives from 2011 to 2015
     PcieAhci,
     /// Serial ATA
     Sata,
@@ -65,7 +65,7 @@ pub(crate) struct DriveNewArgs {
     /// Media of the drive
     #[arg(long, value_name = "KIND", default_value = "ssd")]
     pub(crate) kind: Media,
-    /// Capacity that the host can address, "2 TB"
+    /// Capacity that the host can address, such as "2 TB"
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,
     /// PCI Express generation, 1 to 5
@@ -74,7 +74,7 @@ pub(crate) struct DriveNewArgs {
     /// Number of PCI Express lanes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) lanes: Option<u32>,
-    /// Line rate of SATA or SAS, "6 Gb/s"
+    /// Line rate of SATA or SAS, such as "6 Gb/s"
     #[arg(long)]
     pub(crate) rate: Option<BitsPerSecond>,
     /// Number of SAS phys
@@ -86,13 +86,14 @@ pub(crate) struct DriveNewArgs {
     /// Cell technology: slc, mlc, tlc, qlc or 3d-xpoint
     #[arg(long, value_name = "CELLS")]
     pub(crate) nand: Option<String>,
-    /// Memory for the mapping table: dram, host or none
+    /// Location of the mapping table: dram, host or none
     #[arg(long)]
     pub(crate) memory: Option<String>,
-    /// Market of the drive: client or data-center; data-center drives rate random writes in steady state
+    /// Market of the drive: client or data-center; ratings of data-center drives for random writes apply to steady
+    /// state
     #[arg(long)]
     pub(crate) market: Option<String>,
-    /// Rate of sequential reads, "7450 MB/s"
+    /// Rate of sequential reads, such as "7450 MB/s"
     #[arg(long)]
     pub(crate) read: Option<BytesPerSecond>,
     /// Rate of sequential writes
@@ -125,7 +126,7 @@ pub(crate) struct DriveNewArgs {
     /// Capacity of the pseudo-SLC cache
     #[arg(long, value_name = "SIZE")]
     pub(crate) pseudo_slc: Option<Bytes>,
-    /// Share to which the drive compresses the data of its write ratings, "46%"
+    /// Ratio of compressed to original size of the data that was used for the write ratings, such as "46%"
     #[arg(long, value_name = "SHARE")]
     pub(crate) compresses_to: Option<Ratio>,
     /// Revolutions per minute of a hard disk
@@ -146,10 +147,10 @@ pub(crate) struct DriveNewArgs {
     /// Source of the ratings
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,
-    /// Drive file to write [default: a name from the display name, in the current folder]
+    /// Drive file to write [default: a file in the current folder, named after the drive]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Also print the origin of each value, which the file states in comments
+    /// Also print the origin of each value; the file also states the origins, in comments
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print JSON instead of text

@@ -17,10 +17,10 @@ spent by the drive or in the program's own waits.")]
 pub(crate) struct ExactArgs {
     /// System, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
     pub(crate) system: String,
-    /// Command with its arguments, after --
+    /// Command and its arguments, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-    /// Size of the disk, "8GiB" [default: the drive's capacity]
+    /// Size of the disk, such as "8GiB" [default: the drive's capacity]
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
     /// Keep the data in this sparse file, with a journal next to it [default: in memory]
@@ -32,7 +32,7 @@ pub(crate) struct ExactArgs {
     /// Guest kernel [default: target/exact/linux here, or exact/linux next to this program's folder]
     #[arg(long, value_name = "FILE", env = "LANEMARK_EXACT_KERNEL")]
     pub(crate) kernel: Option<PathBuf>,
-    /// Memory of the guest, "1GiB", including its page cache and the files that it writes outside the drive
+    /// Memory of the guest, such as "1GiB", including its page cache and the files that it writes outside the drive
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub(crate) guest_memory: Bytes,
     /// Seed of all random events

@@ -7,13 +7,13 @@ use crate::failure::Failure;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FioCommandArgs {
-    /// A fio command line in place of the workload: -- fio --rw=randread --bs=4k
+    /// A fio command line instead of the workload: -- fio --rw=randread --bs=4k
     #[arg(last = true, value_name = "FIO COMMAND", conflicts_with = "workload")]
     fio_command: Vec<String>,
 }
 
 impl FioCommandArgs {
-    /// Returns the command line as a workload's name, or else `named`.
+    /// Returns the command line as a workload name, or `named` if there is no command line.
     pub(crate) fn workload(&self, named: Option<&str>) -> Result<String, Failure> {
         let text = match self.fio_command.as_slice() {
             [] => return Ok(named.unwrap_or_default().to_owned()),
@@ -28,7 +28,7 @@ impl FioCommandArgs {
     }
 }
 
-/// Returns a word as a shell reads it back.
+/// Quotes a word so that a shell reads it back unchanged.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,%+@".contains(letter);
     match !word.is_empty() && word.chars().all(plain) {

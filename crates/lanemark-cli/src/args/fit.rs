@@ -9,9 +9,9 @@ use super::{HostOption, LibraryArgs};
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 `lanemark bench PATH --workload fit` takes the required measurements in less than five minutes.
-Other commands accept the written drive file in place of the name of a library drive.")]
+Other commands accept the written drive file instead of the name of a library drive.")]
 pub(crate) struct FitArgs {
-    /// Saved results of one drive; FILE#SYSTEM selects one system of a study
+    /// Saved results from one drive; FILE#SYSTEM selects one system of a study
     #[arg(required = true, value_name = "RESULT")]
     pub(crate) results: Vec<String>,
     /// Platform and port in which the drive was measured
@@ -19,10 +19,10 @@ pub(crate) struct FitArgs {
     pub(crate) platform: String,
     #[command(flatten)]
     pub(crate) host: HostOption,
-    /// Similar drive, for values that the results do not determine [default: a generic drive of the port's protocol]
+    /// Similar drive, for values that the results do not determine [default: a generic drive with the port's protocol]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) like: Option<String>,
-    /// Override a model value, such as drive.port.pcie.generation=3; this value is then not fitted (repeatable)
+    /// Override a model value, such as drive.port.pcie.generation=3, and do not fit it (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// Write the fitted drive to this file

@@ -19,7 +19,7 @@ pub(crate) enum HostCommand {
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Without TARGET the driver's time is not measured, and a platform's own value applies.
+Without TARGET the driver's time is not measured, and the platform's value applies.
 `lanemark sim SYSTEM WORKLOAD --host FILE` simulates a system with the measured host.")]
 pub(crate) struct HostMeasureArgs {
     /// Block device, which is only read, or folder on the file system to measure
@@ -37,13 +37,13 @@ pub(crate) struct HostMeasureArgs {
 
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct HostOption {
-    /// Host file written by `lanemark host measure`, or library host, in place of the platform's processor times
+    /// Host file from `lanemark host measure`, or library host, that replaces the platform's processor times
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Option<String>,
 }
 
 impl HostOption {
-    /// Returns a system, `DRIVE@PLATFORM:PORT`, with the host of the option.
+    /// Returns a system, `DRIVE@PLATFORM:PORT`, with the host from the option.
     pub(crate) fn of_system(&self, system: &str) -> Result<String, crate::failure::Failure> {
         let Some((drive, rest)) = system.split_once('@') else {
             // The system's own error is clearer.
@@ -52,10 +52,10 @@ impl HostOption {
         Ok(format!("{drive}@{}", self.of_port(rest)?))
     }
 
-    /// Returns a port, `PLATFORM:PORT`, with the host of the option.
+    /// Returns a port, `PLATFORM:PORT`, with the host from the option.
     pub(crate) fn of_port(&self, port: &str) -> Result<String, crate::failure::Failure> {
         let Some(host) = &self.host else { return Ok(port.to_owned()) };
-        // Further drives of a system follow after `+` and name ports of the same platform.
+        // Additional drives of a system follow after `+` and name ports of the same platform.
         let first = port.split('+').next().unwrap_or_default();
         let platform = first.rsplit_once(':').map_or(first, |(platform, _)| platform);
         self.of_platform(platform)
@@ -65,7 +65,7 @@ impl HostOption {
             })
     }
 
-    /// Returns a platform with the host of the option.
+    /// Returns a platform with the host from the option.
     pub(crate) fn of_platform(&self, platform: &str) -> Result<String, crate::failure::Failure> {
         let Some(host) = &self.host else { return Ok(platform.to_owned()) };
         if let Some((_, own)) = platform.split_once(',') {

@@ -11,16 +11,17 @@ use super::save::{NameArgs, SaveArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Output files of fio, CrystalDiskMark, KDiskMark, diskspd or Iometer, or folders, whose .json files are all read
+    /// Output files of fio, CrystalDiskMark, KDiskMark, diskspd or Iometer, or folders; all .json files in a folder are
+    /// read
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
-    /// Size of the file or device, for tests that do not state the span that they used
+    /// Size of the file or device, for tests whose output does not state the span
     #[arg(long, value_name = "SIZE")]
     pub(crate) span: Option<Bytes>,
-    /// Access pattern, for tests that do not state it
+    /// Access pattern, for tests whose output does not state it
     #[arg(long, value_name = "PATTERN")]
     pub(crate) pattern: Option<ImportPattern>,
-    /// Queue depth, for tests that do not state it
+    /// Queue depth, for tests whose output does not state it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
     pub(crate) queue_depth: Option<u32>,
     /// Print the result as JSON instead of a table

@@ -8,7 +8,7 @@ use lanemark_sim::spec::ProtocolKind;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LibraryArgs {
-    /// Library folder [default: ./library if it exists, else the built-in library]
+    /// Library folder [default: ./library if it exists; otherwise the built-in library]
     #[arg(long, value_name = "FOLDER", env = "LANEMARK_LIBRARY", hide_env = true)]
     pub(crate) library: Option<PathBuf>,
 }
@@ -20,19 +20,19 @@ pub(crate) struct LibraryListArgs {
     /// Drive, platform, host or workload to show, by name or file [default: list all]
     #[arg(conflicts_with_all = ["search", "interface", "year", "maker"])]
     pub(crate) name: Option<String>,
-    /// List entries whose name contains all these words
+    /// List entries whose names contain all these words
     #[arg(long, value_name = "WORDS")]
     pub(crate) search: Option<String>,
     /// List drives with this interface
     #[arg(long)]
     pub(crate) interface: Option<Interface>,
-    /// List drives of this year or range of years, 2012 or 2012..2018
+    /// List drives from this year or range of years, such as 2012 or 2012..2018
     #[arg(long, value_name = "YEAR|A..B", value_parser = years)]
     pub(crate) year: Option<RangeInclusive<u16>>,
-    /// List drives of this manufacturer
+    /// List drives from this manufacturer
     #[arg(long)]
     pub(crate) maker: Option<String>,
-    /// List entries of this kind only, or find NAME among them
+    /// List only entries of this kind, or look for NAME only among them
     #[arg(long)]
     pub(crate) kind: Option<EntryKind>,
     /// Print JSON instead of text
@@ -73,7 +73,7 @@ impl Interface {
     }
 }
 
-/// A kind of entry.
+/// A kind of library entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EntryKind {
     /// Drives
@@ -86,17 +86,19 @@ pub(crate) enum EntryKind {
     CloudVolume,
     /// Platforms
     Platform,
-    /// Operating systems on a class of processor
+    /// Operating systems on classes of processors
     Host,
     /// Workloads
     Workload,
 }
 
-/// Reads a year or a range of them.
+/// Parses a year or a range of years.
 fn years(text: &str) -> Result<RangeInclusive<u16>, String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let year = |text: &str| text.parse().ok().filter(|year| (1980..=2100).contains(year));
-    let ends = year(from).zip(year(to)).ok_or("expected a year, 2015, or a range, 2012..2018")?;
+    let ends = year(from)
+        .zip(year(to))
+        .ok_or("expected a year such as 2015, or a range such as 2012..2018")?;
     match ends.0 <= ends.1 {
         true => Ok(ends.0..=ends.1),
         false => Err("the first year is after the last year".to_owned()),

@@ -14,11 +14,11 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
-    /// Calculate how much longer a battery lasts with another drive
+    /// Calculate how much longer a battery lasts with a different drive
     Battery(BatteryArgs),
     /// Calculate the rate of uncompressed video, and list the interfaces that carry it
     Bandwidth(BandwidthArgs),
-    /// Calculate the number of servers for a load with each of two drives, and their cost
+    /// Calculate the number of servers that a load needs with each of two drives, and their cost
     Fleet(FleetArgs),
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct BatteryArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BandwidthArgs {
-    /// Pixels per line, and lines [default: 3840x2160, from the document's example]
+    /// Resolution of the video, WIDTHxHEIGHT in pixels [default: 3840x2160, from the document's example]
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) video: Option<String>,
     /// Bits per sample [default: 12, from the document's example]
@@ -61,27 +61,28 @@ pub(crate) struct BandwidthArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetArgs {
-    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, which supplies its
-    /// transactions per minute, or else its requests per second [default: SATA=1.37e6, from the document's example]
+    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, from which the transactions
+    /// per minute or, if there are none, the requests per second are taken [default: SATA=1.37e6, from the document's
+    /// example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) present: Option<String>,
     /// Rate of a server with the other drive [default: SAS=1.71e6, from the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) other: Option<String>,
-    /// Rate that all servers must reach together [default: the rate of --nodes servers with the present drive]
+    /// Total rate that the servers must reach [default: the rate of --nodes servers with the present drive]
     #[arg(long, value_name = "RATE")]
     pub(crate) demand: Option<f64>,
     /// Number of present servers [default: 5, from the document's example]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
-    /// Share of each server's rate to keep in reserve, 0.2
+    /// Share of each server's rate to keep in reserve, such as 0.2
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) spare_share: f64,
-    /// Number of spare servers to replace failed ones
+    /// Number of spare servers that can replace failed servers
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) spare_nodes: u32,
-    /// Number of drives in a server
+    /// Number of drives per server
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) drives: u32,
     /// Power of a server, in W
@@ -99,7 +100,7 @@ pub(crate) struct FleetArgs {
     /// Price of a server without drives
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) server_price: f64,
-    /// Price of licences and support for a server over the whole time
+    /// Price of licences and support per server for the whole time
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) licence_price: f64,
     /// Time that the servers run, in years
@@ -108,7 +109,7 @@ pub(crate) struct FleetArgs {
     /// Price of a kilowatt-hour
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) energy_price: f64,
-    /// Power of the building for each watt of a server (PUE)
+    /// Power that the building draws per watt of server power (PUE)
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) overhead: f64,
 }

@@ -26,7 +26,7 @@ pub(crate) struct PlotArgs {
     /// Draw light marks on a dark background
     #[arg(long)]
     pub(crate) dark: bool,
-    /// Pixels of a PNG for each pixel of the drawing, 1 to 8
+    /// Pixels of a PNG per pixel of the drawing, 1 to 8
     #[arg(long, value_name = "NUMBER", default_value_t = 2.0, value_parser = scale)]
     pub(crate) scale: f32,
 }
@@ -40,7 +40,7 @@ pub(crate) enum ChartArg {
     Percentiles,
     /// Cumulative share of requests by latency
     Cumulative,
-    /// Latency over requests per second
+    /// Latency against requests per second
     Load,
     /// Rate and latencies over time
     Time,

@@ -1,4 +1,4 @@
-//! The arguments for saving a result, shared by every command that makes one.
+//! The arguments for saving a result, shared by every command that creates a result.
 
 use std::path::PathBuf;
 
@@ -21,14 +21,14 @@ pub(crate) struct SaveArgs {
 /// The name of the target that a run measures or simulates.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NameArgs {
-    /// Name of the system in the result, its tables, pages and comparisons [default: the drive's model, or host and
-    /// device]
+    /// Name of the system in the result and in tables, pages and comparisons [default: the drive's model, or the names
+    /// of host and device]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
 
 impl SaveArgs {
-    /// Returns where to save the result.
+    /// Returns the location for the result.
     pub(crate) fn destination(&self) -> Destination<'_> {
         match self.no_save {
             true => Destination::Nowhere,

@@ -1,4 +1,4 @@
-//! The arguments of the commands on saved results: `lanemark export`, `compare` and `report`.
+//! The arguments of the commands that read saved results: `lanemark export`, `compare` and `report`.
 
 use std::path::PathBuf;
 
@@ -20,12 +20,12 @@ pub(crate) struct ExportArgs {
     /// Write to this new file instead of stdout
     #[arg(long, value_name = "FILE", conflicts_with = "split")]
     pub(crate) out: Option<PathBuf>,
-    /// Write one file for each test to this folder, as fio-plot requires, instead of one text to stdout
+    /// Write one file per test to this folder, in the form that fio-plot requires, instead of writing to stdout
     #[arg(long, value_name = "FOLDER")]
     pub(crate) split: Option<PathBuf>,
 }
 
-/// Reads the name of a run's table.
+/// Parses the name of a run's table.
 fn table(text: &str) -> Result<RunTable, String> {
     let found = RunTable::ALL.iter().find(|(name, _)| *name == text);
     let names = RunTable::ALL.map(|(name, _)| name).join(", ");
@@ -38,7 +38,7 @@ pub(crate) struct CompareArgs {
     pub(crate) a: String,
     /// Saved result to compare with the first
     pub(crate) b: String,
-    /// Also compare percentiles of latency, and describe both targets
+    /// Also compare latency percentiles, and describe both targets
     #[arg(long)]
     pub(crate) detail: bool,
     /// Print JSON instead of text
@@ -54,7 +54,7 @@ pub(crate) struct ReportArgs {
     /// HTML page to write
     #[arg(long, value_name = "FILE")]
     pub(crate) html: PathBuf,
-    /// Add interactive charts, drawn by this library, which `make charts` builds: target/tools/charts.js
+    /// Add interactive charts, drawn by this JavaScript library from `make charts`: target/tools/charts.js
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) interactive: Option<PathBuf>,
 }

@@ -9,10 +9,10 @@ use super::LibraryArgs;
 /// Changes to a workload for this run.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ScaleArgs {
-    /// Use this much of the target in every test, "256MiB"; volumes scale with it
+    /// Use this much of the target in every test, such as "256MiB"; volumes scale with it
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
-    /// Run every test for this time, "1s", regardless of its volume
+    /// Run every test for this time, such as "1s", regardless of its volume
     #[arg(long)]
     pub(crate) duration: Option<Duration>,
     /// Number of repeats of every test

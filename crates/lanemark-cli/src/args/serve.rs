@@ -8,7 +8,7 @@ use lanemark_serve::clock::TimeScale;
 
 use super::LibraryArgs;
 
-/// Options that make `--socket` optional.
+/// Options with which `--socket` is optional.
 const OTHERS: &[&str] = &[
     "port",
     "mount",
@@ -27,7 +27,8 @@ a build with the feature `full`.")]
 pub(crate) struct ServeArgs {
     /// System, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
     pub(crate) system: String,
-    /// Size of the export, "8GiB" [default: the size of the --over image, else the drive's capacity]
+    /// Size of the export, such as "8GiB" [default: the size of the --over image; without an image, the drive's
+    /// capacity]
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
     /// Listen on this Unix socket, to which only this user can connect
@@ -40,7 +41,7 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "full")]
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["socket", "port"], requires = "tls_cert")]
     pub(crate) listen: Option<std::net::SocketAddr>,
-    /// Certificate chain of the server for --listen, in PEM, the server's own certificate first
+    /// Certificate chain of the server for --listen, in PEM; the server's own certificate must be first
     #[cfg(feature = "full")]
     #[arg(long, value_name = "FILE", requires_all = ["listen", "tls_key"])]
     pub(crate) tls_cert: Option<PathBuf>,
@@ -48,22 +49,23 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "full")]
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Accept clients with a certificate from these authorities, in PEM
+    /// Accept clients that present a certificate from one of these authorities, in PEM
     #[cfg(feature = "full")]
     #[arg(long, value_name = "FILE", requires = "tls_cert", conflicts_with = "tls_anyone")]
     pub(crate) tls_clients: Option<PathBuf>,
-    /// Accept all clients that can reach the port, for reads and writes
+    /// Accept every client that can reach the port, for both reads and writes
     #[cfg(feature = "full")]
     #[arg(long, requires = "tls_cert")]
     pub(crate) tls_anyone: bool,
-    /// Also serve the system as this file, until the server ends; it must be missing or empty, and is accessible only
-    /// to one user
+    /// Also serve the system as this file until the server ends; the file must be missing or empty, and only one user
+    /// can access it
     #[arg(long, value_name = "FILE")]
     pub(crate) mount: Option<PathBuf>,
     /// Also serve the system as a disk, /dev/loopN, until the server ends (needs root)
     #[arg(long)]
     pub(crate) attach: bool,
-    /// Also serve virtual machines, as a vhost-user-blk device on this Unix socket, to which only this user can connect
+    /// Also serve virtual machines: provide a vhost-user-blk device on this Unix socket, to which only this user can
+    /// connect
     #[arg(long, value_name = "PATH")]
     pub(crate) vhost_user: Option<PathBuf>,
     /// Keep the data in this sparse file, with a journal next to it
@@ -80,7 +82,7 @@ pub(crate) struct ServeArgs {
     /// Read unwritten sectors from this image, which is opened read-only
     #[arg(long, value_name = "IMAGE")]
     pub(crate) over: Option<PathBuf>,
-    /// Serve this file although no server created it, and overwrite its contents
+    /// Serve this file even though no server created it, and overwrite its contents
     #[arg(long, value_name = "FILE")]
     pub(crate) overwrite: Option<PathBuf>,
     /// Real seconds per simulated second: 10 makes the drive ten times slower
@@ -109,7 +111,7 @@ pub(crate) struct ServeArgs {
     /// Inject the faults of the [[fault]] tables in this file; times count from the start
     #[arg(long, value_name = "FILE", conflicts_with = "no_latency")]
     pub(crate) scenario: Option<PathBuf>,
-    /// Serve the data as fast as this machine can, without the model and without a result
+    /// Serve the data as fast as this machine can, without the model; no result is saved
     #[arg(long, conflicts_with_all = ["out", "json"])]
     pub(crate) no_latency: bool,
     /// Show current figures every second
@@ -118,7 +120,7 @@ pub(crate) struct ServeArgs {
     /// Publish figures as OpenMetrics at http://127.0.0.1:PORT/metrics
     #[arg(long, value_name = "PORT")]
     pub(crate) metrics: Option<u16>,
-    /// Accept commands of `lanemark serve-control` on this Unix socket
+    /// Accept commands from `lanemark serve-control` on this Unix socket
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
     /// Result file, or folder for it [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,
@@ -132,13 +134,13 @@ pub(crate) struct ServeArgs {
     pub(crate) library: LibraryArgs,
 }
 
-/// The content of a drive at the start, with the same choices as for a simulated test. This choice does not affect
-/// disks, or drives whose condition determines their content.
+/// The content of a drive at the start, with the same choices as for a simulated test. The choice affects neither hard
+/// disks nor drives whose condition determines their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StartArg {
-    /// Data over the whole size, just written: as before a simulated test that reads
+    /// All sectors just written: as before a simulated test that reads
     JustWritten,
-    /// Data over the whole size, written long before: as before random writes
+    /// All sectors written long before: as before random writes
     Rested,
     /// No data: as before sequential writes
     Empty,
@@ -148,17 +150,17 @@ pub(crate) enum StartArg {
 #[command(after_help = "\
 Commands of the server:
   status            print the current figures as OpenMetrics
-  fault FAULT       inject a fault; times count from now: fault latency extra=2ms share=1% for=10s
+  fault FAULT       inject a fault, such as latency extra=2ms share=1% for=10s; times count from now
   fault list        print all faults with their numbers, states and effects
   fault change N KEY=VALUE…
-                    change keys of a fault, which then begins again
-  fault clear N     end a fault; all instead of N ends all faults
+                    change keys of a fault, which then starts again
+  fault clear N     end a fault; N can be all, for all faults
   power-cut [BOOT]  cut the power now; the drive is ready again after BOOT [default: 1s]
   stop              end the server")]
 pub(crate) struct ServeControlArgs {
-    /// Socket of the server, as in its option --control
+    /// Control socket of the server, which its option --control set
     pub(crate) socket: PathBuf,
-    /// Command with its arguments, as below
+    /// Command and its arguments, as listed below
     #[arg(required = true, num_args = 1..)]
     pub(crate) command: Vec<String>,
 }

@@ -22,9 +22,9 @@ The last axis changes fastest. Curves are drawn over the first numeric axis, wit
 value of the next axis.
 
 The same command continues an interrupted sweep; no point runs twice.
-An impossible combination of system and test is a row with the reason in the last column.
+An impossible combination of system and test gets a row with the reason in the last column.
 
-Several machines can share a sweep: each runs a range of the points into a part, --points 0..499,
+Several machines can share a sweep: each runs a range of points and writes a part, --points 0..499,
 and --merge PART PART --out FILE merges the parts. The merged file has the same bytes as the file of
 one complete run. Keep the .provenance.json file of each part next to it.")]
 pub(crate) struct SweepArgs {
@@ -34,20 +34,21 @@ pub(crate) struct SweepArgs {
     /// Test to simulate, WORKLOAD:TEST
     #[arg(long, value_name = "WORKLOAD:TEST")]
     pub(crate) workload: Option<String>,
-    /// Parameter with its values, such as queue_depth=1..256*2 (repeatable, once for each axis)
+    /// Parameter and its values, such as queue_depth=1..256*2 (repeatable, once per axis)
     #[arg(long, value_name = "NAME=VALUES")]
     pub(crate) axis: Vec<String>,
-    /// Report the queue depth that gives this share of the maximum, "90%" [default axis: queue_depth, 1 to 256]
+    /// Report the queue depth that reaches this share of the maximum, such as "90%" [default axis: queue_depth, 1 to
+    /// 256]
     #[arg(long, value_name = "SHARE", value_parser = target, conflicts_with = "points")]
     pub(crate) target: Option<Ratio>,
     /// Override a model value for all points, such as drive.flash.read="60 µs" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// CSV file for the points, or, with the feature `full`, a .parquet file in addition to the CSV file
-    /// [default: sweep-HASH.csv in the folder of results, where HASH depends only on the sweep]
+    /// CSV file for the points; a build with the feature `full` also accepts a .parquet file, which is written in
+    /// addition to the CSV file [default: sweep-HASH.csv in the results folder; HASH depends only on the sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Run only the points with these numbers, the first and the last, 0..499
+    /// Run only the points in this range of numbers, both ends included, such as 0..499
     #[arg(long, value_name = "A..B", value_parser = points, conflicts_with = "html")]
     pub(crate) points: Option<RangeInclusive<u64>>,
     /// Merge these parts of a sweep without running anything
@@ -57,7 +58,7 @@ pub(crate) struct SweepArgs {
     /// Also write an HTML page with the curves to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Simulate the test of each point and its repeats completely, instead of stopping when its figures have converged
+    /// Simulate the test of each point and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
     /// Print the points and the answer as JSON instead of text
@@ -70,21 +71,22 @@ pub(crate) struct SweepArgs {
     pub(crate) run: SeededArgs,
 }
 
-/// Reads a range of points, which includes both ends.
+/// Parses a range of points, which includes both ends.
 fn points(text: &str) -> Result<RangeInclusive<u64>, String> {
     let ends =
         text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
-    let (from, to): (u64, u64) = ends.ok_or("expected the first and the last point, 0..499")?;
+    let (from, to): (u64, u64) =
+        ends.ok_or("expected the first and the last point, such as 0..499")?;
     (from <= to).then_some(from..=to).ok_or("the first point is after the last".to_owned())
 }
 
-/// Reads a share of the maximum, above 0 and up to 1.
+/// Parses a share of the maximum, above 0 and up to 1.
 fn target(text: &str) -> Result<Ratio, String> {
     let share = text.parse().ok().filter(|share: &Ratio| share.get() > 0.0 && share.get() <= 1.0);
-    share.ok_or("expected a share above 0% and up to 100%, 90%".to_owned())
+    share.ok_or("expected a share above 0% and up to 100%, such as 90%".to_owned())
 }
 
-/// Reads a number of threads.
+/// Parses a number of threads.
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     let known = text.parse().ok().filter(|jobs: &NonZeroUsize| jobs.get() <= 1024);
     known.ok_or("expected a number from 1 to 1024".to_owned())

@@ -1,6 +1,6 @@
 //! The notation of systems.
 
-/// The notation of a system, for commands that take one.
+/// The notation of a system, for the help of commands that take a system.
 pub(super) const SYSTEMS: &str = "\
 Systems:
   DRIVE@PLATFORM:PORT              one drive in a port

@@ -17,7 +17,7 @@ pub(crate) struct TraceArgs {
     /// Trace format: msr, blkparse, iolog, mqsim, disksim or csv [default: detected from the first lines]
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) trace_format: Option<Format>,
-    /// Replay speed relative to the recording, "2x" or "0.5x" [default: 1x]
+    /// Replay speed relative to the recording, such as "2x" or "0.5x" [default: 1x]
     #[arg(long, value_name = "FACTOR", requires = "trace")]
     pub(crate) speed: Option<Speed>,
     /// Submit the next request when one completes, regardless of the recorded times
@@ -27,7 +27,7 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "N", requires = "trace")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) outstanding: Option<u32>,
-    /// Replay only this device or file of the trace, by its name in the trace [default: all, as one device]
+    /// Replay only this device or file, named as in the trace [default: all, as one device]
     #[arg(long, value_name = "NAME", requires = "trace")]
     pub(crate) trace_device: Option<String>,
     /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
@@ -42,8 +42,8 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// Refuses options of a trace if there is no trace. The parser does not refuse them if a workload is given: clap
-    /// does not require an option (`--trace`) that conflicts with a given option.
+    /// Rejects options for a trace if there is no trace. The parser accepts them if a workload is given: clap does not
+    /// require an option (`--trace`) that conflicts with a given option.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.trace.is_some() {
             return Ok(());

@@ -9,23 +9,23 @@ use lanemark_serve::clock::TimeScale;
 
 use super::LibraryArgs;
 
-/// Maximum number of turns of each system.
+/// Maximum number of turns per system.
 const TURNS_MAX: i64 = 1_000;
-/// Maximum number of power cuts of each system.
+/// Maximum number of power cuts per system.
 const CUTS_MAX: i64 = 10_000;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The command runs in the folder of the mounted system, as the same user. It finds in its environment:
+The command runs as the same user, in the folder where the system is mounted. Its environment contains:
   LANEMARK_SYSTEM   the system of this turn, drive@platform:port
-  LANEMARK_DEVICE   the block device, or the file that represents it
+  LANEMARK_DEVICE   the system's block device, or the file that represents it
   LANEMARK_OUTPUT   for --check only: the file with the output of the interrupted command
-With root and loop devices the kernel mounts the system; otherwise fuse2fs does, which needs no privileges.")]
+As root and with loop devices, the kernel mounts the system; otherwise fuse2fs mounts it without privileges.")]
 pub(crate) struct TrialArgs {
     /// Systems to compare, each written DRIVE@PLATFORM:PORT, or one volume, stripe:DRIVE@PLATFORM:PORT+PORT
     #[arg(required = true, value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
-    /// Command with its arguments, after --
+    /// Command and its arguments, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
     /// File system on each system; `none` runs the command on the bare device
@@ -34,22 +34,25 @@ pub(crate) struct TrialArgs {
     /// Additional mount options, such as barrier=0
     #[arg(long, value_name = "OPTIONS", default_value = "")]
     pub(crate) mount_options: String,
-    /// Start each turn with a copy of this folder, or with this raw disk image, which is opened read-only
+    /// Copy this folder to the system before each turn, or start each turn from this raw disk image, which is opened
+    /// read-only
     #[arg(long, value_name = "FOLDER|IMAGE")]
     pub(crate) from: Option<PathBuf>,
-    /// Size of each system [default: the image's size, else 8 GiB or the smallest drive's capacity]
+    /// Size of each system [default: the image's size; without an image, the smaller of 8 GiB and the smallest drive's
+    /// capacity]
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
-    /// Turns of each system; the systems take turns, after one uncounted turn each
+    /// Number of turns per system; the systems alternate, after one uncounted turn each
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=TURNS_MAX))]
     pub(crate) turns: u32,
-    /// Real seconds per simulated second [default: the smallest power of four that this machine can serve, up to 64]
+    /// Real seconds per simulated second [default: the smallest power of four that this machine can sustain, up to 64]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) time_scale: Option<TimeScale>,
-    /// Then cut the power this many times on each system, each time at a random moment of the command
+    /// After the turns, cut the power this many times on each system, each time at a random moment during the command
     #[arg(long, value_name = "N", requires = "check", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=CUTS_MAX))]
     pub(crate) cuts: u32,
-    /// Shell command that runs after each power cut; an exit code other than 0 reports that acknowledged data is lost
+    /// Shell command that runs after each power cut; with an exit code other than 0 it reports that acknowledged data
+    /// is lost
     #[arg(long, value_name = "COMMAND", requires = "cuts")]
     pub(crate) check: Option<String>,
     /// Seed of all random events
@@ -64,7 +67,7 @@ pub(crate) struct TrialArgs {
     /// Folder for the mounts and the contents [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
-    /// Folder for one result of each system [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,
+    /// Folder for the results, one per system [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,
     /// ~/.local/state]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,

@@ -6,8 +6,8 @@ use super::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The server listens only on 127.0.0.1. Its address contains a token, which is new for each start.
-Anyone with the address can run simulations, and nothing else. SIGINT (Ctrl-C) ends the server.
+The server listens only on 127.0.0.1. Its address contains a token that changes at each start.
+Anyone who has the address can run simulations, but nothing else. SIGINT (Ctrl-C) ends the server.
 
 Example:
   lanemark ui --port 8080 --no-open")]

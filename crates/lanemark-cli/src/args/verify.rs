@@ -28,13 +28,13 @@ pub(crate) struct VerifyWriteArgs {
     /// Workload name or file; WORKLOAD:TEST selects one test
     #[arg(long, default_value = "crystaldiskmark-8")]
     pub(crate) workload: String,
-    /// Journal, a new file on another device [default: ./NAME.journal]
+    /// Journal: a new file on a different device [default: ./NAME.journal]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
     /// Sync the journal before every request, so that it survives a power cut
     #[arg(long)]
     pub(crate) journal_sync: bool,
-    /// Skip writing and flushing the whole span first
+    /// Do not write and flush the whole span first
     #[arg(long)]
     pub(crate) no_fill: bool,
     /// Allow this existing file to be overwritten; must name the same file as PATH

@@ -26,28 +26,29 @@ pub(crate) struct WhatIfArgs {
     /// Other drive
     #[arg(long, value_name = "NAME")]
     pub(crate) drive: Option<String>,
-    /// Other queue depth, for all tests
+    /// Other queue depth, used for all tests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
     pub(crate) queue_depth: Option<u32>,
     /// Override a model value of the other system, such as platform.link.dmi.pcie.lanes=1 (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Fit that produced the drive's model, as printed by `lanemark fit --json`; the intervals include its ranges
+    /// Fit from which the drive's model comes, printed by `lanemark fit --json`; the intervals include its ranges
     #[arg(long, value_name = "FILE")]
     pub(crate) fit: Option<PathBuf>,
-    /// Tests to run [default: the tests of the result, else data-sheet]
+    /// Tests to run [default: the tests of the result; without a result, data-sheet]
     #[arg(long, value_name = "WORKLOAD[:TEST]")]
     pub(crate) workload: Option<String>,
-    /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
+    /// Skip the 80% intervals, which require additional short simulations with varied values
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Also state how measured figures are carried over, and the value that widens the intervals most
+    /// Also state how measured figures are applied to the other system, and which value contributes most to the width
+    /// of the intervals
     #[arg(long)]
     pub(crate) explain: bool,
     /// Print both runs as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Simulate each test and its repeats completely, instead of stopping when its figures have converged
+    /// Simulate each test and its repeats completely, instead of stopping when the figures have converged
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]

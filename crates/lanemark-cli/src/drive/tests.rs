@@ -5,7 +5,7 @@ use clap::Parser;
 use super::*;
 use crate::args::{Args, Command};
 
-/// Returns the file of `lanemark drive new` with these options, or the error.
+/// Returns the file that `lanemark drive new` writes with these options, or the error.
 fn made(options: &[&str]) -> Result<String, String> {
     let words = ["lanemark", "drive", "new", "Box 9"].iter().chain(options);
     let Command::Drive(args) = Args::try_parse_from(words).unwrap().command else { panic!() };

@@ -1,4 +1,4 @@
-//! Drives that another tool lists, each with the library drive of that model.
+//! Drives in another tool's list, each with the library drive of the same model.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::args::InspectArgs;
 use crate::failure::{Failure, Outcome};
 use crate::{library, output};
 
-/// The length of a file's beginning that decides whether it is a list.
+/// Length of the beginning of a file that decides whether the file is a list.
 const HEAD_MAX: u64 = 64 << 10;
 
 /// A drive and the library drives of its model.
@@ -23,12 +23,12 @@ struct MatchedDrive<'d> {
     drive: &'d DescribedDrive,
     /// Drives of the same product line and capacity.
     library: Vec<String>,
-    /// Drives of the same product line with another capacity.
+    /// Drives of the same product line with a different capacity.
     library_other_capacity: Vec<String>,
 }
 
-/// Returns the file that the arguments name in place of a sysfs tree: the file of `--lspci`, or a target that is
-/// another tool's list.
+/// Returns the file that the arguments name instead of a sysfs tree: the file of `--lspci`, or a target that is a list
+/// from another tool.
 pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
     if let Some(file) = &args.lspci {
         return Some(file);
@@ -41,7 +41,7 @@ pub(super) fn file(args: &InspectArgs) -> Option<&Path> {
     drives::is_ours(&String::from_utf8_lossy(&head)).then_some(path)
 }
 
-/// Prints the drives in `text` if it is another tool's list, otherwise returns `None`.
+/// Prints the drives in `text` if it is a list from another tool; otherwise returns `None`.
 pub(super) fn show(
     args: &InspectArgs,
     text: &str,
@@ -53,7 +53,7 @@ pub(super) fn show(
     let name = file.display().to_string();
     let listed = drives::read(text, &name)?;
     if args.svg.is_some() || args.as_platform.is_some() || args.workload.is_some() {
-        let message = format!("{name}: lists drives, but not the complete paths to them");
+        let message = format!("{name} lists drives, but not the complete paths to them");
         return Err(Failure::input(message).hint(
             "--svg, --as-platform and --workload need a sysfs tree, a capture or lspci's output",
         ));
@@ -102,11 +102,11 @@ fn block(matched_drive: &MatchedDrive<'_>) -> String {
     lines.push(
         match (matched_drive.library.as_slice(), matched_drive.library_other_capacity.as_slice()) {
             ([], []) => {
-                "  library: no drive of this model; `lanemark drive new` makes one from its ratings"
+                "  library: no drive of this model; to create one from its ratings, use `lanemark drive new`"
                     .to_owned()
             }
             ([], others) => {
-                format!("  library: the same line with another capacity, {}", others.join(", "))
+                format!("  library: the same product line with a different capacity, {}", others.join(", "))
             }
             (same, _) => format!("  library: {}", same.join(", ")),
         },

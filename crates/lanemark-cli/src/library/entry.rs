@@ -1,4 +1,4 @@
-//! A platform without drives: its tree, its links and ports with their formulas, and its values.
+//! A platform without drives: its tree, its links and ports with the formulas of their rates, and its values.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(crate) struct Port {
     connector: String,
     controller: &'static str,
     rate_bytes_per_second: u64,
-    /// The links between port and processor, nearest to the processor first.
+    /// The links between the port and the processor, in order from the processor.
     behind: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Link {
 }
 
 impl PlatformEntry {
-    /// Reads the platform `name`, with each of `settings` in place of its value.
+    /// Reads the platform `name` with the values in `settings`.
     ///
     /// # Errors
     /// Returns an error if there is no such platform, or the platform is not valid.
@@ -85,7 +85,7 @@ impl PlatformEntry {
             name: port.name.clone(),
             connector: port.plug.to_string(),
             controller: match port.plug {
-                // A device that is plugged into the port contains its own controller.
+                // A device that is plugged into this port contains its own controller.
                 Plug::Pcie(..) if !port.controller.is_usb() => ProtocolKind::Nvme.name(),
                 _ => port.controller.name(),
             },

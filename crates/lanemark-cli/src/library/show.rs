@@ -1,4 +1,4 @@
-//! Shows an entry of the library: a drive, a platform, a host or a workload with all values of its file.
+//! Shows an entry of the library: a drive, a platform, a host or a workload, with all values in its file.
 
 use lanemark_report::{DriveValue, EntryTest, drive_text, platform_text, workload_text};
 use lanemark_schema::units::Duration;
@@ -13,7 +13,7 @@ use super::{KINDS, ListedDrive, PlatformEntry, media};
 use crate::failure::Failure;
 use crate::output;
 
-/// An entry as JSON.
+/// An entry, for output as JSON.
 #[derive(Serialize)]
 struct Entry<T> {
     kind: &'static str,
@@ -24,7 +24,7 @@ struct Entry<T> {
     values: Vec<Value>,
 }
 
-/// A drive as JSON.
+/// A drive, for output as JSON.
 #[derive(Serialize)]
 struct Drive {
     name: String,
@@ -32,13 +32,13 @@ struct Drive {
     listed: ListedDrive,
 }
 
-/// A host as JSON.
+/// A host, for output as JSON.
 #[derive(Serialize)]
 struct Host {
     name: String,
 }
 
-/// Prints the entry `name` of one of `kinds`.
+/// Prints the entry `name`, whose kind is one of `kinds`.
 pub(super) fn show(
     library: &Library,
     name: &str,
@@ -53,7 +53,7 @@ pub(super) fn show(
     }
 }
 
-/// Returns the first of `kinds` that has an entry `name`; for a file, the type follows from its tables.
+/// Returns the first of `kinds` that has an entry `name`; the tables of a file determine its kind.
 fn kind_of(
     library: &Library,
     name: &str,
@@ -64,11 +64,11 @@ fn kind_of(
         let tables = ["drive", "platform", "host", "workload"];
         let kind = KINDS.iter().zip(tables).find(|(_, table)| file.has_table(table));
         return kind.map(|((_, kind), _)| *kind).ok_or_else(|| {
-            Failure::input(format!("{name}: is not a library file"))
+            Failure::input(format!("{name} is not a library file"))
                 .hint("a library file has a table [drive], [platform], [host] or [workload]")
         });
     }
-    // A platform name may name another host after a comma.
+    // A platform name may be followed by a comma and the name of a different host.
     let entry = name.split(',').next().unwrap_or(name);
     let has = |kind: LibraryKind| library.names(kind).iter().any(|known| known == entry);
     if let Some((_, kind)) = kinds.iter().find(|(_, kind)| has(*kind)) {
@@ -77,7 +77,8 @@ fn kind_of(
     let known: Vec<String> = kinds.iter().flat_map(|(_, kind)| library.names(*kind)).collect();
     let known = known.iter().map(String::as_str);
     let unknown = StudyError::unknown(Location::file("library"), "entry", name, known);
-    let message = format!("{}; --search finds entries by words of their names", unknown.message);
+    let message =
+        format!("{}; --search finds entries by the words in their names", unknown.message);
     Err(StudyError { message, ..unknown }.into())
 }
 

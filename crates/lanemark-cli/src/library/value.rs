@@ -4,7 +4,7 @@ use lanemark_report::DriveValue;
 use lanemark_study::{Origin, Record};
 use serde::Serialize;
 
-/// A value of an entry as JSON.
+/// A value of an entry, for output as JSON.
 #[derive(Serialize)]
 pub(crate) struct Value {
     pub(crate) parameter: String,
@@ -12,7 +12,7 @@ pub(crate) struct Value {
     pub(crate) origin: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) note: String,
-    /// The bounds of the 80% range of such values, divided by the value.
+    /// The bounds of the 80% range of values of this kind, divided by the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     range_ratios: Option<[f64; 2]>,
 }

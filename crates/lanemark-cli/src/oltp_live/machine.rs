@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::managed::fetched;
 use crate::oltp_args::OltpLiveArgs;
 
-/// Checks the machine's requirements before anything starts.
+/// Checks that the machine fulfils the requirements, before anything starts.
 pub(super) fn machine() -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
         return Err(Failure::input("mounting a served disk requires root")
@@ -17,8 +17,8 @@ pub(super) fn machine() -> Result<(), Failure> {
     }
     for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
         if !Path::new(path).exists() {
-            return Err(Failure::input(format!("{path}: does not exist"))
-                .hint(format!("modprobe {module}")));
+            return Err(Failure::input(format!("{path} does not exist"))
+                .hint(format!("run `modprobe {module}`")));
         }
     }
     let folders: Vec<PathBuf> =
@@ -37,7 +37,7 @@ pub(super) fn machine() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the folder of downloaded PostgreSQL programs; `None` for the installed ones.
+/// Returns the folder of downloaded PostgreSQL programs; `None` for the installed programs.
 pub(super) fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
     if args.download {
         return Ok(Some(fetched(&args.fetched)?));
@@ -48,12 +48,12 @@ pub(super) fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> 
     }
 }
 
-/// Makes a temporary folder that only this user and the server's account may enter.
+/// Creates a temporary folder to which only this user and the server's account have access.
 pub(super) fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
     let folder = PrivateFolder::within(&within, "lanemark-live-").map_err(|error| {
-        Failure::input(format!("{}: can't create a folder there: {error}", within.display()))
-            .hint("give another --folder")
+        Failure::input(format!("can't create a folder in {}: {error}", within.display()))
+            .hint("use a different --folder")
     })?;
     managed::let_server_enter(folder.path())?;
     Ok(folder)

@@ -1,18 +1,19 @@
-//! The values that are set before the measurement: buffer, time scale and the time that users spend elsewhere. Each
-//! depends only on the first system of the study, as in the study itself.
+//! The values that are calibrated before the measurement: the buffer, the time scale and the time that users spend
+//! elsewhere. As in the study, each value depends only on the study's first system.
 //!
-//! - **Time scale.** A machine has fewer processors than the study's server. So the drives become slower by a
+//! - **Time scale.** This machine has fewer processors than the study's server. Therefore the drives are slowed by a
 //!   factor: the rate that the study's processors reach when all are busy, divided by the rate that this machine's
-//!   processors reach. The first rate is published: the transaction rate over the busy share of processors. The second
-//!   is calculated from the processor time of a transaction on this machine, in the server and the users. A first
-//!   measurement uses a disk without latency. Trials on the slowed disk follow, because sessions that sleep and wake
-//!   take more processor time, and because the disk's server uses processors that the study's drives do not use. The
-//!   trials set the time scale so that at the published rate the remaining processors are as busy as published.
-//! - **Buffer.** It begins with the study's share of the pages in use. Probes then find the size at which a transaction
-//!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over
-//!   other pages.
-//! - **Time elsewhere.** It begins with the study's value. A trial then sets it to the published time of a transaction,
-//!   minus the time that a transaction spends at processors, disk and locks here.
+//!   processors reach. The first rate is computed from published figures: the transaction rate divided by the busy
+//!   share of the processors. The second rate is computed from the processor time of a transaction on this machine, in
+//!   the server and the users. A first measurement uses a disk without latency. Trials on the slowed disk follow,
+//!   because sessions that sleep and wake take more processor time, and because the disk's server uses processors that
+//!   the study's drives do not use. The trials adjust the time scale so that, at the published rate, the remaining
+//!   processors are as busy as published.
+//! - **Buffer.** The first size is the study's share of the pages in use. Probes then find the size at which a
+//!   transaction reads as much from the disk as the simulated transaction, because a different database spreads the
+//!   same rows over different pages.
+//! - **Time elsewhere.** The first value is the study's. A trial then sets it to the published time of a transaction,
+//!   minus the time that a transaction on this machine spends on processors, on the disk and waiting for locks.
 
 use std::time::Duration;
 
@@ -25,19 +26,19 @@ use super::turn::{
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// Maximum number of trials on the slowed disk, and the accepted difference between the last two time scales, as a
-/// share.
+/// Maximum number of trials on the slowed disk.
 const TRIALS: u32 = 3;
+/// Accepted difference between the last two time scales, as a share.
 const SETTLED: f64 = 0.05;
 /// Maximum number of buffer sizes to probe.
 const PROBES: u32 = 3;
 /// Accepted deviation of reads, as a share.
 const NEAR: f64 = 0.1;
-/// Ramp and counted time of a probe without latency.
+/// Ramp and counted time of a probe on a disk without latency.
 const PROBE: TurnTimes =
     TurnTimes { ramp: Duration::from_secs(8), duration: Duration::from_secs(8) };
 
-/// The values of all turns.
+/// The values that all turns share.
 #[derive(Clone, Copy)]
 pub(super) struct TurnValues {
     pub(super) scale: f64,
@@ -95,7 +96,7 @@ impl Setting<'_> {
         if let Some((rate, busy)) = self.parts.published(self.simulated) {
             progress.note(&format!(
                 "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
-                 {:.1} µs for each; here a transaction takes {:.1} µs, and {:.1} µs in the disk's server, so {} \
+                 {:.1} µs per transaction; here a transaction takes {:.1} µs, and {:.1} µs in the disk's server, so {} \
                  processors reach {:.3} M if the processors that the disk's server leaves free are as busy",
                 set.scale,
                 rate / 1e6,
@@ -121,7 +122,7 @@ impl Setting<'_> {
         // The nearest size with too many reads, and the nearest with too few.
         let (mut small, mut large) = (None, (loaded.data_mib as f64, 0.0));
         for probe in 1.. {
-            let name = format!("a buffer of {} MiB without latency", loaded.buffer_mib);
+            let name = format!("{} MiB buffer, without latency", loaded.buffer_mib);
             let turn = self.of_first(
                 name,
                 None,
@@ -135,7 +136,7 @@ impl Setting<'_> {
                 return Ok(Some((loaded, time)));
             };
             progress.note(&format!(
-                "a buffer of {} MiB: {reads:.2} reads per transaction, simulated {wanted:.2}",
+                "{} MiB buffer: {reads:.2} reads per transaction, simulated {wanted:.2}",
                 loaded.buffer_mib
             ));
             if probe >= PROBES || (reads / wanted - 1.0).abs() < NEAR {
@@ -151,7 +152,7 @@ impl Setting<'_> {
         Ok(None)
     }
 
-    /// Returns the values before any trial; they follow from the study and a transaction's processor time.
+    /// Returns the values before any trial; they are computed from the study and from a transaction's processor time.
     fn first(&self, loaded: LoadedContents, processor_us: f64) -> Result<TurnValues, Failure> {
         let scale = match (self.time_scale, self.parts.published(self.simulated)) {
             (Some(given), _) => given,
@@ -167,7 +168,7 @@ impl Setting<'_> {
         Ok(TurnValues { scale, pause, loaded, processor_us })
     }
 
-    /// Runs a turn of the first system that is not counted.
+    /// Runs an uncounted turn of the first system.
     fn trial(
         &self,
         number: u32,
@@ -190,7 +191,7 @@ impl Setting<'_> {
         if rate > 0.0 {
             let users = f64::from(self.parts.users);
             let inside = users * 60.0 / rate - tried.pause.as_secs_f64();
-            // The part that is not processor time scales with the drives.
+            // The time that is not processor time scales with the drives.
             let worked = (cost.database_us * 1e-6).min(inside);
             let inside = worked + (inside - worked) * set.scale / tried.scale;
             let left = users * 60.0 / published * set.scale - inside;
@@ -237,10 +238,10 @@ fn unknown() -> Failure {
     Failure::run("the processor time of PostgreSQL is unknown on this machine")
 }
 
-/// Returns the size of a buffer, in MiB, that should read `wanted` times per transaction: on the line between the
-/// nearest size with too many reads and the nearest with too few, each with its reads.
+/// Returns the buffer size, in MiB, at which a transaction should read `wanted` times. The size is interpolated between
+/// the nearest size with too many reads and the nearest size with too few reads; each size is paired with its reads.
 fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
-    // If no smaller size is known, half of the larger size is assumed to cause twice the wanted reads.
+    // If no smaller size is known, half of the larger size is assumed to cause twice the target number of reads.
     let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
     let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
     ((least.0 + share * (most.0 - least.0)).round() as u64).max(1)
@@ -268,11 +269,12 @@ pub(super) mod tests {
         for (wanted, small, large, size) in [
             (20.0, Some((100.0, 30.0)), (200.0, 10.0), 150),
             (15.0, Some((100.0, 30.0)), (200.0, 10.0), 175),
-            // If the wanted reads are close to a known size's, the size still changes by a twentieth of the distance.
+            // If the target number of reads is close to the number at a known size, the next size still moves by a
+            // twentieth of the distance between the known sizes.
             (29.9, Some((100.0, 30.0)), (200.0, 10.0), 105),
             (10.1, Some((100.0, 30.0)), (200.0, 10.0), 195),
             (10.0, Some((100.0, 10.0)), (200.0, 10.0), 105),
-            // A buffer of half of 200 MiB is assumed to cause 30 reads.
+            // A 100 MiB buffer, half of 200 MiB, is assumed to cause 30 reads.
             (15.0, None, (200.0, 10.0), 175),
             (15.0, None, (200.0, 0.0), 150),
             (4.0, None, (1.0, 0.0), 1),
@@ -450,7 +452,7 @@ pub(super) mod tests {
         });
         with(None, &simulated, |setting| {
             let mut set = values(10.0, 4.0);
-            // This cost makes the machine reach a 24th of the published rate. The time inside that is not processor
+            // At this cost, the machine reaches a 24th of the published rate. The time inside that is not processor
             // time grows with the time scale.
             let cores = cores();
             let database_us = 0.75 * (cores * 60e6 * 24.0 / 1.2e6 - 100.0);

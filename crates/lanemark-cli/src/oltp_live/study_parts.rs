@@ -8,7 +8,7 @@ use lanemark_study::Study;
 
 use crate::failure::Failure;
 
-/// Counted time of a simulated test in a short run, in place of the test's own.
+/// Counted time of a simulated test in a short run, instead of the test's own time.
 const SHORT: Duration = Duration::from_microseconds(200_000);
 
 /// One system of the study.
@@ -18,7 +18,7 @@ pub(super) struct StudySide {
     pub(super) arguments: Vec<String>,
 }
 
-/// The parts of the study that a real database repeats.
+/// The parts of a study that a run on a real database repeats.
 pub(super) struct StudyParts {
     /// The reference system and the system that is compared with it.
     pub(super) sides: [StudySide; 2],
@@ -37,10 +37,11 @@ impl StudyParts {
     /// Reads a study from `file`.
     pub(super) fn of(study: &Study, file: &str, provenance: &Provenance) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("{file}: {why}"));
-        // Only the names are needed; the study has not run.
+        // Only the names are needed; the study was not run.
         let answer = study.outcome(provenance, []).comparison;
         let answer = answer.ok_or_else(|| {
-            fail("compares no systems").hint("name two systems in [answer], compare and with")
+            fail("the study does not compare systems")
+                .hint("name two systems with the keys compare and with of [answer]")
         })?;
         let (base, other) = (answer.base, answer.system);
         let column = |name: &str| study.systems().position(|(provenance, ..)| provenance == name);
@@ -60,7 +61,7 @@ impl StudyParts {
         let ((first, at), (second, _)) = (side(&base)?, side(&other)?);
         let (_, system, workload) = study.systems().nth(at).ok_or_else(|| fail("lacks systems"))?;
         let of_database =
-            || fail("its tests do not use a database").hint("give a study with transactions");
+            || fail("its tests do not use a database").hint("use a study with transactions");
         let (test, transactions) = transaction_test(workload).ok_or_else(of_database)?;
         let in_use: f64 = transactions.pages.iter().map(|class| class.size.get() as f64).sum();
         let in_use = (in_use * transactions.in_use.get()).max(1.0);

@@ -1,5 +1,5 @@
 //! Measured, simulated and published figures side by side, as a table and as CSV. Measured figures are converted to the
-//! time of the study: rates are multiplied by the time scale, latencies divided by it.
+//! time of the study: rates are multiplied by the time scale, and latencies divided by it.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub(super) struct SystemTurns {
     pub(super) samples: Vec<Sample>,
     /// The busy share of the processors in each turn, without the disk's server.
     pub(super) busy: Vec<f64>,
-    /// Whether each turn's answers were delivered in time.
+    /// Whether the answers of each turn were delivered in time.
     pub(super) holds: Vec<bool>,
 }
 
@@ -87,8 +87,11 @@ impl TableInputs<'_> {
             "", "published", "simulated", "predicted", "measured"
         );
         for side in self.sides {
-            let invalid =
-                if side.is_valid() { "" } else { "  INVALID: the disk answered too late" };
+            let invalid = if side.is_valid() {
+                ""
+            } else {
+                "  INVALID: this machine fell behind the disk's model"
+            };
             let _ = writeln!(text, "{}{invalid}", side.label);
             for (metric, name) in METRICS {
                 let check = self.published(&side.name, metric);
@@ -156,7 +159,7 @@ impl TableInputs<'_> {
         ]
     }
 
-    /// Returns the smallest and the largest ratio of two successive turns.
+    /// Returns the minimum and the maximum ratio of two successive turns.
     fn each(&self) -> Option<(f64, f64)> {
         let rate = |sample: &Sample| Some(sample.transactions.as_ref()?.per_minute);
         let [first, second] = self.sides.map(|side| &side.samples);
@@ -172,7 +175,7 @@ impl TableInputs<'_> {
         (ratios.len() > 1).then_some((least, most))
     }
 
-    /// Returns the table as JSON: an object for each row of the CSV, with the same names and units.
+    /// Returns the table as JSON: one object per row of the CSV, with the same names and units.
     pub(super) fn json(&self) -> serde_json::Value {
         let csv = self.csv();
         let mut lines = csv.lines().map(|line| line.split(','));
@@ -229,7 +232,7 @@ fn figure<'o>(outcome: &'o StudyOutcome, system: &str, metric: Metric) -> Option
     outcome.figures.iter().find(is_of_metric)
 }
 
-/// Formats a value for display: millions of transactions, milliseconds, per cent.
+/// Formats a value for display, in millions of transactions, milliseconds or per cent.
 fn shown(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Transactions => format!("{:.3} M", value / 1e6),
@@ -238,9 +241,9 @@ fn shown(metric: Metric, value: f64) -> String {
     }
 }
 
-/// Returns the number of servers that `nodes` can spare if each does `ratio` times as much.
+/// Returns how many of `nodes` servers can be saved if each server does `ratio` times as much work.
 fn saved(nodes: u32, ratio: f64) -> i64 {
-    // A quotient that is a whole number except for rounding must not require another server.
+    // A quotient that is whole except for rounding must not require an additional server.
     i64::from(nodes) - (f64::from(nodes) / ratio * (1.0 - 1e-12)).ceil() as i64
 }
 
@@ -347,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Returns turns with these thousands of transactions a minute.
+    /// Returns turns with these rates, in thousands of transactions a minute.
     fn turns(name: &str, rates: &[f64], busy: &[f64], late: bool) -> SystemTurns {
         use lanemark_schema::result::TransactionsUse;
         let sample = |&rate: &f64| {
@@ -364,7 +367,7 @@ mod tests {
         }
     }
 
-    /// Calls `check` with a table at a time scale of 4, whose second system was late.
+    /// Calls `check` with a table at a time scale of 4; one turn of the second system is late.
     fn with(first: &[f64], second: &[f64], check_of: impl Fn(&TableInputs<'_>)) {
         let outcome = outcome_of(vec![
             check("b", Metric::Transactions, 1.71e6, 1.75e6),
@@ -405,7 +408,7 @@ mod tests {
                 row("  writes, ms", none, ""),
                 row("  all disk I/O, ms", none, ""),
                 row("  processors busy, %", ["70", "72", "–", "55"], "  50 to 60"),
-                "B  INVALID: the disk answered too late".to_owned(),
+                "B  INVALID: this machine fell behind the disk's model".to_owned(),
                 row(
                     "  transactions a minute",
                     ["1.710 M", "1.750 M", "1.690 M", "1.732 M"],

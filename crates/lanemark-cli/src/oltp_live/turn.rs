@@ -24,15 +24,15 @@ use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 const LOADING_MIB: u64 = 256;
 /// Connections that a server reserves for administration.
 const CONNECTIONS_BESIDE: u32 = 20;
-/// Size of the disk as a multiple of the fresh data; the log needs space in addition.
+/// Size of the disk as a multiple of the fresh data; the log needs additional space.
 const ROOM: u64 = 3;
 const LOG_ROOM: u64 = 6 << 30;
 
 /// The folder and the settings that all turns share.
 pub(super) struct TurnEnvironment {
-    /// The mount namespace outside this command's own.
+    /// The mount namespace from which this command started.
     pub(super) outside: std::fs::File,
-    /// A folder that the server's account may enter.
+    /// A folder that the server's account can access.
     pub(super) folder: PathBuf,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) programs: Option<PathBuf>,
@@ -68,7 +68,7 @@ pub(super) struct Turn<'t> {
     pub(super) name: String,
     /// System and settings, as arguments of `lanemark serve`.
     pub(super) system: &'t [String],
-    /// The time scale; `None` serves without the model.
+    /// The time scale; `None` serves the disk without the model.
     pub(super) scale: Option<f64>,
     /// Time outside the database, in wall-clock time.
     pub(super) pause: Duration,
@@ -79,9 +79,9 @@ pub(super) struct Turn<'t> {
 /// The times of a turn.
 #[derive(Clone, Copy)]
 pub(super) struct TurnTimes {
-    /// Time before transactions count.
+    /// Time before transactions are counted.
     pub(super) ramp: Duration,
-    /// Time during which transactions count.
+    /// Time during which transactions are counted.
     pub(super) duration: Duration,
 }
 
@@ -120,7 +120,7 @@ impl TurnEnvironment {
 
     /// Mounts the file system of a disk.
     fn mount(&self, served: &mut ServedDisk) -> Result<(), Failure> {
-        // The disk's own switch (`queue/write_cache`) would remain set after the disk is removed.
+        // The disk's own setting (`queue/write_cache`) would remain after the disk is removed.
         let options = if self.flushes { "" } else { "barrier=0" };
         served.mount(&self.disk(), "ext4", options)
     }
@@ -173,7 +173,7 @@ impl TurnEnvironment {
             loaded => loaded?,
         };
         let mut connection = database.connect()?;
-        // The first reader of fresh rows would write hint bits, so they are written now.
+        // The first reader of fresh rows would write hint bits, so they are written here.
         connection.script("VACUUM (FREEZE, ANALYZE)")?;
         let sizes = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'lanemark_oltp' \
@@ -191,7 +191,7 @@ impl TurnEnvironment {
         Ok(Some(LoadedContents { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
     }
 
-    /// Runs users on a disk with the loaded contents, which turns do not change; returns `None` if the command was
+    /// Runs users on a disk with the loaded contents, which a turn does not change. Returns `None` if the command was
     /// stopped.
     pub(super) fn turn(
         &self,
@@ -230,7 +230,7 @@ impl TurnEnvironment {
                 .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
         };
         let ran = run_shown(&database, self.scale, &options, turn.number, &self.stop, &mut show);
-        // The server's memory is discarded with the disk.
+        // The server's memory content is discarded together with the disk.
         server.abandon();
         let sample = match ran {
             Err(OltpError::Stopped) => return Ok(None),
@@ -241,7 +241,7 @@ impl TurnEnvironment {
     }
 }
 
-/// Returns the processor time of server and users for a transaction, in microseconds.
+/// Returns the processor time of the server and the users per transaction, in microseconds.
 pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
     let transactions = sample.transactions.as_ref()?;
     let time = transactions.processor_time.as_ref()?;
@@ -252,12 +252,14 @@ pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
 /// The processor time that a turn took on this machine.
 #[derive(Clone, Copy)]
 pub(super) struct ProcessorCost {
-    /// Time of the database for a transaction, in microseconds: its server, its users, and all other work except the
-    /// disk's server. On an otherwise idle machine, the other work is the kernel's work for the database.
+    /// Processor time of the database per transaction, in microseconds: the time of its server, its users, and all
+    /// other work except for the disk's server. On an otherwise idle machine, the other work is the kernel's work for
+    /// the database.
     pub(super) database_us: f64,
-    /// Time of the disk's server for a transaction, in microseconds. This time represents the processors of the drives.
+    /// Processor time of the disk's server per transaction, in microseconds. This time represents the processors of the
+    /// drives.
     pub(super) disk_us: f64,
-    /// The database's share of the processors that the disk's server leaves.
+    /// Share of the processors that the database uses, of those that the disk's server leaves free.
     pub(super) busy: f64,
 }
 
@@ -284,8 +286,8 @@ impl ProcessorCost {
         (count > 0.0 && all_us > 0.0).then_some(Self { database_us, disk_us, busy: busy.min(1.0) })
     }
 
-    /// Returns the transactions a minute of `cores` processors, if the database uses the share `busy` of the processors
-    /// that the disk's server leaves.
+    /// Returns the transactions a minute that `cores` processors reach if the database uses the share `busy` of the
+    /// processors that the disk's server leaves free.
     pub(super) fn rate(self, cores: f64, busy: f64) -> f64 {
         busy * cores * 60e6 / (self.database_us + busy * self.disk_us)
     }
@@ -296,18 +298,18 @@ pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
     sample.evidence.as_ref()?.device.as_ref()
 }
 
-/// Refuses a folder whose file system has less than `needed` bytes.
+/// Rejects a folder whose file system has less than `needed` bytes of free space.
 fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
     let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
     let free = there.f_bavail.saturating_mul(there.f_frsize);
     match free < needed {
         true => Err(Failure::input(format!(
-            "{}: has {} MiB free, but the loaded database needs {} MiB",
+            "{} has {} MiB free, but the loaded database needs {} MiB",
             folder.display(),
             free >> 20,
             needed >> 20
         ))
-        .hint("give another --folder, fewer --warehouses or a larger --scale")),
+        .hint("use a different --folder, fewer --warehouses or a larger --scale")),
         false => Ok(()),
     }
 }
@@ -370,10 +372,10 @@ mod tests {
     #[test]
     fn the_disks_server_takes_processors_away_and_is_no_work_of_the_database() {
         let cost = ProcessorCost { database_us: 1_000.0, disk_us: 500.0, busy: 0.5 };
-        // Both processors are busy: 1.5 ms each.
+        // Both processors are busy, and a transaction takes 1.5 ms.
         assert!((cost.rate(2.0, 1.0) - 80_000.0).abs() < 1e-6);
-        // The database uses half of the rest. Each second offers 2 s of processor time, and the disk takes 0.5 ms x
-        // rate of it.
+        // The database uses half of the remaining time. Each second offers 2 s of processor time, and the disk's server
+        // takes 0.5 ms per transaction of it.
         let rate = cost.rate(2.0, 0.5) / 60.0;
         let left = 2.0 - 0.5e-3 * rate;
         assert!((1e-3 * rate / left - 0.5).abs() < 1e-9);

@@ -1,4 +1,4 @@
-//! The arguments of plans and their answers.
+//! Tests of the arguments of plans and of their answers.
 
 use lanemark_schema::result::{DirectionResult, Sample, TransactionsUse};
 use lanemark_schema::units::{Bytes, Duration};
@@ -6,7 +6,7 @@ use lanemark_schema::workload::{Pattern, Test, Workload};
 
 use super::*;
 
-/// Returns a result of `requests` requests of 4 KiB in a second.
+/// Returns a result of `requests` 4 KiB requests in a second.
 fn result(requests: u64) -> TestResult {
     let mut reads = DirectionResult::new();
     (0..requests).for_each(|_| reads.record(Bytes::kibi(4), Duration::from_microseconds(80)));
@@ -45,7 +45,7 @@ fn results_are_of_the_same_test_if_their_requests_are() {
     ] {
         assert!(!is_same(&own, &other), "{:?}", other.test);
     }
-    // The users of a database are a part of its load.
+    // The number of users is a property of a database's load.
     let users = |threads| {
         let mut users = result(100);
         users.samples[0].transactions = Some(TransactionsUse::default());

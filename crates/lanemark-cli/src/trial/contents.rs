@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// Size of a system without an image.
 const SIZE: Bytes = Bytes::mebi(8 << 10);
 /// Advice about an image without a recognised file system.
-const WITHOUT_PARTITIONS: &str = "give an image of one file system, without partitions";
+const WITHOUT_PARTITIONS: &str = "use an image of one file system, without partitions";
 
 /// The source of the contents.
 pub(super) enum ContentsSource<'p> {
@@ -40,7 +40,8 @@ impl<'p> ContentsSource<'p> {
         }
     }
 
-    /// Returns the size of each system: as requested, the size of the image, or the usual size; up to `capacity`.
+    /// Returns the size of each system: the requested size, the size of the image, or the default size, limited to
+    /// `capacity`.
     pub(super) fn size(&self, requested: Option<Bytes>, capacity: Bytes) -> Result<u64, Failure> {
         let image = match self {
             Self::Image(path) => fs::metadata(path).map(|it| Bytes(it.len())).ok(),
@@ -58,7 +59,7 @@ impl<'p> ContentsSource<'p> {
     }
 }
 
-/// Returns the image of the contents, which is in `folder` unless it belongs to the user.
+/// Returns the image of the contents. The image is in `folder`, unless it is the user's own file.
 pub(super) fn image(
     source: &ContentsSource<'_>,
     file_system: FileSystem,
@@ -75,7 +76,7 @@ pub(super) fn image(
         }
         ContentsSource::Folder(path) if file_system == FileSystem::None => {
             let why = format!("--from {}: a bare device does not have folders", path.display());
-            return Err(Failure::input(why).hint("give another --fs, or an image"));
+            return Err(Failure::input(why).hint("use a different --fs, or an image"));
         }
         ContentsSource::Folder(path) if file_system == FileSystem::Xfs => {
             let why = format!("--from {}: mkfs.xfs can't copy a folder", path.display());
@@ -89,7 +90,8 @@ pub(super) fn image(
     drop(made);
     let (program, mut arguments): (&str, Vec<String>) = match file_system {
         FileSystem::None => return Ok(image),
-        // The kernel must not write parts of the file system later. This user becomes the owner of the root folder.
+        // The kernel must not initialise parts of the file system later. This user becomes the owner of the root
+        // folder.
         FileSystem::Ext4 => {
             let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
             let owner = format!("root_owner={}:{}", user.as_raw(), group.as_raw());
@@ -114,12 +116,12 @@ pub(super) fn image(
         false => {
             let message = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
             Err(Failure::run(format!("{program}: {message}"))
-                .hint("the contents may need a larger --size"))
+                .hint("if the contents do not fit, use a larger --size"))
         }
     }
 }
 
-/// Refuses an image that is not raw, or has another content than the requested file system.
+/// Rejects an image that is not raw, or does not contain the requested file system.
 fn matches(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
     let fail = |why: String| Failure::input(format!("--from {}: {why}", image.display()));
     let open = File::open(image).map_err(|error| fail(error.to_string()))?;
@@ -128,7 +130,7 @@ fn matches(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
         .map_err(|error| fail(error.to_string()))?;
     let name = match (content, file_system.name()) {
         (ImageContent::Container(format), _) => {
-            let why = format!("expected a raw disk image, found one in the format {format}");
+            let why = format!("expected a raw disk image, found an image in the format {format}");
             return Err(fail(why).hint(conversion(image)));
         }
         (_, None) => return Ok(()),
@@ -137,7 +139,7 @@ fn matches(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
     match content {
         ImageContent::FileSystem(found) if found == name => Ok(()),
         ImageContent::FileSystem(found) => {
-            Err(fail(format!("expected {name}, found {found}")).hint(format!("give --fs {found}")))
+            Err(fail(format!("expected {name}, found {found}")).hint(format!("use --fs {found}")))
         }
         ImageContent::Partitions(PartitionTable { name: table, first }) => {
             let copied = first.map(|first| format!("copy one partition: {}", first.copy(image)));
@@ -168,7 +170,7 @@ mod tests {
         let capacity = Bytes::mebi(16 << 10);
         assert_eq!(ContentsSource::Empty.size(None, capacity).unwrap(), 8 << 30);
         assert_eq!(ContentsSource::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
-        // A whole number of sectors, and not less than the image.
+        // The size is a whole number of sectors, and not less than the image.
         assert_eq!(image.size(None, capacity).unwrap(), 10_240);
         assert_eq!(image.size(Some(Bytes::mebi(1)), capacity).unwrap(), 1 << 20);
         for (source, size, why) in [
@@ -205,9 +207,9 @@ mod tests {
             assert!(matches(&path, kind).is_ok() && matches(&path, FileSystem::None).is_ok());
             let other = if kind == FileSystem::Ext4 { FileSystem::Xfs } else { FileSystem::Ext4 };
             let error = text(&matches(&path, other).unwrap_err());
-            assert!(error.contains(&format!("hint: give --fs {name}")), "{error}");
+            assert!(error.contains(&format!("hint: use --fs {name}")), "{error}");
         }
-        // No program of the trial could read these.
+        // The programs of a trial cannot read these images.
         write(0, b"QFI\xfb");
         for kind in [FileSystem::Ext4, FileSystem::None] {
             let error = text(&matches(&path, kind).unwrap_err());
@@ -216,7 +218,7 @@ mod tests {
                 "{error}"
             );
         }
-        // A master boot record with a partition at 1 MiB. Its disk can be served as it is.
+        // A master boot record with a partition at 1 MiB. The image itself is a raw disk.
         let mut record = [0; 512];
         record[450] = 0x83;
         record[454..462].copy_from_slice(&[0, 8, 0, 0, 0, 8, 0, 0]);

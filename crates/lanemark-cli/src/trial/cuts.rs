@@ -1,6 +1,6 @@
-//! Power cuts in a trial. A cut stops the whole machine: nothing reaches the drive from that instant on, and the page
-//! cache is lost. A new server then serves the data that the cut left, the file system recovers, and the user's check
-//! decides whether acknowledged data is lost.
+//! Power cuts in a trial. A cut stops the whole machine: from that moment, no data reaches the drive, and the page
+//! cache is lost. A new server then serves the data that survived the cut, the file system recovers, and the user's
+//! check determines whether acknowledged data is lost.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,17 +18,18 @@ use crate::progress::Progress;
 use crate::serve_control;
 use crate::served_disk::Contents;
 
-/// The command of a cut. The drive does not return, because its server is killed.
+/// The control command for a cut. The drive does not become ready again, because its server is killed.
 const CUT: &str = "power-cut 600s";
-/// Time between the cut and the end of the program, in which its requests fail.
+/// Time from the cut until the program is ended; during this time its requests fail.
 const MEETS: Duration = Duration::from_millis(20);
 /// Suffixes of the server's files next to the data.
 const JOURNAL: &str = ".lanemark";
 const MAP: &str = ".map";
 /// Exit code of mount(8) after a failure.
 const MOUNT_FAILED: i32 = 32;
-/// The line of the journal that describes a cut, and the end of that line if the drive had stored everything.
+/// The beginning of the journal line that describes a cut.
 const JOURNAL_LINE: &str = "cut power cut";
+/// The end of that line if the drive had stored all data.
 const NO_LOSS: &str = "no data is lost";
 
 /// The cuts of one system.
@@ -101,7 +102,7 @@ impl Cuts<'_> {
             return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
         }
         std::thread::sleep(MEETS);
-        // The program's requests end only when the server ends, and the program ends only after its requests.
+        // The program's requests end only when the server ends, and the program ends only when its requests have ended.
         served.kill();
         drop(program);
         if bench.stop.load(std::sync::atomic::Ordering::Relaxed) {
@@ -118,7 +119,7 @@ impl Cuts<'_> {
         let served = match bench.serve(&name, system, contents(), 1.0, seed, &[]) {
             Ok(Some(served)) => served,
             Ok(None) => return Ok(None),
-            // A file system that cannot be mounted has lost everything.
+            // If a file system cannot be mounted, all its data is lost.
             Err(failure) => {
                 outcome.failed.push(failed(MOUNT_FAILED, failure.to_string()));
                 return Ok(Some(()));

@@ -1,6 +1,6 @@
 //! The user's program in a trial: started in the mounted folder, timed, and killed with all its descendants at the end.
-//! A daemon that the program leaves would keep the file system in use, and the program of the next turn would find it.
-//! Such processes are recognised by a variable of their environment (`marked.rs`).
+//! A daemon that the program left running would keep the file system in use, and would affect the program of the next
+//! turn. These processes are recognised by an environment variable (`marked.rs`).
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use rustix::process::{
 use crate::failure::Failure;
 use crate::marked;
 
-/// Interval at which a running program is checked for the end of the trial.
+/// Interval at which the end of the trial is checked while a program runs.
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum number of bytes of a program's output in a message.
 const OUTPUT_MAX: u64 = 2_000;
@@ -47,7 +47,7 @@ pub(super) struct ProgramEnvironment<'p> {
     pub(super) device: &'p Path,
     /// Folder in which the program runs.
     pub(super) folder: &'p Path,
-    /// File that receives the output; error messages have a file next to it.
+    /// File that receives the output; a file next to it receives the error messages.
     pub(super) output: &'p Path,
     /// Output of an earlier program, for a check.
     pub(super) earlier: Option<&'p Path>,
@@ -84,13 +84,13 @@ impl Program {
         let began = Instant::now();
         let child = command.spawn().map_err(|error| {
             Failure::input(format!("{}: {error}", name.to_string_lossy()))
-                .hint("give the command after --, such as -- sh -c 'echo 1 > file; sync'")
+                .hint("write the command after --, such as -- sh -c 'echo 1 > file; sync'")
         })?;
         Ok(Self { child, run, began, processor_s })
     }
 
-    /// Waits for the end of the program, but no longer than `longest` after its start; returns `None` if the program is
-    /// still running or `stop` is set.
+    /// Waits for the end of the program, up to `longest` after its start. Returns `None` if the program is still
+    /// running or `stop` is set.
     pub(super) fn wait(
         &mut self,
         longest: Duration,
@@ -129,7 +129,7 @@ impl Drop for Program {
     }
 }
 
-/// Returns the exit code of a program; 128 and the signal's number after a signal.
+/// Returns the exit code of a program, or 128 plus the signal's number if a signal ended it.
 fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(-1)
 }
@@ -157,7 +157,7 @@ pub(super) fn remove_output(output: &Path) {
     }
 }
 
-/// Returns the ends of a program's output and error messages.
+/// Returns the last part of a program's output and of its error messages.
 pub(super) fn last_lines(output: &Path) -> String {
     let end = |path: &Path| {
         let bytes = last_bytes(path).unwrap_or_default();
@@ -166,7 +166,7 @@ pub(super) fn last_lines(output: &Path) -> String {
     format!("{}\n{}", end(output), end(&errors_of(output))).trim().to_owned()
 }
 
-/// Returns the end of a file, which may be longer than the memory.
+/// Returns the last part of a file, which may be larger than the memory.
 fn last_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -220,7 +220,7 @@ mod tests {
         let errors = errors_of(&output);
         fs::write(&errors, [0xff, b'!']).unwrap();
         let mut file = File::create(&output).unwrap();
-        // A file with a hole, which is longer than the memory of most machines.
+        // A sparse file that is larger than the memory of most machines.
         file.set_len(1 << 38).unwrap();
         file.seek(SeekFrom::End(0)).unwrap();
         file.write_all(&[b'x'; 3000]).unwrap();
@@ -245,7 +245,7 @@ mod tests {
             let longest = if stop { LONG } else { Duration::from_millis(100) };
             let (ended, output) = run("sleep 1000 & echo $!; wait", longest, stop);
             assert!(ended.is_none());
-            // The child is killed, so its process disappears, or remains only as a zombie.
+            // The child is killed, so its process disappears or remains only as a zombie.
             let state = |child: &str| fs::read_to_string(format!("/proc/{child}/stat")).ok();
             let is_gone = || state(&output).is_none_or(|stat| stat.contains(") Z"));
             let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! The arguments of trials.
+//! Tests of the arguments of trials.
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, ProgramUse};
 use lanemark_schema::units::{Duration as Time, Ratio};
@@ -43,7 +43,7 @@ fn the_requests_of_all_turns_are_one_test() {
     ];
     let made = super::test("cp a b", &turns);
     assert_eq!(made.name, "cp a b");
-    // 9 reads of 4 KiB, 2 writes of 8 KiB and one of 12 KiB: 65,536 bytes by 12 requests of 2 turns.
+    // 9 reads of 4 KiB, 2 writes of 8 KiB and one write of 12 KiB are 65,536 bytes in 12 requests, in 2 turns.
     assert_eq!((made.block, made.volume), (Bytes(5_461), Some(Bytes(32_768))));
     let LoadKind::Trace(summary) = made.asks else { panic!() };
     assert_eq!((summary.read_share, summary.queue_depth), (Ratio::new(0.75).unwrap(), 1));

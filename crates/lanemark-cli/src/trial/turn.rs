@@ -1,4 +1,5 @@
-//! One turn of a trial: a system is served with the contents, mounted, used by the program, and ended.
+//! One turn of a trial: a system is served with the contents and mounted, the program runs on it, and the system is
+//! stopped.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,9 +16,9 @@ use crate::failure::Failure;
 use crate::serve_control;
 use crate::served_disk::{Contents, DiskParameters, ServedDisk, ServedForm};
 
-/// Maximum time of a program in one turn.
+/// Maximum run time of a program in one turn.
 pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
-/// The metric of the server that counts simulated time with requests.
+/// The server's metric for the simulated time during which requests were outstanding.
 const BUSY: &str = "lanemark_busy_seconds_total ";
 
 /// The parameters and folders that all turns share.
@@ -94,8 +95,8 @@ impl TurnEnvironment {
         Program::start(words, &around)
     }
 
-    /// Runs the program on a system that begins with the contents; returns the sample of the server with the program's
-    /// figures, or `None` if the trial was stopped.
+    /// Runs the program on a system that starts with the contents. Returns the server's sample, with the program's
+    /// figures added, or `None` if the trial was stopped.
     pub(super) fn turn(
         &self,
         name: &str,
@@ -115,7 +116,7 @@ impl TurnEnvironment {
         if ended.exit_code != 0 {
             return Err(failed(system, &ended, &output));
         }
-        // A process that the program left must not write during or after the sync.
+        // Processes that the program left running must not write during or after the sync.
         drop(program);
         let began = std::time::Instant::now();
         if self.file_system.name().is_some() && self.outside.is_some() {
@@ -130,8 +131,8 @@ impl TurnEnvironment {
             test.samples.into_iter().next()
         });
         let Some(Sample { live: Some(live), .. }) = &sample else {
-            return Err(Failure::run(format!("{system}: the command made no request"))
-                .hint("its files must be in the folder in which it runs, which is mounted"));
+            return Err(Failure::run(format!("{system}: the command sent no requests"))
+                .hint("the command must use files in the folder where it runs, which is on the mounted system"));
         };
         let program = ProgramUse {
             system: system.to_owned(),
@@ -157,7 +158,7 @@ fn failed(system: &str, ended: &ProgramEnd, output: &Path) -> Failure {
     ))
 }
 
-/// Returns the simulated time during which a system has had requests so far, in seconds.
+/// Returns the simulated time during which requests were outstanding in a system until now, in seconds.
 fn busy_s(served: &ServedDisk) -> Result<f64, Failure> {
     let fail = |why: &dyn std::fmt::Display| {
         Failure::run(format!("{}: {why}", served.control().display()))

@@ -267,6 +267,6 @@ fn a_small_part_of_a_disk_is_noted() {
         NbdClient::connect(socket).unwrap().read(0, 4096).unwrap().unwrap();
     };
     let (_, notes) = served(disk, "just-written", read);
-    assert!(notes.contains("note: the heads of the disk move less over 0.1% of it"), "{notes}");
+    assert!(notes.contains("note: the disk's heads move less within 0.1% of the disk"), "{notes}");
     assert!(!notes.contains("the drive starts"), "{notes}");
 }

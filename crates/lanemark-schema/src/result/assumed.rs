@@ -4,21 +4,21 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The bottleneck of a simulated test whose speed follows from an assumed value.
+/// The bottleneck of a simulated test, whose speed is determined by an assumed value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssumedLimit {
-    /// Name of the bottleneck, `CPU core`.
+    /// Name of the bottleneck, such as `CPU core`.
     pub hop: String,
-    /// Path of the value, `platform.cpu.request_submit`.
+    /// Path of the value, such as `platform.cpu.request_submit`.
     pub parameter: String,
     /// The value with its unit.
     pub value: String,
-    /// Both ends of the range that contains 80% of such values, with their units.
+    /// Lower and upper bound of the range that contains 80% of values of this kind, with their units.
     pub range: (String, String),
 }
 
 impl AssumedLimit {
-    /// Whether the value belongs to the host and not to the drive.
+    /// Whether the value belongs to the host instead of the drive.
     pub fn is_of_host(&self) -> bool {
         self.parameter.starts_with("platform.")
     }
@@ -27,7 +27,7 @@ impl AssumedLimit {
     pub fn advice(&self) -> &'static str {
         match self.is_of_host() {
             true => {
-                "measure your own with `lanemark bench PATH --workload quick` (CPU/IO), and set it with --set"
+                "measure your host with `lanemark bench PATH --workload quick` (CPU/IO), and set it with --set"
             }
             false => "measure the drive with `lanemark bench` and fit it with `lanemark fit`",
         }

@@ -1,9 +1,9 @@
 //! The bounds of the result schema: the values that a result can contain.
 //!
-//! A file may come from any program. A value outside these bounds is not a valid result, but views would draw it like
-//! one. Examples are a hop that is busy -7 times, a sample of zero length with requests, and more bytes than sums can
-//! hold. Readers check the results that they read. Writers check the results that they write, so that every saved
-//! result can be read.
+//! A file may come from any program. A value outside these bounds is not a valid result, but views would display it
+//! like a valid result. Examples are a hop that is busy -7 times, a zero-length sample with requests, and byte counts
+//! whose sum overflows. Readers check the results that they read. Writers check the results that they write, so that
+//! every saved result can be read again.
 
 use super::range::{
     FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, bytes, count, counted, each, share, some, time,
@@ -20,11 +20,11 @@ use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
 use crate::workload::{Fault, LoadKind, Test};
 
-/// Maximum number of kinds and numbers of errors: error numbers end at 4,095 (Linux's `MAX_ERRNO`).
+/// Maximum number of entries by kind and error number; error numbers end at 4,095 (Linux's `MAX_ERRNO`).
 const ERRORS_MAX: usize = 8192;
 
 impl RunResult {
-    /// Checks that every value of the result is possible.
+    /// Checks that every value of the result is within its bounds.
     ///
     /// # Errors
     /// Returns the first value that is out of range.
@@ -40,7 +40,7 @@ impl RunResult {
 }
 
 impl Sweep {
-    /// Checks that the figures of all points are possible.
+    /// Checks that the figures of all points are within their bounds.
     ///
     /// # Errors
     /// Returns the first value that is out of range.
@@ -137,7 +137,7 @@ fn prediction_interval(at: &ValuePath, interval: &PredictionInterval) -> RangeCh
     })
 }
 
-/// Checks the ends of an interval around 1.
+/// Checks the bounds of an interval around 1.
 fn ratios(at: &ValuePath, low: f64, high: f64) -> RangeCheck {
     share(&at.key("low_ratio"), low)?;
     match (1.0..=FIGURE_MAX).contains(&high) {
@@ -162,7 +162,7 @@ fn statistic(at: &ValuePath, statistic: &Statistic) -> RangeCheck {
     let (low, high) = statistic.interval_95.unwrap_or_default();
     within(&at.key("interval_95"), low, FIGURE_MAX)?;
     within(&at.key("interval_95"), high, FIGURE_MAX)?;
-    // Means are rounded.
+    // Means are rounded, so they may exceed the bounds slightly.
     let slack = statistic.max.abs() * 1e-6;
     match statistic.min <= statistic.value + slack && statistic.value <= statistic.max + slack {
         true => Ok(()),

@@ -9,13 +9,13 @@ use super::Metric;
 pub struct ComparedRuns {
     /// [`super::SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// The outcome in a sentence.
+    /// The outcome as a sentence.
     pub answer: String,
     /// The first run.
     pub a: ComparedRun,
     /// The run that is compared with the first.
     pub b: ComparedRun,
-    /// The figures that both runs have.
+    /// The figures that are known in both runs.
     pub figures: Vec<ComparedFigure>,
     /// Tests that only the first run has.
     pub only_in_a: Vec<String>,
@@ -26,7 +26,7 @@ pub struct ComparedRuns {
 /// One of two compared runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// The file as the user wrote it.
+    /// The file name as the user wrote it.
     pub file: String,
     /// Name of the target.
     pub name: String,
@@ -45,7 +45,7 @@ pub struct ComparedFigure {
     pub a: f64,
     /// Value of the second run.
     pub b: f64,
-    /// The second value over the first.
+    /// The second value divided by the first.
     pub ratio: f64,
     /// Minimum and maximum of the ratio over the repeats; absent if a run has a single repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct ComparedFigure {
     pub verdict: ComparedVerdict,
 }
 
-/// The evidence of the repeats of two runs about a figure.
+/// The result of comparing the repeats of two runs for one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedVerdict {

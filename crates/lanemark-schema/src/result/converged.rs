@@ -5,25 +5,24 @@ use serde::{Deserialize, Serialize};
 use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, within};
 use crate::units::Duration;
 
-/// A test that was simulated until its figures had converged, or completely with a rate whose precision is known.
+/// A test that was simulated until its figures had converged, or a complete test whose rate has a known precision.
 ///
-/// The counts of the sample cover the simulated part, so a percentile never depends on requests that were not
-/// simulated. The start of the test, before the steady part, has the weight in the sample that it has in the whole
-/// test.
+/// The counts of the sample cover only the simulated part, so a percentile never depends on requests that were not
+/// simulated. The start of the test, before the steady part, has the same weight in the sample as in the whole test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Converged {
     /// Number of simulated requests.
     pub simulated: u64,
-    /// Number of requests that the whole test is expected to have at this rate; the simulated requests if the test is
-    /// complete.
+    /// Expected number of requests of the whole test at this rate; if the test is complete, the number of simulated
+    /// requests.
     pub requests: u64,
     /// Length of the whole test.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
-    /// Start of the steady part, after the start of the sample.
+    /// Beginning of the steady part, counted from the start of the sample.
     #[serde(rename = "steady_from_ns")]
     pub steady_from: Duration,
-    /// Half of the interval of the rate at 95% confidence, as a share of the rate.
+    /// Half the width of the rate's 95% confidence interval, as a share of the rate.
     pub half_width: f64,
 }
 
@@ -31,7 +30,8 @@ impl Converged {
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         let at = at.key("converged");
         if self.simulated == 0 || self.requests < self.simulated {
-            let bound = format!("from 1 to the requests of the whole test, {}", self.requests);
+            let bound =
+                format!("from 1 to the number of requests of the whole test, {}", self.requests);
             return at.key("simulated").fail(self.simulated, bound);
         }
         within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)?;

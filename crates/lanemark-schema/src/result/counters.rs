@@ -1,6 +1,6 @@
 //! The counters that a database keeps, and their difference between two readings.
 //!
-//! A counter that a database does not report is absent. No other value replaces it.
+//! A counter that a database does not report is absent. It is not replaced by another value.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ pub enum Counter {
     Rollbacks,
     /// Pages that were found in the database's buffer.
     BufferHits,
-    /// Pages that were missing from the buffer and came from the system's page cache or the drive.
+    /// Pages that were missing from the buffer and were read from the system's page cache or the drive.
     BufferMisses,
     /// Records of the write-ahead log.
     WalRecords,
     /// Bytes of the log.
     WalBytes,
-    /// Whole pages in the log, the first time a page changes after a checkpoint.
+    /// Whole pages in the log, which the first change of a page after a checkpoint writes.
     WalFullPages,
     /// Writes of the log to its file.
     WalWrites,
@@ -68,11 +68,11 @@ impl Counters {
         self.0.is_empty()
     }
 
-    /// Returns the increase since `earlier`, for counters in both.
+    /// Returns the increase since `earlier`, for the counters that both readings contain.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let added = |(counter, later): (&Counter, &u64)| {
-            // The counters of a server that has crashed restart at zero.
+            // The counters restart at zero after a server has crashed.
             Some((*counter, later.saturating_sub(earlier.get(*counter)?)))
         };
         Self(self.0.iter().filter_map(added).collect())
@@ -85,7 +85,7 @@ impl Counters {
         }
     }
 
-    /// Returns the number of transactions that ended, committed or not.
+    /// Returns the number of transactions that ended, whether committed or rolled back.
     pub fn transactions(&self) -> Option<u64> {
         let either = || Some(self.get(Counter::Commits)? + self.get(Counter::Rollbacks)?);
         self.get(Counter::Transactions).or_else(either)

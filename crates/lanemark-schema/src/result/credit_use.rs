@@ -13,14 +13,15 @@ pub struct CreditUse {
     pub reserve: Reserve,
     /// Credits at the start.
     pub at_start: u64,
-    /// Credits that the load uses a second, until they end.
+    /// Credits that the load uses a second, until they run out.
     pub used_per_second: f64,
-    /// Credits that are refilled a second, which is the rate of the volume without credits.
+    /// Credits that are refilled a second, which is also the rate of the volume without credits.
     pub refill_per_second: u64,
-    /// End of the credits at this load, after its first request; absent if the refill is sufficient.
+    /// Time at which the credits run out at this load, after its first request; absent if the refill is sufficient.
     #[serde(rename = "end_ns", default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Duration>,
-    /// Whether the simulation reached the end. Otherwise it is the credits over the load minus the refill.
+    /// Whether the simulation reached that time. Otherwise the time is the credits divided by the load minus the
+    /// refill.
     pub is_simulated: bool,
 }
 

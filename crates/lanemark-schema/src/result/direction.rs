@@ -20,7 +20,7 @@ impl DirectionResult {
         Self { bytes: Bytes::ZERO, latency: LatencyHistogram::new() }
     }
 
-    /// Returns the result with the share `factor`, from 0 to 1, of the requests and of their data.
+    /// Returns the result for a share of the requests and of their data; `factor` is from 0 to 1.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         Self {

@@ -1,10 +1,10 @@
-//! The writes of a simulated drive to its flash, by reason.
+//! The data that a simulated drive writes to its flash, by reason.
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::Bytes;
 
-/// The writes of a simulated drive to its flash since power-on.
+/// The data that a simulated drive has written to its flash since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveUse {
     /// Bytes written by the host, in whole slots.
@@ -24,31 +24,31 @@ pub struct DriveUse {
     pub map_written: Bytes,
     /// Superblocks erased.
     pub superblocks_erased: u64,
-    /// Bytes in the write buffer; in a sample, the increase from its beginning to its end.
+    /// Bytes in the write buffer; in a sample, the increase during the sample.
     #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
     pub buffered: Bytes,
-    /// Bytes in the cache of a RAID adapter before the drives, counted as [`DriveUse::buffered`].
+    /// Bytes in the cache of a RAID adapter upstream of the drives, counted like [`DriveUse::buffered`].
     #[serde(rename = "adapter_cached_bytes", default, skip_serializing_if = "Bytes::is_zero")]
     pub adapter_cached: Bytes,
 }
 
-/// Maximum share of the written data that may fill an empty part of the buffer without a warning.
+/// Maximum share of the written data that may fill empty space in the buffer without a warning.
 pub const FILLING_MAX: f64 = 0.01;
 
 impl DriveUse {
-    /// Returns the amount of all data written to flash.
+    /// Returns the total amount of data written to flash.
     pub fn flash_written(&self) -> Bytes {
         self.host_written + self.moved + self.folded + self.padded + self.map_written
     }
 
-    /// Returns the bytes written to flash for each byte that the host wrote, or `None` if the host wrote nothing.
+    /// Returns the bytes written to flash per byte that the host wrote, or `None` if the host wrote nothing.
     pub fn write_amplification(&self) -> Option<f64> {
         let host = self.host_written.get() as f64;
         (host > 0.0).then(|| self.flash_written().get() as f64 / host)
     }
 
-    /// Returns the share of the host's writes that filled free space in the buffer and the adapter. The drive cannot
-    /// sustain this part of the rate.
+    /// Returns the share of the host's writes that only filled free space in the buffer and the adapter. The drive
+    /// cannot sustain this part of the rate.
     pub fn filling(&self) -> f64 {
         let host = (self.host_written + self.adapter_cached).get() as f64;
         let filled = (self.buffered + self.adapter_cached).get() as f64;
@@ -71,8 +71,8 @@ impl DriveUse {
         }
     }
 
-    /// Returns the writes multiplied by `factor`, usually a share from 0 to 1. Data that fills the buffers changes in
-    /// the same proportion.
+    /// Returns the writes multiplied by `factor`, usually a share from 0 to 1. The amount of data that filled the
+    /// buffers is multiplied by the same factor.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let part = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);

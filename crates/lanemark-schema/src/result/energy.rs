@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Duration;
 
-/// The energy of all drives of a system. The parts sum to the total. The times of the states sum to the elapsed time,
-/// once for each drive.
+/// The energy of all drives of a system. The energies of the parts sum to the total. For each drive, the times of its
+/// states sum to the elapsed time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyUse {
-    /// Time over which the energy was metered.
+    /// Time during which the energy was metered.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
     /// Number of drives.
@@ -29,7 +29,7 @@ pub struct EnergyUse {
 /// The energy of one part of the drives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnergyPart {
-    /// `idle`, `controller`, `flash read` and so on.
+    /// Name of the part, such as `idle`, `controller` or `flash read`.
     pub name: String,
     /// Energy of the part, in J.
     pub energy_joules: f64,
@@ -38,7 +38,7 @@ pub struct EnergyPart {
 /// The time of drives in a power state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PowerStateUse {
-    /// `working`, `idle`, a state by its name, or `waking`.
+    /// `working`, `idle`, the name of a power state, or `waking`.
     pub name: String,
     /// Time in the state, summed over all drives.
     #[serde(rename = "time_ns")]

@@ -1,8 +1,8 @@
-//! Failed requests by kind, in the same form for simulated and measured runs.
+//! Failed requests by kind; simulated and measured runs use the same form.
 //!
-//! A failed request counts towards neither throughput nor latency. A failed request of a measured run has the kernel's
-//! error number, which determines its kind. The table contains the error numbers that Linux's block layer returns for
-//! the answers of drives and drivers (`blk_errors` in the kernel's `block/blk-core.c`), and the numbers of file
+//! A failed request counts towards neither throughput nor latency. In a measured run, the kernel's error number
+//! determines the kind of failure. The table contains the error numbers that Linux's block layer returns for the
+//! answers of drives and drivers (`blk_errors` in the kernel's `block/blk-core.c`), and the error numbers of file
 //! systems. `EIO` only reports that a request failed, so it does not determine a specific kind.
 
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum ErrorKind {
     Media,
     /// The device did not answer in time (`ETIMEDOUT`).
     Timeout,
-    /// The command was aborted, as by a reset (`ECANCELED`).
+    /// The command was aborted, for example by a reset (`ECANCELED`).
     Aborted,
     /// A link lost or corrupted the command, and retries failed (`ENOLINK`).
     Link,
@@ -27,7 +27,7 @@ pub enum ErrorKind {
     DeviceGone,
     /// The device or file system accepts no writes (`EROFS`).
     ReadOnly,
-    /// No data was moved because the offset is beyond the end of the target.
+    /// No data was transferred because the offset is beyond the end of the target.
     Ended,
     /// Any other error, identified by its number if it has one.
     Other,
@@ -52,7 +52,7 @@ impl ErrorKind {
             Self::Link => "link errors",
             Self::NoSpace => "without space",
             Self::DeviceGone => "because the device disappeared",
-            Self::ReadOnly => "refused as read-only",
+            Self::ReadOnly => "rejected as read-only",
             Self::Ended => "beyond the end of the target",
             Self::Other if is_single => "other error",
             Self::Other => "other errors",
@@ -60,7 +60,7 @@ impl ErrorKind {
     }
 }
 
-/// Error numbers of Linux (`asm-generic/errno.h`) with their names and the kinds of failure that they denote.
+/// Linux's error numbers (`asm-generic/errno.h`), each with its name and the kind of failure that it denotes.
 const ERRNOS: [(u32, &str, ErrorKind); 26] = [
     (1, "EPERM", ErrorKind::Other),
     (5, "EIO", ErrorKind::Other),
@@ -115,7 +115,7 @@ impl RequestErrors {
         self.add(ErrorCount { kind, errno: None, requests: 1 });
     }
 
-    /// Counts a request that the kernel answered with an error number.
+    /// Counts a request for which the kernel returned an error number.
     pub fn count_errno(&mut self, errno: u32) {
         let kind = ErrorKind::of_errno(errno);
         self.add(ErrorCount { kind, errno: Some(errno), requests: 1 });
@@ -155,7 +155,7 @@ impl RequestErrors {
     }
 }
 
-/// Writes `3 media errors (ENODATA), 1 timeout`.
+/// Writes a list such as `3 media errors (ENODATA), 1 timeout`.
 impl fmt::Display for RequestErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, count) in self.counts.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The evidence that a measured sample records in addition to its requests: the device under it, the processors and the
-//! clock.
+//! The evidence that a measured sample records in addition to its requests: the use of the device under the target, of
+//! the processors and of the clock.
 //!
 //! Each value is the difference between a reading before the sample and a reading after it. A value that the machine
 //! does not report is absent.
@@ -22,7 +22,7 @@ pub struct Evidence {
     /// The threads that submitted requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadUse>,
-    /// Limits that applied to the run, and the share of each that was used.
+    /// Limits that applied to the run, each with the share of it that was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
     /// Number of requests outstanding.
@@ -68,7 +68,7 @@ pub struct DeviceUse {
     /// Time of the flushes, summed; zero if the kernel does not count them.
     #[serde(rename = "flush_time_ns", default)]
     pub flush_time: Duration,
-    /// Time in which the device had requests outstanding.
+    /// Time during which requests were outstanding in the device.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// The time between the two readings.
@@ -99,7 +99,7 @@ pub struct DriveHealth {
     pub throttled_minutes: u64,
 }
 
-/// The processor time of the machine during a sample, in cores: 1 is one core all the time.
+/// The processor time of the machine during a sample, in cores: 1 means one core for the whole time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorUse {
     /// Number of cores.
@@ -114,10 +114,10 @@ pub struct ProcessorUse {
     pub stolen: f64,
     /// Idle time, including waits for outstanding requests.
     pub idle: f64,
-    /// Part of `user` and `system` taken by this program, if it is known.
+    /// Part of `user` and `system` that this program used, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<f64>,
-    /// Part of `system` taken by the kernel's threads, if they are visible.
+    /// Part of `system` that the kernel's threads used, if they are visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<f64>,
     /// Number of times that processors left an idle state, per second and summed over all processors, if the kernel
@@ -141,7 +141,7 @@ impl ProcessorUse {
         Some((self.user + self.system - known).max(0.0))
     }
 
-    /// Returns the time of other programs, in cores, above which a machine counts as disturbed.
+    /// Returns the time of other programs, in cores, above which the machine is considered disturbed.
     pub fn others_matter_from(&self) -> f64 {
         (f64::from(self.cores) * OTHERS_SHARE).max(OTHERS_LEAST)
     }
@@ -151,21 +151,21 @@ impl ProcessorUse {
 const OTHERS_LEAST: f64 = 0.25;
 /// Minimum time of other programs that counts as a disturbance, as a share of all cores.
 const OTHERS_SHARE: f64 = 0.05;
-/// Share of a device's limit above which it counts as met. The share is below 1 because the kernel counts in slices of
-/// time.
+/// Used share of a device's limit above which the limit is considered reached. The share is below 1 because the kernel
+/// counts in slices of time.
 const DEVICE_LIMIT_MET: f64 = 0.9;
-/// Share of the time without a processor above which a quota counts as met.
+/// Share of the time without a processor above which a quota is considered reached.
 const QUOTA_MET: f64 = 0.1;
 
 /// A limit of a control group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// Setting and path of the limit, `io.max of group /a: 8:0 rbps=8388608`.
+    /// Setting and path of the limit, such as `io.max of group /a: 8:0 rbps=8388608`.
     #[serde(rename = "limit")]
     pub text: String,
     /// Resource that is limited.
     pub kind: LimitKind,
-    /// Used share of a device's limit. For a limit of processor time: the share of the time in which the limit kept the
+    /// Used share of a device's limit. For a limit on processor time: the share of the time in which the limit kept the
     /// program off the processors.
     pub share: f64,
 }
@@ -174,7 +174,7 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
-    /// Bytes or requests of a device in a second.
+    /// Bytes or requests per second of a device.
     Device,
     /// Processor time of the group.
     Processor,
@@ -199,12 +199,13 @@ pub struct ThreadUse {
     pub switches_voluntary: u64,
     /// Number of times that the kernel took the processor from a thread.
     pub switches_involuntary: u64,
-    /// Maximum share of its time in which a thread was ready and waited for a core, if the kernel reports it.
+    /// Maximum over the threads of the share of time in which a thread was ready and waited for a core, if the kernel
+    /// reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_wait: Option<f64>,
 }
 
-/// The mean number of outstanding requests, computed by two methods that must agree (Little's law).
+/// The mean number of outstanding requests, computed in two ways that must agree (Little's law).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outstanding {
     /// Mean number of outstanding requests, averaged over time.
@@ -213,19 +214,19 @@ pub struct Outstanding {
     pub accounted: f64,
 }
 
-/// The punctuality of an open loop: the delays from due times to submissions.
+/// The punctuality of an open loop: the delays between due times and submissions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Punctuality {
-    /// Delay from each request's due time to its submission.
+    /// Delay between each request's due time and its submission.
     pub lateness: LatencyHistogram,
-    /// Requests that were late because the maximum number of requests was outstanding. The target causes this delay,
-    /// not the generator.
+    /// Number of requests that were late because the maximum number of requests was outstanding. The target causes this
+    /// delay, not the generator.
     pub held_back: u64,
-    /// Requests that were due before the end and had still not been submitted a second after it.
+    /// Number of requests that were due before the end and had not been submitted a second after the end.
     #[serde(default)]
     pub unsubmitted: u64,
-    /// Delay from the due time to the submission if another request could be outstanding. The generator causes this
-    /// delay.
+    /// Delay between due time and submission for requests that did not have to wait for others. The generator causes
+    /// this delay.
     pub own_lateness: LatencyHistogram,
 }
 

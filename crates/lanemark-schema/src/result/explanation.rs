@@ -1,6 +1,7 @@
-//! The reason why a measured test was no faster: a verdict, and the evidence for it.
+//! The reason why a measured test was not faster: a verdict, and its evidence.
 //!
-//! A verdict requires complete evidence. Otherwise the verdict is undecided, and the evidence states the missing part.
+//! A verdict requires complete evidence. If evidence is missing, the verdict is undecided, and the evidence states the
+//! missing part.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +11,12 @@ use crate::units::BytesPerSecond;
 /// The explanation of what limited a measured test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// Known ceilings of the hops for this test, starting at the processor.
+    /// Known ceilings of the hops for this test, in order from the processor.
     pub ceilings: Vec<HopCeiling>,
     /// Index of the bottleneck in `ceilings`.
     pub bottleneck: Option<usize>,
-    /// The throughput as a share of that ceiling, or of the ceiling's upper bound if it is not known exactly.
+    /// Throughput divided by the ceiling of the bottleneck, or by the ceiling's upper bound if the ceiling is not known
+    /// exactly.
     pub ceiling_share: Option<f64>,
     /// Part of the system that was the limit.
     pub verdict: Verdict,
@@ -22,12 +24,12 @@ pub struct Explanation {
     pub evidence: Vec<EvidenceItem>,
 }
 
-/// The ceiling of one hop of a real path for a test, by the simulator's formula.
+/// The ceiling of one hop of a real path for a test, computed with the simulator's formula.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopCeiling {
-    /// The link's lower end, `0000:01:00.0`.
+    /// The device at the link's lower end, such as `0000:01:00.0`.
     pub hop: String,
-    /// The link as text, `PCIe 3.0 x4`.
+    /// The link as text, such as `PCIe 3.0 x4`.
     pub link: String,
     /// Maximum throughput of the hop for this test, computed with the smallest packets if their size is unknown.
     #[serde(rename = "rate_bytes_per_second")]
@@ -43,7 +45,7 @@ pub struct HopCeiling {
 }
 
 impl HopCeiling {
-    /// Returns the rate that the hop cannot exceed with packets of any size.
+    /// Returns the rate that the hop cannot exceed, regardless of the packet size.
     pub fn bound(&self) -> BytesPerSecond {
         self.rate_most.unwrap_or(self.rate)
     }
@@ -63,7 +65,7 @@ pub enum Verdict {
     QueueStarved,
     /// Most of the time was spent between the program and the device.
     FileSystemBound,
-    /// A configured limit was met.
+    /// A configured limit was reached.
     HeldBack,
     /// The evidence does not determine the limit.
     Undecided,
@@ -88,17 +90,17 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EvidenceItem {
-    /// The throughput as a share of the bottleneck's ceiling.
+    /// The throughput divided by the bottleneck's ceiling.
     CeilingShare {
         /// The link as text.
         link: String,
-        /// The share; its lower bound if the size of the link's packets is unknown.
+        /// The share, or its lower bound if the packet size of the link is unknown.
         share: f64,
         /// Upper bound of the share, if it is not known exactly.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_most: Option<f64>,
     },
-    /// The ceiling of every link of the path is unknown.
+    /// The ceilings of all links of the path are unknown.
     NoCeiling,
     /// The processor time of the program's busiest thread, as a share of one core.
     ThreadBusy {
@@ -124,8 +126,7 @@ pub enum EvidenceItem {
         /// Share, from 0 to 1.
         share: f64,
     },
-    /// Other programs took enough processor time to explain the rest of the evidence, so the evidence is not
-    /// conclusive.
+    /// Other programs used enough processor time to explain the remaining evidence, so the evidence is not conclusive.
     Crowded,
     /// A limit of a control group on the device, and its used share.
     DeviceLimit {
@@ -141,7 +142,8 @@ pub enum EvidenceItem {
         /// Share, from 0 to 1.
         share: f64,
     },
-    /// The requests did not reach a device: the engine submits no requests, or the page cache answers them.
+    /// The requests did not reach a device, because the engine does not submit requests, or because the page cache
+    /// answers them.
     NoDevice,
     /// The share of the time in which the device had requests outstanding.
     DeviceBusy {
@@ -150,7 +152,7 @@ pub enum EvidenceItem {
         /// Share, from 0 to 1.
         share: f64,
     },
-    /// The mean time of a request at the device, and as measured by the program.
+    /// The mean latency of a request at the device, and the mean latency measured by the program.
     DeviceTime {
         /// Latency at the device, in ns.
         device_ns: f64,
@@ -161,8 +163,8 @@ pub enum EvidenceItem {
     DeeperQueue {
         /// Requests outstanding in the test.
         queue_depth: u32,
-        /// Throughput with twice the queue depth over throughput with the test's queue depth, measured one after the
-        /// other.
+        /// Throughput with twice the queue depth, divided by the throughput with the test's queue depth; both are
+        /// measured in succession.
         gain: f64,
     },
     /// Other queue depths were not measured.
@@ -178,7 +180,7 @@ pub struct QueueProbe {
     pub iops: f64,
     /// Requests a second with twice this queue depth.
     pub iops_doubled: f64,
-    /// Use of the machine's processors, from the repetition in which other programs used more of them.
+    /// Processor use of the machine, from the repetition in which other programs used more processor time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorUse>,
     /// Share of the time in which a thread waited for a core, from the repetition in which the wait was longer.

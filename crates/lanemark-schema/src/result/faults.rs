@@ -7,7 +7,7 @@ use crate::units::{Bytes, Duration};
 /// A fault and its effect on the host's requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultUse {
-    /// The fault as text, `power-cut boot=10s at=2s`.
+    /// The fault as text, such as `power-cut boot=10s at=2s`.
     pub fault: String,
     /// Time at which the fault began.
     #[serde(rename = "at_ns")]
@@ -22,8 +22,8 @@ pub struct FaultUse {
     /// Acknowledged data that is lost.
     #[serde(rename = "lost_bytes")]
     pub lost: Bytes,
-    /// Time from the beginning of the fault to the first request that was submitted after it and succeeded; absent if
-    /// no later request succeeded.
+    /// Time from the beginning of the fault to the completion of the first successful request that was submitted after
+    /// it; absent if no later request succeeded.
     #[serde(rename = "recovery_ns", default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Duration>,
 }

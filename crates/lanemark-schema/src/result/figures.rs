@@ -1,4 +1,4 @@
-//! Derived figures of samples and tests: energy, a database's transactions, and rounds.
+//! Derived figures of samples and tests: energy, database transactions, and rounds.
 
 use super::steady::{Outcome, SteadyState};
 use super::{
@@ -8,7 +8,7 @@ use super::{
 use crate::workload::{Average, Operation, TransactionKind, Workload};
 
 impl Sample {
-    /// Returns the energy of 10^9 bytes in J, if the drives' energy is known and data was moved.
+    /// Returns the energy per 10^9 bytes in J, if the drives' energy is known and data was transferred.
     pub fn joules_per_gigabyte(&self) -> Option<f64> {
         let rate = self.throughput().0 as f64 / 1e9;
         let watts = self.energy.as_ref()?.power_mean_watts;
@@ -21,12 +21,12 @@ impl Sample {
         (watts > 0.0).then(|| self.iops() / watts)
     }
 
-    /// Returns whether a database submitted the requests and only the device counted them.
+    /// Returns whether a database submitted the requests, and only the device counted them.
     pub fn is_counted_by_device(&self) -> bool {
         self.transactions.is_some() && self.reads.is_none() && self.writes.is_none()
     }
 
-    /// Returns the requests to the drives a second, if they are known.
+    /// Returns the rate of requests to the drives, if known.
     pub fn device_rates(&self) -> Option<DeviceRates> {
         let seconds = Some(self.elapsed.as_seconds()).filter(|&seconds| seconds > 0.0)?;
         let rates = |reads: u64, writes: u64, flushes: u64| {
@@ -44,7 +44,7 @@ impl Sample {
         Some(rates(count(&self.reads), count(&self.writes), count(&self.flushes)))
     }
 
-    /// Returns the mean latency of reads or writes in ns, from the requests or from the device's count.
+    /// Returns the mean latency of reads or writes in ns, from the requests or from the device's counters.
     pub fn mean_latency_ns(&self, operation: Operation) -> Option<f64> {
         let device = self.counted_device();
         let (direction, counted) = match operation {
@@ -55,8 +55,8 @@ impl Sample {
         direction.as_ref().map(|one| one.latency.mean_ns()).or(counted)
     }
 
-    /// Returns the time of all requests of the drives over the time of all transactions. The ratio exceeds 1 if
-    /// requests overlap.
+    /// Returns the summed time of the drives' requests divided by the summed time of the transactions. The ratio
+    /// exceeds 1 if requests overlap.
     pub fn device_share(&self) -> Option<f64> {
         let response = &self.transactions.as_ref()?.response;
         let responses_ns = response.mean_ns() * response.count() as f64;
@@ -71,15 +71,16 @@ impl Sample {
         (responses_ns > 0.0).then(|| device_ns / responses_ns)
     }
 
-    /// Returns the device's count if it represents the requests.
+    /// Returns the device's counters if they represent the requests.
     pub(super) fn counted_device(&self) -> Option<&DeviceUse> {
         self.evidence.as_ref()?.device.as_ref().filter(|_| self.is_counted_by_device())
     }
 }
 
 impl TestResult {
-    /// Returns reads and writes as separate results, each with its name, `reads` and `writes`; empty unless the test
-    /// counted both. Throughput, requests and latencies belong to the direction. Figures of the whole test, such as
+    /// Returns reads and writes as separate results, named `reads` and `writes`; returns an empty list unless the test
+    /// counted both. Throughput, requests and latencies are per direction. Figures of the whole test, such as the time
+    /// budget and the processor time, are absent.
     /// time budget and processor time, are absent.
     pub fn by_direction(&self, workload: &Workload) -> Vec<(&'static str, TestResult)> {
         let counted = |of: fn(&Sample) -> &Option<DirectionResult>| {
@@ -106,7 +107,7 @@ impl TestResult {
         vec![("reads", part(true)), ("writes", part(false))]
     }
 
-    /// Returns the ends of the 80% interval of a percentile of the latency of all requests, in ns.
+    /// Returns the bounds of the 80% interval of a latency percentile over all requests, in ns.
     pub fn percentile_interval_ns(&self, percentile: f64) -> Option<(f64, f64)> {
         let interval = self.interval.as_ref()?.percentile(percentile)?;
         let latency = self.latency().percentile_ns(percentile)? as f64;
@@ -118,7 +119,7 @@ impl TestResult {
         self.over(|sample| Some(sample.energy.as_ref()?.power_mean_watts))
     }
 
-    /// Returns the energy of 10^9 bytes in J over the repeats, if it is known for each repeat.
+    /// Returns the energy per 10^9 bytes in J over the repeats, if it is known for each repeat.
     pub fn joules_per_gigabyte(&self) -> Option<Statistic> {
         self.over(Sample::joules_per_gigabyte)
     }

@@ -1,4 +1,4 @@
-//! The findings about an inspected path: a closed list of limits, each with its evidence and its advice.
+//! The findings about an inspected path: a closed list of limits. Each finding has evidence and advice.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::units::{Bytes, BytesPerSecond};
 pub struct InspectedFinding {
     /// The kernel's names of the devices.
     pub devices: Vec<String>,
-    /// Kind of the finding, with its figures.
+    /// Kind of the finding, and its figures.
     #[serde(flatten)]
     pub finding: Finding,
 }
@@ -62,23 +62,23 @@ pub enum Finding {
         #[serde(rename = "capable_bytes")]
         capable: Bytes,
     },
-    /// The links to the devices below a link have a higher total throughput than the link.
+    /// The total throughput of the links to the devices below a link exceeds the throughput of the link.
     SharedUplink {
         /// The hop below the link.
         hop: String,
         /// Throughput of the link.
         #[serde(rename = "uplink_bytes_per_second")]
         uplink: BytesPerSecond,
-        /// Sum of the throughputs of the links to the devices below.
+        /// Total throughput of the links to the devices below.
         #[serde(rename = "below_bytes_per_second")]
         below: BytesPerSecond,
-        /// Whether the size of packets is unknown; if so, `uplink` is an upper bound and `below` a lower bound.
+        /// Whether the packet size is unknown; in that case `uplink` is an upper bound and `below` is a lower bound.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         bounds: bool,
     },
     /// Several devices are downstream of an Intel chipset, whose uplink the kernel does not report.
     BehindChipset {
-        /// Sum of the throughputs of the links to these devices, if it is known.
+        /// Total throughput of the links to these devices, if known.
         #[serde(rename = "below_bytes_per_second")]
         below: Option<BytesPerSecond>,
     },
@@ -91,7 +91,7 @@ pub enum Finding {
         /// Rate that the port supports, or to which it is limited.
         port_bits_per_second: u64,
     },
-    /// A SATA link trained to less than its port supports, and less than its drive supports if that is known.
+    /// A SATA link trained to a lower rate than its port supports and, if known, a lower rate than its drive supports.
     SataBelowCapability {
         /// The port.
         hop: String,
@@ -102,7 +102,7 @@ pub enum Finding {
         /// Whether the drive reports that it also supports that rate.
         drive_known: bool,
     },
-    /// A SAS phy trained to less than it supports.
+    /// A SAS phy trained to a lower rate than it supports.
     SasBelowCapability {
         /// The hop below the link.
         hop: String,
@@ -111,27 +111,27 @@ pub enum Finding {
         /// Rate that both ends support.
         capable_bits_per_second: u64,
     },
-    /// An ATA drive accepts one command at a time.
+    /// An ATA drive accepts only one command at a time.
     WithoutQueueing {
         /// Commands that the drive accepts at once.
         queue_depth: u32,
-        /// Whether the drive reports that it supports more.
+        /// Whether the drive reports that it supports more commands.
         drive_capable: Option<bool>,
     },
-    /// A volume of a RAID adapter, which hides its drives.
+    /// The device is a volume of a RAID adapter that hides its drives.
     DrivesHidden {
         /// The adapter, by the name that the path uses.
         adapter: String,
     },
     /// The drive's write cache is off.
     WriteCacheOff,
-    /// A scheduler that suits another kind of drive.
+    /// The scheduler is unsuitable for this kind of drive.
     SchedulerUnsuited {
         /// Name of the scheduler.
         scheduler: String,
         /// Setting that suits the device.
         suited: String,
-        /// The kind of drive, `an NVMe drive`.
+        /// The kind of drive, such as `an NVMe drive`.
         drive: String,
     },
     /// A partition does not begin at a physical block.
@@ -144,7 +144,7 @@ pub enum Finding {
         #[serde(rename = "physical_block_bytes")]
         physical_block: Option<Bytes>,
     },
-    /// A USB device below 5 Gb/s.
+    /// A USB device runs below 5 Gb/s.
     UsbSlow {
         /// The hop.
         hop: String,
@@ -171,7 +171,7 @@ impl Finding {
         match self {
             Self::PcieBelowCapability { .. } => {
                 "reseat the device, clean its contacts, and check the slot's speed in the firmware \
-                 setup; some devices train down while they are idle, so check again under load"
+                 setup; some devices train down when they are idle, so check again under load"
             }
             Self::LinkBelowDevice { .. } => {
                 "the whole output of `sudo lspci -vvv`, or `lanemark inspect` on the machine, also \
@@ -187,17 +187,17 @@ impl Finding {
                 "set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf"
             }
             Self::SharedUplink { .. } => {
-                "expect less than the sum when all devices are busy; spread them over other ports \
-                 if that matters"
+                "expect less than the sum when all devices are busy; if that matters, distribute them over other \
+                 ports"
             }
             Self::BehindChipset { .. } => {
                 "they share the chipset's uplink with its other devices; look up its width, and \
-                 prefer slots of the processor for fast drives"
+                 prefer slots that are attached to the processor for fast drives"
             }
-            Self::SataPortSlow { .. } => "move it to a faster port of the board",
+            Self::SataPortSlow { .. } => "move the drive to a faster port of the board",
             Self::SataBelowCapability { .. } => {
-                "change the cable or the port, and search the kernel's log for link errors, after \
-                 which a port falls back"
+                "change the cable or the port, and search the kernel's log for link errors, which \
+                 make a port fall back to a lower rate"
             }
             Self::SasBelowCapability { .. } => {
                 "check cables, backplane and the drive's own limit: one phy at a lower rate is \
@@ -205,24 +205,25 @@ impl Finding {
             }
             Self::WithoutQueueing { .. } => {
                 "set the controller to AHCI in the firmware setup, and search the kernel's log for \
-                 the reason why queueing is off"
+                 the reason why command queueing is off"
             }
             Self::DrivesHidden { .. } => {
                 "query the drives, their links and their health with the adapter's own program: \
                  storcli, perccli, ssacli or arcconf"
             }
             Self::WriteCacheOff => {
-                "turn it on with hdparm -W1 or sdparm --set WCE, unless the drive belongs to a \
+                "enable it with hdparm -W1 or sdparm --set WCE, unless the drive belongs to a \
                  RAID controller that keeps data when the power fails and requires this setting"
             }
             Self::SchedulerUnsuited { .. } => {
                 "write the suitable scheduler to queue/scheduler, and make it permanent with a udev rule"
             }
             Self::PartitionMisaligned { .. } => {
-                "create the partition again at a multiple of 1 MiB; every write across a block's edge costs two writes"
+                "create the partition again at a multiple of 1 MiB; every write that crosses a block \
+                 boundary costs two writes"
             }
             Self::UsbSlow { .. } => {
-                "use a USB 3 port and cable: a port for 5 Gb/s is often blue or marked SS"
+                "use a USB 3 port and cable: 5 Gb/s ports are often blue or marked SS"
             }
         }
     }
@@ -240,7 +241,10 @@ impl fmt::Display for Finding {
                  capability of its port is not known"
             ),
             Self::SlotBelowDevice { hop, port, device_max, port_max } => {
-                write!(f, "{hop} supports {device_max}, but its port {port} only {port_max}")
+                write!(
+                    f,
+                    "{hop} supports {device_max}, but its port {port} only {port_max}"
+                )
             }
             Self::PayloadSmall { hop, payload, capable } => write!(
                 f,
@@ -275,7 +279,10 @@ impl fmt::Display for Finding {
                 let (runs, could) =
                     (Gigabits(*negotiated_bits_per_second), Gigabits(*capable_bits_per_second));
                 match drive_known {
-                    true => write!(f, "{hop} runs at {runs}, but port and drive support {could}"),
+                    true => write!(
+                        f,
+                        "{hop} runs at {runs}, but port and drive support {could}"
+                    ),
                     false => write!(
                         f,
                         "{hop} runs at {runs}, but its port supports {could}: the drive is older, \
@@ -289,12 +296,12 @@ impl fmt::Display for Finding {
                 capable_bits_per_second,
             } => write!(
                 f,
-                "the link to {hop} runs at {} a phy, but supports {}",
+                "the link to {hop} runs at {} per phy, but supports {}",
                 Gigabits(*negotiated_bits_per_second),
                 Gigabits(*capable_bits_per_second)
             ),
             Self::WithoutQueueing { queue_depth, drive_capable } => {
-                write!(f, "the drive receives {queue_depth} command at a time")?;
+                write!(f, "the drive accepts {queue_depth} command at a time")?;
                 match drive_capable {
                     Some(true) => f.write_str(", but reports that it supports queueing"),
                     Some(false) => f.write_str(", and reports that it does not support queueing"),
@@ -314,7 +321,10 @@ impl fmt::Display for Finding {
             }
             Self::PartitionMisaligned { partition, offset_bytes, physical_block } => {
                 match offset_bytes {
-                    0.. => write!(f, "{partition} begins {offset_bytes} B off a physical block")?,
+                    0.. => write!(
+                        f,
+                        "{partition} starts {offset_bytes} B past the boundary of a physical block"
+                    )?,
                     _ => write!(f, "{partition} cannot be aligned to a physical block")?,
                 }
                 physical_block.map_or(Ok(()), |block| write!(f, " of {block}"))
@@ -326,7 +336,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A line rate in its usual notation: `6 Gb/s`, `480 Mb/s`.
+/// A line rate in its usual notation, such as `6 Gb/s` or `480 Mb/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gigabits(pub u64);
 

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Calibration, Provenance};
 
-/// A drive whose model was fitted to runs.
+/// A drive whose model was fitted to the results of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedDrive {
     /// [`super::SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Program, machine and time from which the result came.
+    /// Program, machine and time that produced the result.
     pub provenance: Provenance,
-    /// Name of the measured target in its results.
+    /// Name of the measured target in the results.
     pub measured: String,
     /// Names of the results.
     pub results: Vec<String>,
@@ -23,30 +23,30 @@ pub struct FittedDrive {
     pub platform: String,
     /// Name of the port.
     pub port: String,
-    /// Values that the fit could change, and their outcomes.
+    /// Values that the fit could change, each with its outcome.
     pub parameters: Vec<FittedParameter>,
-    /// Values of the host that follow from the processor time of the runs.
+    /// Host values that are computed from the processor time of the runs.
     pub host: Vec<Calibration>,
     /// Every measured figure with the value of the fitted model.
     pub figures: Vec<FittedFigure>,
-    /// Values that such workloads cannot determine. The fit keeps the template's values.
+    /// Values that these workloads cannot determine. The fit keeps the template's values.
     pub unseen: Vec<UndeterminedValue>,
     /// Warnings about the fit.
     pub warnings: Vec<FitWarning>,
-    /// Simulations that the fit took.
+    /// Number of simulations that the fit ran.
     pub simulations: u64,
 }
 
 /// A value that the fit could change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedParameter {
-    /// Path of the value, `drive.flash.read`.
+    /// Path of the value, such as `drive.flash.read`.
     pub parameter: String,
-    /// The value in the notation of a drive file, `52.1 us`; `None` if the model does not have this limit.
+    /// The value in the notation of a drive file, such as `52.1 us`; `None` if the model does not have this limit.
     pub value: Option<String>,
-    /// Interval of the value at 95% confidence: minimum and maximum.
+    /// 95% confidence interval of the value: minimum and maximum.
     pub interval_95: Option<(String, String)>,
-    /// The range that contains the value in four of five such cases, even if the measurements only bound it.
+    /// The range that contains the true value in four of five cases, even if the measurements only bound the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_80: Option<(String, String)>,
     /// The template's value.
@@ -61,11 +61,11 @@ pub struct FittedParameter {
 pub enum Determination {
     /// The measurements determine the value.
     Identified,
-    /// The measurements only bound the value on one side or hardly determine it; the test in `needs` would determine
+    /// The measurements only bound the value on one side, or hardly determine it. The test in `needs` would determine
     /// it.
     Open {
         /// Whether the template's value is kept. A template value that contradicts the measurements is replaced by the
-        /// nearest value that does not.
+        /// nearest value that is consistent with them.
         kept_template: bool,
         /// Path of the other value with which it correlates, if there is one.
         with: Option<String>,
@@ -74,7 +74,7 @@ pub enum Determination {
     },
 }
 
-/// A value that such measurements cannot determine.
+/// A value that measurements of this kind cannot determine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndeterminedValue {
     /// Path of the value.
@@ -83,7 +83,7 @@ pub struct UndeterminedValue {
     pub needs: String,
 }
 
-/// A figure of a test, measured and modelled.
+/// A figure of a test, as measured and as modelled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedFigure {
     /// Name of the test.
@@ -119,7 +119,7 @@ pub enum FigureKind {
 }
 
 impl FittedFigure {
-    /// Returns the relative error of the model: modelled over measured, minus one.
+    /// Returns the relative error of the model: modelled divided by measured, minus one.
     pub fn error(&self) -> f64 {
         self.modelled / self.measured - 1.0
     }
@@ -154,7 +154,7 @@ pub enum FitWarning {
         /// Reason as text.
         reason: String,
     },
-    /// Single reads completed faster than flash can be sensed. Tests that read the same offsets were skipped.
+    /// Individual reads completed faster than flash can be sensed. Tests that read the same offsets were skipped.
     WithoutFlash {
         /// Name of the test.
         test: String,
@@ -165,28 +165,28 @@ pub enum FitWarning {
         /// Number of skipped tests.
         left_out: u32,
     },
-    /// A grid is so large that only a part of its tests is used.
+    /// A grid of tests is so large that only some of the tests are used.
     Thinned {
         /// Number of used tests.
         used: u32,
-        /// Number of tests of the results.
+        /// Number of tests in the results.
         all: u32,
     },
-    /// The search ended at its maximum work.
+    /// The search reached its maximum amount of work.
     Ended {
         /// Number of simulated requests.
         requests: u64,
     },
-    /// The model misses a test by more than a tenth.
+    /// The model's error for a test exceeds a tenth.
     Misses {
         /// Name of the test.
         test: String,
         /// Relative error.
         error: f64,
     },
-    /// The measurements scatter more around the model than around each other.
+    /// The figures differ more from the model than from each other.
     Scatter {
-        /// Ratio of the two scatters.
+        /// Ratio of the two differences.
         times: f64,
     },
     /// The runs have warnings.
@@ -201,31 +201,32 @@ impl FitWarning {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Simulated { .. } => {
-                "the fit is a test of itself; `lanemark bench` measures a real drive"
+                "a fit to simulated figures only tests the fit; use `lanemark bench` to measure a real drive"
             }
             Self::NoWrites => {
-                "--workload fit contains tests that write, on a file that may be written"
+                "use --workload fit, which contains tests that write, on a file that may be overwritten"
             }
             Self::LeftOut { .. } => {
                 "the other tests are used; the workload `fit` contains all required tests"
             }
             Self::WithoutFlash { .. } => {
                 "blocks that were never written or are trimmed are not read from flash, and caches \
-                 answer without reading the flash: write the whole span first, or use a larger one"
+                 answer without reading the flash: write the whole span first, or use a larger span"
             }
             Self::Thinned { .. } => {
-                "the used tests are spread over kinds, lengths and depths; the workload `fit` is sufficient"
+                "the tests that are used cover all kinds, lengths and depths; the workload `fit` is sufficient"
             }
             Self::Ended { .. } => {
-                "the values are the best that were found until then; fewer or shallower tests need less work"
+                "the values are the best found so far; fewer tests or lower queue depths need less work"
             }
             Self::Misses { .. } => {
-                "the model does not represent this behaviour, or the template is another kind of drive: try another --like"
+                "the model does not represent this behaviour, or the template is a different kind of \
+                 drive: try a different --like"
             }
             Self::Scatter { .. } => {
                 "the intervals are widened by this factor; a template that is closer to the drive may help"
             }
-            Self::Warned { .. } => "`lanemark report` shows the warnings, each with its advice",
+            Self::Warned { .. } => "use `lanemark report` to see the warnings, each with advice",
         }
     }
 }
@@ -237,12 +238,13 @@ impl fmt::Display for FitWarning {
                 write!(f, "the figures are simulated ({system}), not measured")
             }
             Self::NoWrites => {
-                write!(f, "no test writes: all values of writes are the template's")
+                write!(f, "no test writes: all values for writes come from the template")
             }
             Self::LeftOut { test, reason } => write!(f, "{test}: skipped, because {reason}"),
             Self::WithoutFlash { test, read_ns, least_ns, left_out } => write!(
                 f,
-                "{test}: reads took {:.0} µs, but flash takes at least {:.0} µs; {left_out} tests that read there are skipped",
+                "{test}: reads took {:.0} µs, but flash takes at least {:.0} µs; {left_out} tests that read the \
+                 same offsets are skipped",
                 read_ns / 1e3,
                 least_ns / 1e3
             ),

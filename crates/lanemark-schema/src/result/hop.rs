@@ -1,7 +1,7 @@
-//! The identity of a hop in results, independent of its name.
+//! The identity of a hop in results, which does not depend on its name.
 //!
-//! In a system of several drives, one hop represents the hops of all drives: links are counted from the host, and links
-//! at the same depth are one hop. Names are display text, and two hops may have the same name.
+//! In a system of several drives, one hop represents the corresponding hops of all drives: links are counted from the
+//! host, and links at the same depth are one hop. Names are display text, so two hops may have the same name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub enum HopId {
     Link(u8),
     /// A link on the path to a drive's second port, counted from the first link that only this path uses.
     SecondLink(u8),
-    /// A drive that leaves a power state.
+    /// The wake-up of a drive from a power state.
     Power,
     /// The controller command engine: command decoding and firmware.
     FrontEnd,
@@ -40,7 +40,9 @@ pub enum HopId {
 
 /// A string that is not the name of a hop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a hop: `cpu`, `protocol`, `link0`, `second.link0`, `media` and others are")]
+#[error(
+    "`{0}` is not a hop; hops are `cpu`, `protocol`, `link0`, `second.link0`, `media` and others"
+)]
 pub struct NoHop(String);
 
 /// The hops that occur only once in a path, as written in results.

@@ -1,8 +1,8 @@
-//! The storage paths of a real machine, as its kernel reports them: plain data.
+//! The storage paths of a real machine, as its kernel reports them, as plain data.
 //!
 //! A device has one or several paths from the processor. A path is a sequence of hops, each with the link that leads to
-//! it, if there is one. Values that the kernel does not report are absent. Devices that consist of others (RAID, LVM,
-//! partitions, loops) name them in `below`.
+//! it, if there is one. Values that the kernel does not report are absent. Devices that consist of other devices (RAID,
+//! LVM, partitions, loops) name those devices in `below`.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use crate::units::Bytes;
 /// The result of an inspection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
-    /// The requested device, `nvme0n1p2`; absent if all devices were requested.
+    /// The requested device, such as `nvme0n1p2`; absent if all devices were requested.
     pub target: Option<String>,
     /// The target and all of its components, or all devices.
     pub devices: Vec<InspectedDevice>,
-    /// Limits of these devices, each with advice.
+    /// Limits of these devices, each with its advice.
     pub findings: Vec<InspectedFinding>,
     /// Files that could not be read.
     pub unread: Vec<UnreadFile>,
@@ -38,7 +38,7 @@ pub struct UnreadFile {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum UnreadReason {
-    /// The user does not have the permission.
+    /// The user lacks the permission.
     Permission,
     /// Only a part of the file could be read. The kernel truncates `config` for users without privileges.
     Partly {
@@ -49,12 +49,12 @@ pub enum UnreadReason {
     TooLong,
     /// The file is not text.
     NotText,
-    /// The text is meaningless in this file.
+    /// The text does not make sense in this file.
     Meaningless {
         /// Text of the file, truncated.
         value: String,
     },
-    /// A link that leads out of the tree.
+    /// A link that points outside the tree.
     Outside,
     /// Links that form a cycle.
     LinkCycle,
@@ -64,7 +64,7 @@ pub enum UnreadReason {
     WrongKind,
     /// The folder has more entries than the inspection reads.
     TooMany,
-    /// The kernel answered with another error.
+    /// The kernel returned a different error.
     System {
         /// Message of the error.
         message: String,
@@ -74,9 +74,9 @@ pub enum UnreadReason {
 /// A block device with its paths from the processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InspectedDevice {
-    /// The kernel's name, `nvme0n1`.
+    /// The kernel's name, such as `nvme0n1`.
     pub name: String,
-    /// Device number, `259:0`.
+    /// Device number, such as `259:0`.
     pub number: Option<String>,
     /// Kind of the block device.
     pub kind: BlockKind,
@@ -94,7 +94,7 @@ pub struct InspectedDevice {
     /// The paths from the processor: several for multipath, empty for a device that consists of other devices.
     #[serde(rename = "ways")]
     pub paths: Vec<InspectedPath>,
-    /// Devices below this device, including its members.
+    /// Devices below this device, such as its members.
     pub below: Vec<String>,
     /// Partitions of the device.
     pub partitions: Vec<InspectedPartition>,
@@ -110,21 +110,21 @@ pub enum BlockKind {
     NvmeNamespace {
         /// Number of the namespace in the drive.
         namespace: Option<u32>,
-        /// The subsystem, if the kernel joins several paths to one device.
+        /// The subsystem, if the kernel combines several paths into one device.
         subsystem: Option<String>,
     },
     /// A part of another device.
     Partition(InspectedPartition),
     /// A device of the device mapper.
     DeviceMapper {
-        /// Name of the mapping, `vg0-root`.
+        /// Name of the mapping, such as `vg0-root`.
         mapped_name: Option<String>,
-        /// Program that made the mapping, `CRYPT`, `LVM`, `mpath`: the first word of the mapping's UUID.
+        /// Program that created the mapping, such as `CRYPT`, `LVM` or `mpath`: the first word of the mapping's UUID.
         maker: Option<String>,
     },
     /// An array of the kernel's RAID driver.
     Md {
-        /// RAID level, `raid1`.
+        /// RAID level, such as `raid1`.
         level: Option<String>,
         /// Number of member devices.
         members: Option<u32>,
@@ -150,7 +150,7 @@ pub enum BlockKind {
 /// A part of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InspectedPartition {
-    /// The kernel's name, `nvme0n1p2`.
+    /// The kernel's name, such as `nvme0n1p2`.
     pub name: String,
     /// Start of the partition on its device.
     #[serde(rename = "start_bytes")]
@@ -158,14 +158,14 @@ pub struct InspectedPartition {
     /// Size of the partition.
     #[serde(rename = "size_bytes")]
     pub size: Option<Bytes>,
-    /// Distance of the partition's start from the device's physical blocks; -1 if it cannot be aligned.
+    /// Distance of the partition's start from the boundary of a physical block; -1 if the partition cannot be aligned.
     pub alignment_offset_bytes: Option<i64>,
 }
 
 /// The identity that a device or controller reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Vendor, `SEAGATE`; `ATA` if an ATA host is in between.
+    /// Vendor, such as `SEAGATE`; `ATA` if the device is attached through an ATA host.
     pub vendor: Option<String>,
     /// Model.
     pub model: Option<String>,
@@ -180,22 +180,22 @@ pub struct Identity {
 pub struct QueueLimits {
     /// Whether the device is rotational.
     pub rotational: Option<bool>,
-    /// The scheduler in use, `none`.
+    /// The scheduler in use, such as `none`.
     pub scheduler: Option<String>,
     /// Kind of write cache that the kernel assumes.
     pub write_cache: Option<WriteCache>,
-    /// Whether single writes can be forced to the media.
+    /// Whether individual writes can be forced to the media.
     pub force_unit_access: Option<bool>,
-    /// Requests that the kernel queues for the device.
+    /// Number of requests that the kernel queues for the device.
     pub requests_max: Option<u32>,
-    /// Commands that a SCSI or ATA device accepts at once.
+    /// Number of commands that a SCSI or ATA device accepts at once.
     pub queue_depth: Option<u32>,
-    /// Hardware queues.
+    /// Number of hardware queues.
     pub hardware_queues: Option<u32>,
-    /// The longest request that the kernel issues.
+    /// Maximum size of a request that the kernel issues.
     #[serde(rename = "transfer_max_bytes")]
     pub transfer_max: Option<Bytes>,
-    /// The longest request that the hardware accepts.
+    /// Maximum size of a request that the hardware accepts.
     #[serde(rename = "transfer_hardware_max_bytes")]
     pub transfer_hardware_max: Option<Bytes>,
     /// The unit of addressing.
@@ -210,11 +210,11 @@ pub struct QueueLimits {
     pub writeback_latency_target_us: Option<u64>,
 }
 
-/// A write cache as the kernel assumes it.
+/// The type of write cache that the kernel assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
-    /// The drive has a write cache that a power cut may erase.
+    /// The drive has a write cache whose content a power cut may erase.
     WriteBack,
     /// The drive does not have a write cache, the cache is off, or the cache is safe.
     WriteThrough,
@@ -223,24 +223,24 @@ pub enum WriteCache {
 /// A path from the processor to a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InspectedPath {
-    /// Name of the path's device, `nvme0c1n1`, if the device has several paths.
+    /// Name of the path's device, such as `nvme0c1n1`, if the device has several paths.
     pub name: Option<String>,
-    /// State of the path according to the kernel, `optimized`.
+    /// State of the path according to the kernel, such as `optimized`.
     pub state: Option<String>,
-    /// Hops of the path, starting at the processor.
+    /// Hops of the path, in order from the processor.
     pub hops: Vec<InspectedHop>,
 }
 
 /// A chip, port or drive on a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InspectedHop {
-    /// The kernel's name, `0000:01:00.0`.
+    /// The kernel's name, such as `0000:01:00.0`.
     pub name: String,
     /// Position in the device tree, relative to its root. A hop that two paths share has the same position in both.
     pub place: String,
     /// Kind of the hop, with its properties.
     pub part: HopPart,
-    /// The link from the hop before, if the kernel reports one.
+    /// The link from the previous hop, if the kernel reports one.
     pub link: Option<InspectedLink>,
     /// NUMA node of the hop.
     pub numa_node: Option<u32>,
@@ -267,7 +267,7 @@ pub enum HopPart {
     AtaPort,
     /// A SCSI host.
     ScsiHost {
-        /// Name of the host's driver, `ahci`.
+        /// Name of the host's driver, such as `ahci`.
         driver: Option<String>,
     },
     /// A SAS expander.
@@ -286,11 +286,11 @@ pub enum HopPart {
     NvmeController {
         /// Identity that the hop reports.
         identity: Identity,
-        /// `pcie`, `tcp`, `rdma`, `fc`.
+        /// Transport of the controller: `pcie`, `tcp`, `rdma` or `fc`.
         transport: Option<String>,
         /// Address of the fabric target.
         address: Option<String>,
-        /// State of the controller, `live`.
+        /// State of the controller, such as `live`.
         state: Option<String>,
         /// Number of queues, including the administration queue.
         queues: Option<u32>,
@@ -301,7 +301,7 @@ pub enum HopPart {
         hub: bool,
         /// Identity that the hop reports.
         identity: Identity,
-        /// Driver of the storage interface, `uas`.
+        /// Driver of the storage interface, such as `uas`.
         driver: Option<String>,
     },
     /// A virtio device.

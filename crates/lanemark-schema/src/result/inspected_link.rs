@@ -1,7 +1,7 @@
 //! The links of an inspected path: their trained rates, the rates that both ends support, and the resulting throughput.
 //!
-//! Rates come from the formulas of `sim::link`. The *line* rate includes only the overhead of the line code. The
-//! *usable* rate is the throughput of long reads after the overhead of packets or frames. It is absent if there is
+//! Rates are computed with the formulas of `sim::link`. The *line* rate includes only the overhead of the line code.
+//! The *usable* rate is the throughput of long reads after the overhead of packets or frames. It is absent if there is
 //! no formula for the link.
 
 use std::fmt;
@@ -29,7 +29,7 @@ pub enum InspectedLink {
 /// A PCI Express generation and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PcieRate {
-    /// 1 for 2.5 GT/s, 6 for 64 GT/s.
+    /// PCI Express generation: 1 for 2.5 GT/s, up to 6 for 64 GT/s.
     pub generation: u8,
     /// Number of lanes.
     pub lanes: u8,
@@ -38,7 +38,7 @@ pub struct PcieRate {
 /// A PCI Express link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PcieLink {
-    /// Rate and width to which the link trained; the smaller values if the ends report different ones.
+    /// Rate and width to which the link trained; the smaller values if the two ends report different values.
     pub current: Option<PcieRate>,
     /// Rate and width that the end towards the processor supports.
     pub upper_max: Option<PcieRate>,
@@ -101,7 +101,7 @@ pub struct SataLink {
 pub struct PataLink {
     /// The Ultra DMA mode that the drive reports as selected.
     pub ultra_dma: Option<u8>,
-    /// Throughput in that mode, to one drive on the cable at a time.
+    /// Throughput in that mode, for one drive on the cable at a time.
     #[serde(rename = "line_bytes_per_second")]
     pub line: Option<BytesPerSecond>,
 }
@@ -181,7 +181,7 @@ impl PcieLink {
 }
 
 impl PcieRate {
-    /// Returns the smaller of two generations and the smaller of two widths.
+    /// Returns the smaller generation and the smaller width of two rates.
     pub fn lesser(self, other: Self) -> Self {
         Self {
             generation: self.generation.min(other.generation),

@@ -1,11 +1,11 @@
 //! Latency as a histogram with three significant digits, from 1 ns to an hour.
 //!
-//! The buckets equal HdrHistogram's (Gil Tene), so merging is exact and a percentile has an error of up to 0.1%.
+//! The buckets are those of HdrHistogram (Gil Tene), so merging is exact and a percentile has an error of up to 0.1%.
 //! Count, sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests,
 //! which is sufficient to store the whole distribution.
 //!
 //! Other programs print less than a distribution: some percentiles, only a mean, or a number of requests. A histogram
-//! records from which of these it was made ([`LatencyDetail`]), and returns no figure that its source does not contain.
+//! records the detail of its source ([`LatencyDetail`]), and does not return figures that the source does not contain.
 
 mod saved;
 mod steps;
@@ -18,7 +18,7 @@ use steps::steps;
 use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, counted, within};
 use crate::units::Duration;
 
-/// Maximum latency of a bucket, in ns; longer latencies count as this value.
+/// Maximum latency of a bucket, in ns; longer latencies are counted in the bucket of this value.
 const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 
 /// Two stated percentiles whose latencies differ by no more than this factor determine every percentile between them.
@@ -31,11 +31,11 @@ pub enum LatencyDetail {
     /// The bucket of each latency is known.
     #[default]
     Distribution,
-    /// Mean, minimum, maximum and the stated percentiles are known. The list of percentiles may be empty.
+    /// The mean, minimum, maximum and the stated percentiles are known. The list of percentiles may be empty.
     Percentiles,
-    /// The mean is known, and the minimum and the maximum if the source states them.
+    /// The mean is known; the minimum and the maximum are known if the source states them.
     Mean,
-    /// Only the number of requests is known: their latencies were not measured.
+    /// Only the number of requests is known, because their latencies were not measured.
     Count,
 }
 
@@ -75,8 +75,9 @@ impl LatencyHistogram {
         }
     }
 
-    /// Creates a histogram of `count` requests from `stated` percentiles, mean, minimum and maximum, all in ns.
-    /// Percentiles are in per cent and ascend. Latencies that do not ascend with the percentiles are kept unchanged.
+    /// Creates a histogram of `count` requests from the percentiles in `stated`, the mean, the minimum and the maximum,
+    /// all in ns. Percentiles are in per cent, in ascending order. Latencies that do not ascend with the percentiles
+    /// are kept unchanged.
     pub fn from_percentiles(
         stated: Vec<(f64, u64)>,
         count: u64,
@@ -89,8 +90,8 @@ impl LatencyHistogram {
         Self { detail: LatencyDetail::Percentiles, stated, ..histogram }
     }
 
-    /// Creates a histogram of `count` requests whose mean latency is known, in ns, and the minimum and the maximum as
-    /// far as the source states them.
+    /// Creates a histogram of `count` requests with a known mean latency, in ns, and with the minimum and the maximum
+    /// if the source states them.
     pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
         let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
         let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, min_ns, max_ns);
@@ -103,8 +104,8 @@ impl LatencyHistogram {
         Self { detail: LatencyDetail::Count, ..histogram }
     }
 
-    /// Returns the same histogram with percentiles as its source states them, in per cent and ns, ascending. The stated
-    /// percentiles take precedence over the buckets, whose midpoints may differ by the width of a bucket.
+    /// Returns the histogram with the percentiles that its source states, in per cent and ns, ascending. The stated
+    /// percentiles take precedence over the buckets, whose midpoints may differ from them by the width of a bucket.
     #[must_use]
     pub fn with_stated(self, stated: Vec<(f64, u64)>) -> Self {
         Self { stated, ..self }
@@ -139,8 +140,8 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
-    /// Creates a histogram of `bins`, each a latency in ns and its number of requests. Mean, minimum and maximum are
-    /// kept as given, because the bins do not contain them exactly.
+    /// Creates a histogram from `bins`, each a latency in ns and a number of requests. The mean, minimum and maximum
+    /// are stored separately, because the bins do not contain them exactly.
     pub fn from_bins(
         bins: impl IntoIterator<Item = (u64, u64)>,
         mean_ns: f64,
@@ -158,8 +159,8 @@ impl LatencyHistogram {
         histogram
     }
 
-    /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. If only
-    /// percentiles are stated, the bins are steps between them; if no more than the mean is known, there are no bins.
+    /// Returns the non-empty bins in ascending order, each as its middle in ns and its number of requests. If only
+    /// percentiles are stated, the bins are steps between them. If only the mean or less is known, there are no bins.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let known = self.is_measured() && self.detail != LatencyDetail::Mean;
         self.buckets.iter_recorded().filter(move |_| known).map(|bin| {
@@ -180,8 +181,8 @@ impl LatencyHistogram {
         }
     }
 
-    /// Adds all requests of `other`. A sum has only the detail that both parts have: a percentile is stated only if
-    /// both parts state it, and its value is between their values.
+    /// Adds all requests of `other`. A sum has only the detail that both histograms have: a percentile is stated only
+    /// if both state it, and its value is between the two values.
     pub fn merge(&mut self, other: &Self) {
         match (self.count(), other.count()) {
             (_, 0) => return,
@@ -216,7 +217,7 @@ impl LatencyHistogram {
         let ends = (self.min_ns().zip(other.min_ns()), self.max_ns().zip(other.max_ns()));
         self.merge_counts(other);
         if detail == LatencyDetail::Mean {
-            // The minimum or maximum is known only if both parts state it.
+            // The minimum or the maximum is known only if both histograms state it.
             self.min_ns = ends.0.map_or(u64::MAX, |(one, other)| one.min(other));
             self.max_ns = ends.1.map_or(0, |(one, other)| one.max(other));
         }
@@ -234,8 +235,8 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Returns the histogram with each count multiplied by `factor`, from 0 to 1. The counts are rounded such that
-    /// their running sums are accurate to half a request.
+    /// Returns the histogram with each count multiplied by `factor`, from 0 to 1. The counts are rounded so that their
+    /// running sums are accurate to half a request.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let mut thinned = Self::new();
@@ -255,8 +256,8 @@ impl LatencyHistogram {
         thinned
     }
 
-    /// Returns the requests counted since `earlier`, an earlier state of this histogram. Minimum and maximum come from
-    /// the buckets.
+    /// Returns the requests counted since `earlier`, an earlier state of this histogram. The minimum and the maximum
+    /// are computed from the buckets.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut buckets = self.buckets.clone();
@@ -298,18 +299,18 @@ impl LatencyHistogram {
         (self.is_measured() && known).then_some(self.max_ns)
     }
 
-    /// Returns the support of a percentile: the number of requests whose latency reaches it. Absent if the percentile
-    /// is absent.
+    /// Returns the support of a percentile: the number of requests whose latency is the percentile's or longer; `None`
+    /// if the percentile is unknown.
     pub fn support(&self, percentile: f64) -> Option<u64> {
         self.percentile_ns(percentile)?;
         let below = self.count() as f64 * percentile / 100.0;
         Some(self.count() - (below - 1e-6).max(0.0) as u64)
     }
 
-    /// Returns the latency in ns that `percentile` per cent of the requests did not exceed: the smallest such latency.
-    /// Absent if no counted request is beyond the percentile. A percentile that the source states is returned as
-    /// stated; if only percentiles are known, others are absent unless two neighbours that differ by no more than 1%
-    /// bracket them.
+    /// Returns the smallest latency, in ns, that `percentile` per cent of the requests did not exceed; `None` if no
+    /// counted request is beyond the percentile. A percentile that the source states is returned as stated. If only
+    /// percentiles are known, any other percentile is `None`, unless the two neighbouring stated percentiles differ by
+    /// no more than 1%.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
         let after = self.stated.partition_point(|(stated, _)| *stated < percentile - 1e-9);
         let next = self.stated.get(after).copied();
@@ -328,14 +329,15 @@ impl LatencyHistogram {
             return close.then_some(above);
         }
         let beyond = self.count() as f64 * (1.0 - percentile / 100.0);
-        // Float rounding of 1 - 99.9/100 must not hide a percentile that 1,000 samples support.
+        // Floating-point rounding of 1 - 99.9/100 must not hide a percentile that 1,000 samples support.
         if self.count() == 0 || beyond < 1.0 - 1e-6 {
             return None;
         }
         Some(self.buckets.value_at_percentile(percentile).clamp(self.min_ns, self.max_ns))
     }
 
-    /// Checks that minimum, mean and maximum ascend, and that all three are absent if the histogram is empty.
+    /// Checks that minimum, mean and maximum are in ascending order, and that all three are absent if the histogram is
+    /// empty.
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         counted(&at.key("count"), self.count())?;
         within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)?;
@@ -388,8 +390,8 @@ mod tests {
 
     #[test]
     fn a_percentile_is_the_least_latency_that_its_share_does_not_exceed() {
-        // Each latency is short enough for a separate bin. Each latency occurs a thousand times, and no share ends at
-        // the boundary of a bin.
+        // Each latency is short enough for a separate bin and occurs a thousand times, and no percentile falls on the
+        // boundary of a bin.
         let mut histogram = LatencyHistogram::new();
         (1..=1_999).for_each(|ns| (0..1_000).for_each(|_| histogram.record_ns(ns)));
         for percentile in PERCENTILES {
@@ -430,10 +432,10 @@ mod tests {
         let mean_ns = histogram.mean_ns();
         let again = LatencyHistogram::from_bins(histogram.bins(), mean_ns, min_ns, max_ns);
         assert_eq!(again, histogram);
-        // For 1 to 1,000 µs: the square root of (1,000^2 - 1) / 12.
+        // The deviation of 1 to 1,000 µs is the square root of (1,000^2 - 1) / 12.
         assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
-        // The divisor is the number of requests, not one less. The cases are no request, and two requests that are 512
-        // ns from their mean.
+        // The divisor is the number of requests, not the number minus one. The cases are an empty histogram, and two
+        // requests that are both 512 ns from their mean.
         for (bins, deviation) in [(&[][..], 0.0), (&[(512, 1), (1536, 1)], 512.0)] {
             let histogram = LatencyHistogram::from_bins(bins.iter().copied(), 1024.0, 512, 1536);
             assert_eq!(histogram.deviation_ns(), deviation);
@@ -474,7 +476,7 @@ mod tests {
                     "p{percentile} of {count}"
                 );
             }
-            // The neighbours of p97 agree, the neighbours of p90 do not, and the maximum brackets no percentile.
+            // The neighbours of p97 agree, the neighbours of p90 do not, and the maximum cannot bracket a percentile.
             assert_eq!(histogram.percentile_ns(97.0), Some(200_500));
             assert_eq!(
                 (histogram.percentile_ns(90.0), histogram.percentile_ns(99.9)),
@@ -538,7 +540,7 @@ mod tests {
         );
         let text = serde_json::to_string(&histogram).unwrap();
         assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
-        // A sum has a mean if both parts have a mean, and a minimum or maximum only if both parts have one.
+        // A sum has a mean if both histograms have a mean, and a minimum or maximum only if both have one.
         let mut sum = ramp(2_000);
         sum.merge(&histogram);
         assert_eq!(

@@ -1,12 +1,12 @@
-//! Latencies of an interval, counted in coarse steps: the data of a chart of latency over time, with few numbers for
-//! each interval.
+//! Latencies of an interval, counted in coarse steps. They are the data of a chart of latency over time, with few
+//! numbers per interval.
 
 use serde::{Deserialize, Serialize};
 
-/// Number of steps. The last step contains all latencies from 2^39 x 1.5 ns, about 14 minutes.
+/// Number of steps. The last step contains all latencies of 2^39 x 1.5 ns, about 14 minutes, or more.
 const STEPS: usize = 80;
 
-/// Requests by latency, in two steps for each doubling: from 2^n ns, and from 1.5 x 2^n ns.
+/// Request counts by latency, in two steps per doubling: from 2^n ns, and from 1.5 x 2^n ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LatencySteps(Vec<(u8, u64)>);
@@ -16,7 +16,7 @@ pub struct LatencySteps(Vec<(u8, u64)>);
 pub(super) struct StepCounts([u64; STEPS]);
 
 impl LatencySteps {
-    /// Returns the steps that counted requests, in ascending order, each with its number of requests.
+    /// Returns the non-empty steps in ascending order, each with its number of requests.
     pub fn counts(&self) -> impl Iterator<Item = (u8, u64)> {
         self.0.iter().copied()
     }
@@ -26,7 +26,7 @@ impl LatencySteps {
         self.0.is_empty()
     }
 
-    /// Returns the bounds of a step in ns: the first is included, the second is not.
+    /// Returns the bounds of a step in ns: the lower bound is included, the upper bound is not.
     pub fn ends_ns(step: u8) -> (f64, f64) {
         let start = |step: u8| {
             let octave = (1u64 << (step / 2).min(62)) as f64;
@@ -35,7 +35,7 @@ impl LatencySteps {
         (start(step), start(step + 1))
     }
 
-    /// Returns the sum of both.
+    /// Returns the sum of two interval counts.
     #[must_use]
     pub(super) fn with(&self, other: &Self) -> Self {
         let mut counting = StepCounts::default();
@@ -53,7 +53,7 @@ impl LatencySteps {
         Self(self.0.into_iter().map(more).collect())
     }
 
-    /// Returns the steps with `requests` requests in total and the same shares, rounded such that the running sums are
+    /// Returns the steps with the same shares and `requests` requests in total, rounded so that the running sums are
     /// accurate to half a request.
     pub(super) fn scaled_to(&self, requests: u64) -> Self {
         let all: u64 = self.counts().map(|(_, count)| count).sum();
@@ -69,7 +69,7 @@ impl LatencySteps {
         Self(scaled.filter(|(_, count)| *count > 0).collect())
     }
 
-    /// Returns whether the steps ascend and count `requests` in total.
+    /// Returns whether the steps are in ascending order and count `requests` in total.
     pub(super) fn counts_all(&self, requests: u64) -> bool {
         let ordered = self.0.windows(2).all(|pair| pair[0].0 < pair[1].0);
         let known = self.0.iter().all(|&(step, count)| usize::from(step) < STEPS && count > 0);
@@ -91,7 +91,7 @@ impl StepCounts {
         self.count_all(latency_ns, 1);
     }
 
-    /// Counts `requests` requests of the same latency.
+    /// Counts `requests` requests with the same latency.
     #[inline]
     pub(super) fn count_all(&mut self, latency_ns: u64, requests: u64) {
         self.0[step_of(latency_ns)] += requests;
@@ -110,7 +110,7 @@ impl StepCounts {
 #[inline]
 fn step_of(latency_ns: u64) -> usize {
     let octave = latency_ns.max(1).ilog2();
-    // The bit below the first selects the half of the octave.
+    // The bit after the leading bit selects the half of the octave.
     let upper = (latency_ns >> octave.saturating_sub(1)) & u64::from(octave > 0);
     (2 * octave as usize + upper as usize).min(STEPS - 1)
 }
@@ -143,7 +143,7 @@ mod tests {
         assert!(sum.counts_all(4) && !sum.counts_all(3));
         assert_eq!(sum.counts().map(|(_, count)| count).collect::<Vec<_>>(), [2, 1, 1]);
         assert_eq!(sum, counted(&[1_000_000, 101, 5_000, 100]));
-        // Half of the four requests, and many times as many.
+        // The steps are scaled to half of the four requests, and to many times their number.
         assert!(sum.scaled_to(2).counts_all(2) && sum.scaled_to(4_000_001).counts_all(4_000_001));
         let shares: Vec<u64> = sum.scaled_to(4_000).counts().map(|(_, count)| count).collect();
         assert_eq!(shares, [2_000, 1_000, 1_000]);

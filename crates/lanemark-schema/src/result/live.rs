@@ -1,13 +1,13 @@
 //! The figures that serving a modelled system to real programs adds to a sample, and the verdict on them.
 //!
-//! A run is valid if a client sees the rate and the median latency of the model. A client's request takes the time in
-//! the server, from its arrival to its answer, and the time outside the server: system calls, wakes and answers that
-//! wait in the client's socket. In the model, a request takes the latency of the drive and its path, and the time of
+//! A run is valid if a client observes the rate and the median latency of the model. A client's request takes the time
+//! in the server, from its arrival to its answer, and the time outside the server: system calls, wake-ups, and waits of
+//! answers in the client's socket. In the model, a request takes the latency of the drive and its path, and the time of
 //! the modelled host. [`LiveUse::verdict`] compares the two sums.
 //!
 //! If the drive is busy, the lateness of answers only shortens its queue: a client with several outstanding requests
 //! still receives the drive's full rate. A drive that was busy for 90% of the time could have delivered only a ninth
-//! more, so such a run has a valid rate regardless of its lateness.
+//! more. Therefore such a run has a valid rate regardless of its lateness.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::units::{Bytes, Duration};
 
 /// Maximum deviation of a client's rate and median latency from the model's.
 pub const DEVIATION_MAX: f64 = 0.1;
-/// Busy share at and above which the server limits the rate.
+/// Busy share from which the server is considered to limit the rate.
 const SERVER_BUSY: f64 = 0.9;
 
 /// The delivery of modelled completions to real programs: the late completions, and whether the run is valid.
@@ -25,12 +25,12 @@ const SERVER_BUSY: f64 = 0.9;
 /// Latencies and rates of the sample are modelled, in simulated time. All times here are wall-clock times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveUse {
-    /// Wall-clock time of a second of simulated time.
+    /// Seconds of wall-clock time per simulated second.
     pub time_scale: f64,
     /// Time for which the system was served.
     #[serde(rename = "served_ns")]
     pub served: Duration,
-    /// Time by which each request, from arrival to answer, took longer than modelled.
+    /// Excess of each request's time, from arrival to answer, over the modelled time.
     pub lateness: LatencyHistogram,
     /// Reads as delivered, from the request's arrival to its answer, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ pub struct LiveUse {
     pub content: Option<StartContent>,
     /// Processor time of the server in seconds.
     pub processor_s: f64,
-    /// Simulated time during which the system had requests.
+    /// Simulated time during which the system had outstanding requests.
     #[serde(rename = "busy_ns", default)]
     pub busy: Duration,
     /// The program that used the system, if it was served for one.
@@ -62,7 +62,7 @@ pub struct ProgramUse {
     /// Time from the start of the program to its end.
     #[serde(rename = "wall_ns")]
     pub wall: Duration,
-    /// Simulated time during which the system had requests and the program ran.
+    /// Simulated time during which the system had outstanding requests while the program ran.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// Additional time until all of the program's data was on the drive.
@@ -70,7 +70,7 @@ pub struct ProgramUse {
     pub sync: Duration,
     /// Processor time of the program and its children in seconds, in steps of 10 ms.
     pub processor_s: f64,
-    /// Exit code of the program; 128 and the signal's number after a signal.
+    /// Exit code of the program, or 128 plus the signal's number if a signal ended it.
     pub exit_code: i32,
 }
 
@@ -78,23 +78,24 @@ impl LiveUse {
     /// Returns the time that the program would take if simulated time passed as fast as real time, in seconds; `None`
     /// if no program is known.
     ///
-    /// A time scale stretches only the time in which the system had requests. The conversion treats the program's other
-    /// work as if it never overlapped with requests. The conversion is exact at a time scale of 1, and for programs
+    /// A time scale stretches only the time during which the system had outstanding requests. The conversion assumes
+    /// that the program's other work never overlaps with requests. It is exact at a time scale of 1, and for programs
     /// that wait for each of their requests.
     pub fn program_s(&self) -> Option<f64> {
         let program = self.program.as_ref()?;
         Some(program.wall.as_seconds() - self.busy_s(program) * (self.time_scale - 1.0))
     }
 
-    /// Returns the share of the program's time, as of [`LiveUse::program_s`], in which the system had requests.
+    /// Returns the share of the program's time, as returned by [`LiveUse::program_s`], during which the system had
+    /// outstanding requests.
     pub fn waiting_share(&self) -> Option<f64> {
         let whole = self.program_s()?;
         let busy = self.busy_s(self.program.as_ref()?);
         (whole > 0.0).then(|| (busy / whole).min(1.0))
     }
 
-    /// Returns the simulated time with requests, in seconds. The instants of its two readings can differ slightly from
-    /// the start and the end of the program.
+    /// Returns the simulated time with outstanding requests, in seconds. The times of its two readings can differ
+    /// slightly from the start and the end of the program.
     fn busy_s(&self, program: &ProgramUse) -> f64 {
         program.busy.as_seconds().min(program.wall.as_seconds() / self.time_scale)
     }
@@ -107,7 +108,8 @@ pub struct ServedTarget {
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
-    /// Wall-clock time of a second of simulated time. Measured rates are this many times lower than the system's.
+    /// Seconds of wall-clock time per simulated second. The system's rates are this many times higher than the measured
+    /// rates.
     pub time_scale: f64,
     /// The faults of the server until the end of the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,7 +121,7 @@ pub struct ServedTarget {
 pub struct StartContent {
     /// Length of the written data.
     pub written_bytes: Bytes,
-    /// Whether the content was written just before, so that a pseudo-SLC cache still contains as much of it as fits.
+    /// Whether the content was just written, so that a pseudo-SLC cache still contains as much of it as fits.
     pub is_just_written: bool,
 }
 
@@ -127,7 +129,7 @@ pub struct StartContent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeliveryEvidence {
-    /// Median modelled latency of reads and writes, times the time scale.
+    /// Median modelled latency of reads and writes, multiplied by the time scale.
     #[serde(rename = "modelled_p50_ns")]
     pub modelled_p50: Duration,
     /// 99th percentile of these latencies.
@@ -147,18 +149,18 @@ pub struct DeliveryEvidence {
     pub unread: Duration,
     /// Busy share of the busiest hop of the drive's path while requests were outstanding.
     pub drive_busy: f64,
-    /// Share of that time in which the busier part of the server was working rather than waiting: the threads that read
-    /// requests, or the thread that simulates.
+    /// Share of that time in which the busier part of the server was working instead of waiting. The parts are the
+    /// threads that read requests, and the thread that simulates.
     pub server_busy: f64,
 }
 
 /// The time of a request outside the server, and the time in the modelled host that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideTime {
-    /// Median time of a request of 4 KiB outside the server, as the self-test measured it.
+    /// Median time of a 4 KiB request outside the server, as the self-test measured it.
     #[serde(rename = "client_ns")]
     pub client: Duration,
-    /// Time of such a request in the modelled host, times the time scale.
+    /// Time of such a request in the modelled host, multiplied by the time scale.
     #[serde(rename = "host_ns")]
     pub host: Duration,
 }
@@ -167,13 +169,13 @@ pub struct OutsideTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LiveVerdict {
-    /// A client's rate and median latency are the model's.
+    /// A client observes the rate and the median latency of the model.
     Valid,
-    /// Answers came too late.
+    /// Answers were later than modelled.
     Late,
-    /// Answers came too early: this machine's part of a request is shorter than the modelled host's.
+    /// Answers were earlier than modelled: this machine takes less time for a request than the modelled host.
     Early,
-    /// Answers came too late, because a part of the server never waited for work.
+    /// Answers were later than modelled, because a part of the server was never idle.
     Saturated,
 }
 
@@ -189,12 +191,13 @@ impl LiveVerdict {
     }
 }
 
-/// The deviation of a client's figures from the model's, as shares. Positive values are slower.
+/// The deviation of a client's figures from the model's figures, as shares. Positive values mean that the client is
+/// slower.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientDeviation {
-    /// Of the median latency.
+    /// Deviation of the median latency.
     pub median: f64,
-    /// The deviation of the mean time of a request, which determines the rate of a client with a constant number of
+    /// Deviation of the mean time of a request, which determines the rate of a client with a constant number of
     /// outstanding requests.
     pub mean: f64,
 }
@@ -210,8 +213,8 @@ impl LiveUse {
         all
     }
 
-    /// Returns the deviation of a client's figures from the model's; `None` without reads and writes, or without
-    /// evidence, which results of earlier versions do not contain.
+    /// Returns the deviation of a client's figures from the model's figures; `None` without reads and writes, or
+    /// without evidence, which results from earlier versions lack.
     pub fn deviation(&self) -> Option<ClientDeviation> {
         let (delivered, evidence) = (self.delivered(), &self.evidence);
         if evidence.modelled_mean == Duration::ZERO {
@@ -235,12 +238,12 @@ impl LiveUse {
         let Some(ClientDeviation { median, mean }) = self.deviation() else {
             return LiveVerdict::Valid;
         };
-        // A loop that takes 1.11 times as long has a rate of 0.9, unless the drive limits the rate.
+        // A closed loop that takes 1.11 times as long has 0.9 times the rate, unless the drive limits the rate.
         let is_drive_bound = self.evidence.drive_busy >= 1.0 - DEVIATION_MAX;
         let slow_rate = !is_drive_bound && mean > DEVIATION_MAX / (1.0 - DEVIATION_MAX);
         let in_queue = is_drive_bound && self.evidence.is_median_queued();
         let slow = slow_rate || !in_queue && median > DEVIATION_MAX;
-        // The accepted rate is up to 1.1 times the model's.
+        // The maximum accepted rate is 1.1 times the model's rate.
         let fast = median < -DEVIATION_MAX || mean < -DEVIATION_MAX / (1.0 + DEVIATION_MAX);
         match (slow, fast) {
             (true, _) if self.evidence.server_busy >= SERVER_BUSY => LiveVerdict::Saturated,
@@ -250,12 +253,12 @@ impl LiveUse {
         }
     }
 
-    /// Returns whether a client's rate and median latency are the model's.
+    /// Returns whether a client observes the rate and the median latency of the model.
     pub fn holds(&self) -> bool {
         self.verdict() == LiveVerdict::Valid
     }
 
-    /// Returns whether the 99th percentile of lateness is at most the 99th percentile of modelled latencies. The
+    /// Returns whether the 99th percentile of the lateness is up to the 99th percentile of the modelled latencies. The
     /// verdict does not include this condition, because another program on the processors can delay a few answers by a
     /// long time.
     pub fn tail_holds(&self) -> bool {
@@ -265,16 +268,16 @@ impl LiveUse {
 }
 
 impl DeliveryEvidence {
-    /// Returns whether the median request waits for a busy drive as the mean does. If few requests wait for long, such
-    /// as writes that find a full cache, the median does not show the drive's queue.
+    /// Returns whether the median request waits for a busy drive as long as the mean request. If only a few requests
+    /// wait for a long time, such as writes that find a full cache, the median does not include the drive's queue.
     fn is_median_queued(&self) -> bool {
         self.modelled_mean.nanoseconds() <= 2 * self.modelled_p50.nanoseconds()
     }
 
-    /// Returns the evidence from the modelled latencies of reads and writes on a clock that takes `time_scale` seconds
-    /// for a simulated second, without any other evidence.
+    /// Returns the evidence that the modelled latencies of reads and writes provide, for a clock that takes
+    /// `time_scale` seconds per simulated second. All other evidence is absent.
     pub fn of_modelled(latency: &LatencyHistogram, time_scale: f64) -> Self {
-        // Three months: a longer time does not fit a duration.
+        // The limit is three months, because a longer time does not fit a duration.
         let scaled = |ns: f64| Duration::from_nanoseconds((ns * time_scale).min(8e15) as u64);
         let at = |percentile| scaled(latency.percentile_ns(percentile).unwrap_or(0) as f64);
         let modelled_mean = match latency.count() {
@@ -293,7 +296,7 @@ mod tests {
         Duration::from_microseconds(us)
     }
 
-    /// A run whose reads took `modelled` us and were `late` us late.
+    /// Returns a run whose reads took `modelled` us and were late by `late` us.
     fn served(modelled: u64, late: u64, outside: Option<(u64, u64)>) -> LiveUse {
         let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
         let mut reads = DirectionResult::new();
@@ -328,13 +331,13 @@ mod tests {
             processor_s: 0.0,
             exit_code: 0,
         };
-        // (time scale, wall time, busy simulated time) and (converted time, share with requests), all in seconds. In
-        // the second case, 8 s of the 10 s are 2 simulated seconds, and 2 s remain unchanged.
+        // Each case has (time scale, wall time, busy simulated time) and (converted time, share with requests), all in
+        // seconds. In the second case, 8 s of the 10 s are 2 simulated seconds, and 2 s remain unchanged.
         for ((time_scale, wall, busy_ms), (converted, share)) in [
             ((1.0, 10.0, 2_000), (10.0, 0.2)),
             ((4.0, 10.0, 2_000), (4.0, 0.5)),
             ((4.0, 10.0, 0), (10.0, 0.0)),
-            // The busy time was read after the program's end.
+            // The busy time was read after the end of the program.
             ((4.0, 10.0, 3_000), (2.5, 1.0)),
         ] {
             let program = Some(program(wall, Duration::from_microseconds(1_000 * busy_ms)));
@@ -388,7 +391,7 @@ mod tests {
         assert_eq!(run.verdict(), LiveVerdict::Saturated);
         run.evidence.drive_busy = 0.9;
         assert_eq!(run.verdict(), LiveVerdict::Valid);
-        // Most requests are fast, and the others wait for the drive.
+        // Most requests are fast, and the other requests wait for the drive.
         run.evidence.modelled_mean = us(300);
         assert_eq!(run.verdict(), LiveVerdict::Saturated);
         // A server that never pauses is acceptable as long as its answers are on time.

@@ -1,8 +1,8 @@
-//! The results of runs: one schema for real and simulated runs.
+//! The results of runs. Real and simulated runs share one schema.
 //!
 //! A [`RunResult`] is one workload on one target. It is plain data that JSON stores without loss. In JSON, the name of
-//! a field ends in the field's unit. A value that an instrument cannot know is absent, never zero: a real run does not
-//! have a time budget by hop, and a simulated run does not have page faults.
+//! a field ends in the field's unit. A value that an instrument cannot know is absent, never zero: a real run lacks a
+//! time budget by hop, and a simulated run lacks page faults.
 
 mod assumed;
 mod bounds;
@@ -120,8 +120,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The result of one workload on one target.
 ///
-/// A file that `lanemark` saved is a `RunResult` in JSON. A program that reads files from other programs checks the
-/// result:
+/// A file that `lanemark` saved is a `RunResult` in JSON. A program that reads such files from other programs should
+/// check the result:
 ///
 /// ```
 /// use lanemark_schema::result::RunResult;
@@ -139,13 +139,13 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct RunResult {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Program, machine and time from which the result came.
+    /// Program, machine and time that produced the result.
     pub provenance: Provenance,
     /// Target on which the workload ran.
     pub target: Target,
     /// The workload as it ran, including overrides from the command line.
     pub workload: Workload,
-    /// The tests that ended, in the order in which they ran.
+    /// The completed tests, in the order in which they ran.
     pub tests: Vec<TestResult>,
     /// False while the run continues, and permanently if it was interrupted.
     pub complete: bool,
@@ -169,9 +169,9 @@ pub struct Provenance {
     pub started_at: String,
     /// Time at which this file was written, RFC 3339 in UTC.
     pub finished_at: String,
-    /// The machine that ran it, if recorded.
+    /// The machine that ran the command, if recorded.
     pub machine: Option<Machine>,
-    /// SHA-256 of each library and study file from which the result was made.
+    /// SHA-256 of each library and study file from which the result was computed.
     pub inputs: BTreeMap<String, String>,
     /// Name that the user gave to the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,7 +183,7 @@ pub struct Provenance {
 pub struct Machine {
     /// The processor's model name.
     pub cpu: String,
-    /// Logical processors that the process may use.
+    /// Number of logical processors that the process may use.
     pub cores: u32,
     /// Main memory.
     pub memory_bytes: Bytes,
@@ -199,7 +199,7 @@ pub struct Machine {
 pub struct TestResult {
     /// The test as it ran.
     pub test: Test,
-    /// Samples, one for each repeat.
+    /// Samples, one per repeat.
     pub samples: Vec<Sample>,
     /// Bytes a second over the repeats.
     pub throughput_bytes_per_second: Statistic,
@@ -210,7 +210,7 @@ pub struct TestResult {
     /// A short repetition of the test with a deeper queue, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_probe: Option<QueueProbe>,
-    /// Explanation of why the test was no faster; known for measured runs.
+    /// Explanation of why the test was not faster; known for measured runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// Gain from making one hop faster; known for simulated runs if it was requested.
@@ -224,7 +224,7 @@ pub struct TestResult {
 /// The result of one repeat of one test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The time over which the requests were counted.
+    /// Time during which the requests were counted.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Duration,
     /// The reads, if there were any.
@@ -234,10 +234,10 @@ pub struct Sample {
     /// Reads and writes together, if their source does not separate them; in that case both separate fields are absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unified: Option<DirectionResult>,
-    /// The flushes, if there were any; they move no data.
+    /// The flushes, if there were any; they transfer no data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<DirectionResult>,
-    /// The trims, if there were any; their bytes are not moved.
+    /// The trims, if there were any; their data is not transferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trims: Option<DirectionResult>,
     /// The requests that failed, including failures during the ramp; no other figure includes them.
@@ -272,7 +272,7 @@ pub struct Sample {
     /// The sample in equal intervals, if it was requested or the sample was long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// The rounds of a test that ran until it was steady; the sample contains the figures of the last five.
+    /// The rounds of a test that ran until it was steady; the sample contains the figures of the last five rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyState>,
     /// The transactions that caused the requests, if a database submitted them.
@@ -281,7 +281,8 @@ pub struct Sample {
     /// The time at which the simulation stopped because its figures had converged; absent for a complete simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Converged>,
-    /// The smaller drive and the shorter time of a long simulated test; absent if the test was not shortened.
+    /// The smaller drive and the shorter time with which a long test was simulated; absent if the test was not
+    /// shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similar: Option<SimilarRun>,
     /// The phases of a simulated test whose rate changed when a reserve of the system was used up; empty otherwise.
@@ -300,7 +301,7 @@ pub struct Sample {
 /// Requests in flight at the end of a sample. Their ages at the end are lower bounds of their latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InFlight {
-    /// Number of requests, including requests of an open loop that were due and not yet submitted.
+    /// Number of requests, including requests of an open loop that were due but not yet submitted.
     pub requests: u64,
     /// Requests that are older than the longest counted latency.
     pub older_than_counted: u64,
@@ -313,8 +314,7 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the longest counted
-    /// latency.
+    /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the maximum counted latency.
     pub fn of(ages: &[Duration], longest: Option<Duration>) -> Option<Self> {
         let age_max = *ages.iter().max()?;
         let longest = longest.unwrap_or_default();
@@ -368,7 +368,8 @@ impl Sample {
         }
     }
 
-    /// Returns the data moved in both directions; from the device's count if requests were not counted otherwise.
+    /// Returns the data transferred in both directions, from the device's counters if the requests were not counted
+    /// otherwise.
     pub fn bytes(&self) -> Bytes {
         if let Some(device) = self.counted_device() {
             return Bytes(device.read_bytes.get().saturating_add(device.written_bytes.get()));
@@ -384,8 +385,8 @@ impl Sample {
         longest.map(Duration::from_nanoseconds)
     }
 
-    /// Returns the requests completed in both directions; from the device's count if requests were not counted
-    /// otherwise.
+    /// Returns the number of requests completed in both directions, from the device's counters if the requests were not
+    /// counted otherwise.
     pub fn operations(&self) -> u64 {
         if let Some(device) = self.counted_device() {
             return device.reads.saturating_add(device.writes);
@@ -393,7 +394,7 @@ impl Sample {
         self.directions().map(|direction| direction.latency.count()).sum()
     }
 
-    /// Returns the data moved a second.
+    /// Returns the amount of data transferred a second.
     pub fn throughput(&self) -> BytesPerSecond {
         self.bytes() / self.elapsed
     }
@@ -406,14 +407,14 @@ impl Sample {
         self.operations() as f64 / self.elapsed.as_seconds()
     }
 
-    /// Returns the latency of all requests together.
+    /// Returns the latency of all requests combined.
     pub fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         self.directions().for_each(|direction| all.merge(&direction.latency));
         all
     }
 
-    /// Returns the mean latency of all requests together in ns; zero if no latency was measured.
+    /// Returns the mean latency of all requests in ns; zero if no latency was measured.
     pub fn latency_mean_ns(&self) -> f64 {
         self.latency_mean_known_ns().unwrap_or(0.0)
     }
@@ -436,7 +437,7 @@ impl Sample {
 }
 
 impl TestResult {
-    /// Creates the figures of `samples`, averaged by the method of `workload`.
+    /// Computes the figures of `samples`, averaged as `workload` specifies.
     pub fn new(workload: &Workload, test: &Test, samples: Vec<Sample>) -> Self {
         // For a database without a known device, the requests are unknown.
         let is_known =
@@ -471,7 +472,7 @@ impl TestResult {
         }
     }
 
-    /// Returns the latency of all repeats together.
+    /// Returns the latency of all repeats combined.
     pub fn latency(&self) -> LatencyHistogram {
         let mut all = LatencyHistogram::new();
         self.samples.iter().for_each(|sample| all.merge(&sample.latency()));
@@ -490,7 +491,7 @@ impl TestResult {
         self.throughput_bytes_per_second.value / 1e6
     }
 
-    /// Returns whether the test only reads, only writes, or mixes (`None`).
+    /// Returns whether the test only reads or only writes; `None` for a mix of both.
     pub fn direction(&self) -> Option<Operation> {
         match (self.test.reads(), self.test.writes()) {
             (true, false) => Some(Operation::Read),

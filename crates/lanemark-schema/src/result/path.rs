@@ -1,4 +1,5 @@
-//! A system's path: the work of its hops in a run, the ceiling of each, and the tree of the platform around it.
+//! A system's path: the work of its hops in a run, the ceiling of each hop, and the tree of the platform that contains
+//! the path.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::units::{BytesPerSecond, Duration};
 /// The use of each hop of a simulated path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathUse {
-    /// The hops from the processor to the media. Waits and services sum to the mean latency.
+    /// The hops from the processor to the media. The waits and service times sum to the mean latency.
     pub hops: Vec<HopUse>,
     /// The name of the busiest hop, from [`PathUse::busiest_hop`].
     pub busiest: String,
@@ -24,11 +25,11 @@ pub struct PathUse {
 pub struct HopUse {
     /// Identity of the hop.
     pub id: HopId,
-    /// Name of the hop in the platform or drive, `SATA 6 Gb/s`.
+    /// Name of the hop in the platform or drive, such as `SATA 6 Gb/s`.
     pub name: String,
     /// The share of the time in which the hop was busy, averaged over its parts (dies, channels, cores).
     pub utilisation: f64,
-    /// Throughput of the hop for this workload if it were the only limit: throughput over utilisation.
+    /// Throughput of the hop for this workload if the hop were the only limit: throughput divided by utilisation.
     pub ceiling: Option<BytesPerSecond>,
     /// Mean time per request spent waiting for the hop, in ns.
     pub wait_ns: f64,
@@ -44,7 +45,7 @@ impl PathUse {
         path
     }
 
-    /// Returns the hop `id` if the path has it and it was used.
+    /// Returns the hop `id` if the path contains it and it was used.
     pub fn hop(&self, id: HopId) -> Option<&HopUse> {
         self.hops.iter().find(|hop| hop.id == id)
     }
@@ -71,10 +72,10 @@ pub struct PathView {
     pub interval: Option<PredictionInterval>,
     /// The platform as a tree, the processor at its root.
     pub topology: TopologyNode,
-    /// Size of a request if the test has random offsets. If it is present, views also show rates in requests a second.
+    /// Size of a request if the test has random offsets. If it is known, views also show rates in requests a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_block_bytes: Option<f64>,
-    /// Limit of the simulated test, if it was run.
+    /// Limit of the simulated test, if one was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<PathLimit>,
     /// The assumed value that is the bottleneck of the simulated test.
@@ -82,12 +83,12 @@ pub struct PathView {
     pub assumed: Option<AssumedLimit>,
 }
 
-/// Limit of a simulated test: the use of its hops, and the loss to its busiest link.
+/// The limit of a simulated test: the use of its hops, and the loss to its busiest link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathLimit {
     /// Use of each hop.
     pub path: PathUse,
-    /// Requests that the test keeps outstanding.
+    /// Number of requests that the test keeps outstanding.
     pub outstanding: u64,
     /// Loss to the busiest link, if that link is the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,8 +96,8 @@ pub struct PathLimit {
 }
 
 impl PathLimit {
-    /// Returns the limit of a simulated test from its first repeat. The loss to the link is absent, because it needs
-    /// another simulation.
+    /// Returns the limit of a simulated test, based on its first repeat. The loss to the link is absent, because it
+    /// requires another simulation.
     pub fn of(result: &TestResult) -> Option<Self> {
         let path = result.samples.first()?.path.clone()?;
         Some(Self { path, outstanding: result.test.population(), loss: None })
@@ -110,16 +111,16 @@ pub struct LinkLoss {
     pub link: String,
     /// Number of drives that share the link.
     pub drives: u32,
-    /// Factor by which the link was made faster.
+    /// Factor by which the link was made faster to compute the loss.
     pub times: u32,
-    /// The drive's own connector, if the link was made as fast as the connector.
+    /// The drive's own connector, if the link was made as fast as that connector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
-    /// Share of the throughput with such a link that is lost without it.
+    /// Loss of throughput without the faster link, as a share of the throughput with it.
     pub share: f64,
-    /// Throughput with such a link, in bytes a second.
+    /// Throughput with the faster link, in bytes a second.
     pub bytes_per_second: f64,
-    /// Requests a second with such a link.
+    /// Requests a second with the faster link.
     pub iops: f64,
 }
 
@@ -128,11 +129,11 @@ pub struct LinkLoss {
 pub struct PathHop {
     /// Identity of the hop.
     pub id: HopId,
-    /// Name of the hop, `SATA 6 Gb/s`.
+    /// Name of the hop, such as `SATA 6 Gb/s`.
     pub name: String,
-    /// The hop's model as text, `8b/10b, 8 KiB frames, 0.5 us turn-around`.
+    /// The hop's model as text, such as `8b/10b, 8 KiB frames, 0.5 us turn-around`.
     pub law: String,
-    /// Maximum throughput of the hop for the test by its formula, if the hop has a limit.
+    /// Maximum throughput of the hop for the test according to its formula, if the hop has a limit.
     pub ceiling: Option<BytesPerSecond>,
     /// Time of a small message through the hop in one direction, if it is known.
     #[serde(rename = "latency_ns")]
@@ -142,9 +143,9 @@ pub struct PathHop {
 /// A chip, a port or a drive in the tree of a platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TopologyNode {
-    /// Display name, `chipset`, `port sata`, `Samsung SSD 850 PRO 1TB`.
+    /// Display name, such as `chipset`, `port sata` or `Samsung SSD 850 PRO 1TB`.
     pub label: String,
-    /// Link from the parent, `DMI 3.0: PCIe 3.0 x4`; absent at the root.
+    /// Link from the parent, such as `DMI 3.0: PCIe 3.0 x4`; absent at the root.
     pub link: Option<String>,
     /// Maximum throughput of that link in one direction, which sets its drawn width.
     pub link_rate: Option<BytesPerSecond>,
@@ -156,6 +157,6 @@ pub struct TopologyNode {
     pub hop: Option<HopId>,
     /// Whether the system's path includes the node.
     pub on_path: bool,
-    /// Nodes below this one.
+    /// Nodes below this node.
     pub children: Vec<TopologyNode>,
 }

@@ -8,7 +8,7 @@ use crate::units::Duration;
 /// The phases of a drive on the way to its steady state, found in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
-    /// Time in which the drive moved no data internally, if the drive's writes are known.
+    /// Time during which the drive did not move data internally, if the drive's writes are known.
     pub nothing_moved: Option<Duration>,
     /// The length of the rounds into which the series was divided.
     pub round: Duration,
@@ -21,8 +21,8 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Returns the phases of `series`, divided into 25 rounds, or into fewer rounds if each must consist of whole
-    /// points.
+    /// Returns the phases of `series`, divided into 25 rounds, or into fewer rounds if the series has too few points,
+    /// because each round consists of whole points.
     pub fn of(series: &Series) -> Self {
         let rounds = series.condensed(ROUNDS_MAX);
         // The last round is often short, and a short round carries little information.

@@ -1,12 +1,12 @@
-//! A value in a result with its path, and the ranges of the different kinds of values.
+//! A value in a result with its path, and the accepted ranges of the kinds of values.
 
 use std::fmt;
 
 use crate::units::{Bytes, Duration};
 
-/// The longest time in a result, in ns: 5,000 hours. The range of a time in picoseconds ends shortly above this limit.
+/// Maximum time in a result, in ns: 5,000 hours. A time in picoseconds overflows slightly above this limit.
 pub(super) const TIME_MAX_NS: f64 = 1.8e16;
-/// Maximum data in a figure: 2^60 bytes, so that sums of several figures still fit in 64 bits.
+/// Maximum amount of data in a figure: 2^60 bytes, so that sums of several figures still fit in 64 bits.
 pub(super) const BYTES_MAX: Bytes = Bytes(1 << 60);
 /// Maximum of any count.
 pub(super) const COUNT_MAX: u64 = 1 << 60;
@@ -14,14 +14,14 @@ pub(super) const COUNT_MAX: u64 = 1 << 60;
 pub(super) const FIGURE_MAX: f64 = 1e18;
 /// Maximum number of repeats, tests, hops or rounds.
 pub(super) const ENTRIES_MAX: usize = 1_000_000;
-/// Accepted excess of a share over 1, caused by rounding, or by work that was counted in one interval and ended after
-/// it.
+/// Accepted excess of a share over 1. The causes are rounding, and work that was counted in one interval and ended
+/// after it.
 const SHARE_SLACK: f64 = 0.01;
 
-/// A value that is impossible in a result.
+/// A value of a result that is outside its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
-    /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
+    /// Path of the value in the result, such as `tests[2].samples[0].elapsed_ns`.
     pub path: String,
     /// The value, as text.
     pub value: String,

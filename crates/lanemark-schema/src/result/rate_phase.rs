@@ -1,4 +1,4 @@
-//! Phases of a sample: parts with one rate each.
+//! Phases of a sample: parts during which the rate is constant.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,17 +9,17 @@ use crate::units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reserve {
-    /// Room in the cache of a host bus adapter.
+    /// Free space in the cache of a host bus adapter.
     AdapterCache,
-    /// Room in the write buffer of a drive.
+    /// Free space in the write buffer of a drive.
     WriteBuffer,
-    /// Room in the pseudo-SLC cache of a drive.
+    /// Free space in the pseudo-SLC cache of a drive.
     PseudoSlc,
     /// Erased flash that the host can fill before garbage collection begins.
     ErasedFlash,
-    /// Room for pages of the map in the memory of a drive.
+    /// Free space for pages of the map in the memory of a drive.
     DriveMap,
-    /// Room for pages of the map in the memory that the host lends to a drive.
+    /// Free space for pages of the map in the memory that the host lends to a drive.
     HostMap,
     /// Burst credits of a cloud volume for operations.
     OperationCredits,
@@ -43,10 +43,10 @@ impl Reserve {
     }
 }
 
-/// A part of a sample with one rate, between two moments at which a reserve is used up.
+/// A part of a sample during which the rate is constant; a phase ends when a reserve is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatePhase {
-    /// End of the phase, after the start of the sample.
+    /// End of the phase, counted from the start of the sample.
     #[serde(rename = "until_ns")]
     pub until: Duration,
     /// Completed requests a second in the phase.

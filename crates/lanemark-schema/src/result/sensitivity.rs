@@ -1,9 +1,9 @@
-//! The gain from making one hop faster: a bottleneck found by a change of the system, not by utilisation.
+//! The gain from making one hop faster. This identifies a bottleneck by changing the system instead of by utilisation.
 //!
-//! A busy hop need not be the limit, and a hop without a queue can cause most of a latency. The test is therefore run
-//! again with one hop at twice its speed and everything else equal, and the difference is the gain. A gain below 1% is
-//! reported as zero. Gains do not add up: two hops can limit a test together, and a change of only one of them then
-//! gains nothing.
+//! A busy hop is not necessarily the limit, and a hop without a queue can cause most of a latency. Therefore the test
+//! is run again with one hop at twice its speed and everything else equal, and the difference is the gain. A gain below
+//! 1% is reported as zero. Gains are not additive: two hops can limit a test together, so that a change of only one of
+//! them gains nothing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use super::hop::{HopId, NoHop};
 use crate::text::saved_as_text;
 
-/// Changes below this share count as noise.
+/// Changes below this share are treated as noise.
 const NOISE: f64 = 0.01;
 
-/// The gain of a test from making each hop faster, and from more load.
+/// A test's gains from making each hop faster, and from more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sensitivity {
     /// The hops from the processor to the media, then the load.
     pub gains: Vec<Gain>,
-    /// Index in `gains` of the hop that gains the most, if any hop gains.
+    /// Index in `gains` of the hop with the largest gain, if there is one.
     pub bottleneck: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ pub enum SystemChange {
     Rate,
 }
 
-/// A change with its gain.
+/// A change and its gain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// Identity of the change.
@@ -57,8 +57,9 @@ pub struct Gain {
 }
 
 impl Sensitivity {
-    /// Creates the sensitivity from `gains`. The bottleneck is the hop with the largest gain of throughput. If no hop
-    /// gains throughput, as with requests at fixed times, it is the hop that reduces the latency most.
+    /// Creates the sensitivity from `gains`. The bottleneck is the hop with the largest throughput gain. If the
+    /// throughput does not increase for any hop, as with requests at fixed times, the bottleneck is the hop that
+    /// reduces the latency most.
     pub fn new(gains: Vec<Gain>) -> Self {
         let hops = gains.iter().enumerate().filter(|(_, gain)| !gain.id.is_load() && gain.is_one());
         let most = hops.reduce(|most, other| if other.1.exceeds(most.1) { other } else { most });
@@ -66,7 +67,7 @@ impl Sensitivity {
         Self { gains, bottleneck }
     }
 
-    /// Returns the hop that gains the most.
+    /// Returns the change of the bottleneck hop.
     pub fn bottleneck(&self) -> Option<&Gain> {
         self.gains.get(self.bottleneck?)
     }
@@ -88,7 +89,7 @@ impl Gain {
     }
 }
 
-/// The changes of the load, with their names in results.
+/// The changes of the load, each with its name in results.
 const LOADS: [(SystemChange, &str); 3] = [
     (SystemChange::QueueDepth, "queue-depth"),
     (SystemChange::Threads, "threads"),
@@ -96,7 +97,7 @@ const LOADS: [(SystemChange, &str); 3] = [
 ];
 
 impl SystemChange {
-    /// Returns whether the change is more load rather than a faster hop.
+    /// Returns whether the change is more load instead of a faster hop.
     pub fn is_load(self) -> bool {
         !matches!(self, Self::Hop(_))
     }

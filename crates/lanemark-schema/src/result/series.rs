@@ -1,9 +1,8 @@
-//! A sample over time: the completed requests of each of many equal intervals.
+//! A sample over time: the requests that completed in each of many equal intervals.
 //!
-//! The number of points is bounded. If one more point would exceed the bound, each pair of neighbours is merged and the
-//! interval doubles, so a run of any length takes the same memory. Counts, sums and maxima survive a merge exactly; a
-//! percentile would not. A point therefore contains the maximum latency and counts by steps of latency, but no
-//! percentile.
+//! The number of points is limited. If one more point would exceed the limit, each pair of neighbours is merged and the
+//! interval doubles, so a run of any length takes the same memory. Counts, sums and maxima can be merged exactly;
+//! percentiles cannot. Therefore a point contains the maximum latency and counts by latency step, but no percentiles.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +15,7 @@ use crate::workload::{Interval, Operation, Test};
 
 /// Maximum number of points of a series whose interval is automatic.
 const POINTS_AUTOMATIC: usize = 1000;
-/// Maximum number of points of a series whose interval was given.
+/// Maximum number of points of a series whose interval was requested.
 pub const POINTS_MAX: usize = 100_000;
 /// Minimum length of a test for which a series is recorded without being requested.
 pub const LONG: Duration = Duration::from_seconds(60);
@@ -24,13 +23,13 @@ pub const LONG: Duration = Duration::from_seconds(60);
 /// A sample in equal intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// The length of each interval except the last.
+    /// Length of each interval except for the last.
     #[serde(rename = "interval_ns")]
     pub interval: Duration,
-    /// The length of the last one.
+    /// Length of the last interval.
     #[serde(rename = "last_ns")]
     pub last: Duration,
-    /// The intervals, in their order.
+    /// The intervals, in order of time.
     pub points: Vec<Point>,
 }
 
@@ -49,7 +48,7 @@ pub struct Point {
     pub latency_mean_ns: f64,
     /// Maximum latency of the requests, in ns.
     pub latency_max_ns: u64,
-    /// The requests by their latency; empty in results of older versions.
+    /// Requests by latency; empty in results from older versions.
     #[serde(default, skip_serializing_if = "LatencySteps::is_empty")]
     pub latency_steps: LatencySteps,
     /// Writes to the drive's flash; known for simulated runs.
@@ -63,12 +62,12 @@ impl Point {
         self.reads + self.writes
     }
 
-    /// Returns the transferred data.
+    /// Returns the amount of transferred data.
     pub fn bytes(&self) -> Bytes {
         self.read_bytes + self.written_bytes
     }
 
-    /// Returns the bytes written to flash for each byte that the host wrote, if they are known and the host wrote data.
+    /// Returns the bytes written to flash per byte that the host wrote, if they are known and the host wrote data.
     pub fn write_amplification(&self) -> Option<f64> {
         self.drive.and_then(|drive| drive.write_amplification())
     }
@@ -100,7 +99,7 @@ impl Point {
     }
 }
 
-/// The requests of a steady part of a run.
+/// The requests during a steady part of a run.
 #[derive(Clone, Debug)]
 pub struct SteadyPart {
     /// The requests.
@@ -161,7 +160,7 @@ impl Series {
         if index + 1 == self.points.len() { self.last } else { self.interval }
     }
 
-    /// Returns the start of point `index`, since the start of the sample.
+    /// Returns the start of point `index`, counted from the start of the sample.
     pub fn start(&self, index: usize) -> Duration {
         self.interval * index as u64
     }
@@ -184,15 +183,15 @@ impl Series {
         per_second(self.points[index].bytes().get() as f64, self.length(index))
     }
 
-    /// Returns the sum of all points from `from` up to `to`, with their length.
+    /// Returns the sum of all points from `from` up to `to`, and their total length.
     pub fn sum(&self, from: usize, to: usize) -> (Point, Duration) {
         let point = self.points[from..to].iter().fold(Point::default(), |sum, one| sum.with(one));
         (point, (from..to).map(|index| self.length(index)).sum())
     }
 
-    /// Merges two series of the same time, such as the series of two threads. The result has the coarser interval. If
-    /// one interval is not a whole multiple of the other, each finer point counts in the interval that contains its
-    /// start.
+    /// Merges two series that cover the same time, such as the series of two threads. The result has the longer
+    /// interval. If it is not a multiple of the shorter interval, each point of the finer series is counted in the
+    /// interval that contains its start.
     #[must_use]
     pub fn beside(&self, other: &Self) -> Self {
         let (coarse, fine) =
@@ -209,7 +208,7 @@ impl Series {
         sum
     }
 
-    /// Returns the series with up to `count` points, each the sum of equally many neighbours.
+    /// Returns the series with up to `count` points, each the sum of the same number of neighbours.
     #[must_use]
     pub fn condensed(&self, count: usize) -> Self {
         let each = self.points.len().div_ceil(count.max(1)).max(1);
@@ -233,7 +232,7 @@ pub struct Recorder {
     interval: Duration,
     points_max: usize,
     points: Vec<Point>,
-    /// The current interval: its counts, the sum of its latencies, and its end.
+    /// The counts of the current interval.
     current: Point,
     latency_sum_ns: f64,
     latency_steps: StepCounts,
@@ -256,7 +255,8 @@ impl Recorder {
         }
     }
 
-    /// Creates a recorder of points of `interval` each, which doubles whenever there are `points_max` of them.
+    /// Creates a recorder whose points are `interval` long. The interval doubles whenever there are `points_max`
+    /// points.
     pub fn new(interval: Duration, points_max: usize) -> Self {
         let interval = interval.max(Duration::from_picoseconds(1));
         Self {
@@ -271,7 +271,7 @@ impl Recorder {
         }
     }
 
-    /// Creates a recorder of up to a thousand points of a round length, for a run of `length` if the length is known.
+    /// Creates a recorder with up to a thousand points of a round length, for a run of `length` if the length is known.
     fn automatic(length: Option<Duration>) -> Self {
         let least =
             length.map_or(0, |length| length.picoseconds().div_ceil(POINTS_AUTOMATIC as u64));
@@ -289,18 +289,18 @@ impl Recorder {
         self.interval
     }
 
-    /// Sets the bytes that the drive had written when the recording began.
+    /// Sets the number of bytes that the drive had written when the recording began.
     pub fn begin(&mut self, drive: DriveUse) {
         self.drive = Some(drive);
     }
 
-    /// Returns whether a request that completes at `at`, since the start, belongs to a later interval.
+    /// Returns whether a request that completes at `at`, counted from the start, belongs to a later interval.
     #[inline]
     pub fn is_over(&self, at: Duration) -> bool {
         at >= self.end
     }
 
-    /// Closes all intervals that end no later than `at`; `drive` contains the drive's writes up to that time.
+    /// Closes all intervals that end at or before `at`; `drive` contains the drive's writes up to that time.
     pub fn close(&mut self, at: Duration, drive: Option<DriveUse>) {
         while self.end <= at {
             self.push(drive);
@@ -325,7 +325,7 @@ impl Recorder {
         self.current.latency_max_ns = self.current.latency_max_ns.max(latency_ns);
     }
 
-    /// Returns the series of a run that took `elapsed`, in which the drive wrote `drive`.
+    /// Returns the series of a run that took `elapsed` and during which the drive wrote `drive`.
     pub fn finish(mut self, elapsed: Duration, drive: Option<DriveUse>) -> Series {
         self.close(elapsed, drive);
         let rest = elapsed.saturating_sub(self.begun());
@@ -340,7 +340,7 @@ impl Recorder {
     }
 
     /// Returns the series of a run of `elapsed` that was recorded until `now` and continues with the rates of `steady`.
-    /// Until `now` the drive has written `drive`.
+    /// `drive` is the drive's writes until `now`.
     pub fn finish_steady(
         mut self,
         now: Duration,
@@ -372,7 +372,7 @@ impl Recorder {
         self.interval * self.points.len() as u64
     }
 
-    /// Merges neighbours if there is no room for another point.
+    /// Merges neighbouring points if there is no space for another point.
     fn merge_if_full(&mut self) {
         if self.points.len() == self.points_max {
             self.points = self.points.chunks(2).map(|pair| pair[0].with(&pair[1])).collect();
@@ -400,7 +400,7 @@ mod tests {
     const MS: Duration = Duration::from_microseconds(1000);
     const BLOCK: Bytes = Bytes::kibi(4);
 
-    /// Returns the series of a write at each of `times` in ms, the n-th with a latency of n us.
+    /// Returns the series of writes that complete at `times`, in ms; the n-th write has a latency of n us.
     fn recorded(mut recorder: Recorder, times: &[u64], elapsed: u64) -> Series {
         recorder.begin(DriveUse::default());
         let mut host_written = Bytes::ZERO;
@@ -448,8 +448,8 @@ mod tests {
         assert_eq!((nothing.points.len(), nothing.elapsed()), (0, Duration::ZERO));
     }
 
-    /// Returns a recorder with a write each millisecond until 95 ms, the steady part from 40 ms on, and the drive's
-    /// writes.
+    /// Returns a recorder with one write per millisecond until 95 ms, the steady part that starts at 40 ms, and the
+    /// drive's writes.
     fn steady(mut recorder: Recorder) -> (Recorder, SteadyPart, DriveUse) {
         recorder.begin(DriveUse::default());
         let drive = |writes: u64| DriveUse {
@@ -486,7 +486,7 @@ mod tests {
             assert!(point.latency_steps.counts_all(count));
             assert!((point.latency_mean_ns / 40_000.0 - 1.0).abs() < 0.01, "{index}");
         }
-        // A run that ends within the current interval, and one that ends with it.
+        // One run ends within the current interval, and the other run ends with it.
         for (elapsed, points) in [(97, 10), (100, 10)] {
             let (recorder, part, drive) = steady(Recorder::new(MS * 10, 1000));
             let series = recorder.finish_steady(MS * 95, drive, &part, MS * elapsed);

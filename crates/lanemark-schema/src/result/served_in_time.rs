@@ -1,4 +1,4 @@
-//! Whether a program on a served system takes as long as on the modelled system.
+//! Determines whether a program on a served system takes as long as on the modelled system.
 
 use super::latency::LatencyHistogram;
 use super::{DEVIATION_MAX, Sample};
@@ -10,10 +10,9 @@ fn total_ns(latency: &LatencyHistogram) -> f64 {
 }
 
 impl Sample {
-    /// Returns whether the answers of a served system were prompt enough for a program on it to take as long as on the
-    /// modelled system. This is the case if the run is valid, or if all lateness together is up to [`DEVIATION_MAX`] of
-    /// the modelled time of all requests. A program that mostly waits for flushes does not notice that its short
-    /// requests are late.
+    /// Returns whether the answers of a served system were prompt enough for a program to take as long as on the
+    /// modelled system. This is the case if the run is valid, or if the total lateness is up to [`DEVIATION_MAX`] of
+    /// the modelled time of all requests. Short late requests do not affect a program that mostly waits for flushes.
     pub fn is_served_in_time(&self) -> bool {
         let Some(live) = &self.live else { return true };
         let late_ns = total_ns(&live.lateness);
@@ -69,12 +68,12 @@ mod tests {
                 ..Sample::empty()
             }
         };
-        // 1,000 answers are late by 40 µs each, 40 ms in total, and the writes take 20 ms.
+        // 1,000 answers are each late by 40 µs, 40 ms in total, and the writes take 20 ms.
         assert!(!sample(0, 1.0).is_served_in_time());
         assert!(!sample(379, 1.0).is_served_in_time());
         assert!(sample(381, 1.0).is_served_in_time());
         assert!(Sample::empty().is_served_in_time());
-        // A measured sample: the server states the modelled time of all requests, 400 ms.
+        // In a measured sample, the server states the modelled time of all requests, here 400 ms.
         let mut measured = sample(0, 1.0);
         let us = Duration::from_microseconds;
         for (total, is_in_time) in [(us(399_000), false), (us(401_000), true)] {

@@ -1,4 +1,4 @@
-//! Samples of long tests that were simulated for a shorter time on a smaller drive.
+//! Samples of long tests that were simulated for a shorter time and on a smaller drive.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::units::{Bytes, Duration};
 
 /// A test that was simulated for 1/`factor` of its time, on a drive with the same proportions.
 ///
-/// The counts, the bytes and the time of the sample describe the simulated part, so a percentile never depends on
-/// requests that were not simulated. A series has the times and counts of the whole test.
+/// The counts, bytes and time of the sample describe the simulated part, so a percentile never depends on requests that
+/// were not simulated. A series contains the times and counts of the whole test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimilarRun {
-    /// The length of the whole test over the length of the simulated part.
+    /// Length of the whole test divided by the length of the simulated part.
     pub factor: u32,
-    /// The size of the real drive over the size of the simulated one; 1 for tests that only read.
+    /// Size of the real drive divided by the size of the simulated drive; 1 for tests that only read.
     pub drive_factor: u32,
-    /// Number of requests that the whole test has at this rate.
+    /// Number of requests that the whole test would complete at this rate.
     pub requests: u64,
     /// Length of the whole test.
     #[serde(rename = "elapsed_ns")]
@@ -34,7 +34,8 @@ impl SimilarRun {
 }
 
 impl Series {
-    /// Returns the series of a test that is `factor` times longer, with that many times more requests in each interval.
+    /// Returns the series of a test that is `factor` times longer and has `factor` times as many requests in each
+    /// interval.
     #[must_use]
     pub fn times(self, factor: u32) -> Self {
         let longer = u64::from(factor);

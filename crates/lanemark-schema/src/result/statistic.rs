@@ -25,7 +25,7 @@ pub struct Statistic {
     pub deviation: Option<f64>,
     /// Number of repeats.
     pub count: u32,
-    /// Interval of the figure at 95% confidence, if there are enough repeats.
+    /// 95% confidence interval of the figure, if there are enough repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_95: Option<(f64, f64)>,
 }
@@ -52,25 +52,25 @@ impl Statistic {
         }
     }
 
-    /// Returns the figure of one simulated repeat whose interval at 95% confidence is known: its half-width is the
-    /// share `half_width` of the value.
+    /// Returns the figure of one simulated repeat with a known 95% confidence interval. `half_width` is half the width
+    /// of the interval, as a share of the value.
     #[must_use]
     pub fn with_half_width(self, half_width: f64) -> Self {
         let (min, max) = (self.value * (1.0 - half_width), self.value * (1.0 + half_width));
         Self { min, max, interval_95: Some((min, max)), ..self }
     }
 
-    /// Returns whether the figure has a range: from several repeats, or from the interval of a simulated one.
+    /// Returns whether the figure has a range, from several repeats or from the interval of one simulated repeat.
     pub fn has_range(&self) -> bool {
         self.count > 1 || self.count > 0 && self.interval_95.is_some()
     }
 
-    /// Returns half the range divided by the value: the spread in its usual notation, `± 3%`.
+    /// Returns half the range divided by the value: the spread that is usually written as `± 3%`.
     pub fn spread(&self) -> f64 {
         if self.value == 0.0 { 0.0 } else { (self.max - self.min) / 2.0 / self.value }
     }
 
-    /// Returns the minimum and maximum ratio of a repeat here to a repeat of `base`.
+    /// Returns the minimum and maximum ratio of a repeat of this figure to a repeat of `base`.
     pub fn ratio_range(&self, base: &Self) -> (f64, f64) {
         (self.min / base.max, self.max / base.min)
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_deviation_divides_by_degrees_of_freedom() {
-        // Squares of 9 + 1 + 1 + 9 over three degrees of freedom.
+        // The sum of squares is 9 + 1 + 1 + 9, with three degrees of freedom.
         let statistic = Statistic::of(&[2.0, 4.0, 6.0, 8.0], Average::Mean);
         assert!((statistic.deviation.unwrap() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(Statistic::of(&[3.0; 4], Average::Mean).deviation, Some(0.0));

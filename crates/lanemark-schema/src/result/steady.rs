@@ -1,34 +1,34 @@
-//! The steady state of a figure, by the rule of SNIA's Solid State Storage Performance Test Specification 2.0.2.
+//! The steady state of a figure, according to SNIA's Solid State Storage Performance Test Specification 2.0.2.
 //!
-//! Rounds run in succession. The last five of them are the *measurement window*. The window is steady if two conditions
-//! are true. The range of its figures is within 20% of their mean, and their least-squares line rises or falls by no
-//! more than 10% of the mean from the first round to the last. A test ends with the first steady window, and after 25
-//! rounds in any case.
+//! Rounds run in succession. The last five rounds are the *measurement window*. The window is steady if two conditions
+//! are true: the range of its figures is within 20% of their mean, and their least-squares line rises or falls by no
+//! more than 10% of the mean from the first round to the last. A test ends with the first steady window, or after 25
+//! rounds.
 //!
-//! The rule uses only five figures. A fresh drive that stays fresh for five rounds passes it. For this reason the
-//! specification first writes twice the capacity.
+//! The rule uses only five figures. A drive that stays fresh for five rounds satisfies it. Therefore the specification
+//! first writes twice the capacity.
 
 use serde::{Deserialize, Serialize};
 
 use super::drive_use::DriveUse;
 use crate::workload::Rounds;
 
-/// Rounds of a measurement window.
+/// Number of rounds in a measurement window.
 pub const WINDOW: usize = 5;
 /// Maximum number of rounds of a test.
 pub const ROUNDS_MAX: usize = 25;
 /// Maximum range of a window's figures, as a share of their mean.
 pub const RANGE_MAX: f64 = 0.20;
-/// Maximum rise or fall of their best-fit line, as a share of their mean.
+/// Maximum rise or fall of the best-fit line of a window's figures, as a share of their mean.
 pub const SLOPE_MAX: f64 = 0.10;
 
-/// Tolerance that keeps a figure on the bound within it despite the rounding of its quotient.
+/// Tolerance for rounding, so that a figure exactly on a bound is accepted.
 const ROUNDING: f64 = 1e-12;
 
 /// The rounds of a test, and whether they became steady.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyState {
-    /// Length of a round, and the tracked figure.
+    /// Length of a round, and the figure that is tracked.
     pub rule: Rounds,
     /// Every round, in order.
     pub rounds: Vec<Round>,
@@ -58,7 +58,7 @@ pub struct Round {
 pub enum Outcome {
     /// The test is steady.
     Reached {
-        /// Round after which the test is steady, from 1.
+        /// Round after which the test is steady, counted from 1.
         round: u32,
     },
     /// The test is not steady after all rounds.
@@ -85,7 +85,7 @@ pub enum Reason {
 /// The figures of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
-    /// First round of the window, from 1.
+    /// First round of the window, counted from 1.
     pub first_round: u32,
     /// Mean of the figures.
     pub mean: f64,
@@ -93,13 +93,13 @@ pub struct Window {
     pub range: f64,
     /// The rise of the best-fit line from round to round.
     pub slope: f64,
-    /// Rise or fall of the fitted line over the window, as a share of the mean, never negative.
+    /// Rise or fall of the best-fit line over the window, as a share of the mean; never negative.
     pub slope_range: f64,
 }
 
 impl Window {
-    /// Returns the window of the last five of `figures`, or of all if there are fewer; `None` if there are no figures
-    /// or if their mean is not above zero.
+    /// Returns the window of the last five `figures`, or of all figures if there are fewer; `None` if there are no
+    /// figures or if their mean is not above zero.
     pub fn of(figures: &[f64]) -> Option<Self> {
         let first = figures.len().saturating_sub(WINDOW);
         let window = &figures[first..];
@@ -137,8 +137,7 @@ impl Window {
     }
 }
 
-/// Applies the rule to the last five of `figures`. Returns the outcome, and the window of these figures if there is
-/// one.
+/// Applies the rule to the last five `figures`. Returns the outcome, and the window of these figures if there is one.
 pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
     let window = Window::of(figures);
     let fault = match window {
@@ -153,7 +152,7 @@ pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
     (outcome, window)
 }
 
-/// Returns the index of the first of `figures` after which every window is steady up to the last, or `None` if the last
+/// Returns the index of the first figure after which every window up to the last is steady, or `None` if the last
 /// window is not steady.
 pub(crate) fn steady_since(figures: &[f64]) -> Option<usize> {
     let steady = |end: &usize| matches!(judge(&figures[..*end]).0, Outcome::Reached { .. });
@@ -168,7 +167,7 @@ impl SteadyState {
         Self { rule, rounds: Vec::new(), outcome, window: None }
     }
 
-    /// Adds a round, and returns whether the test is over: steady, or at its last round.
+    /// Adds a round, and returns whether the test has ended: it is steady, or this was its last round.
     pub fn push(&mut self, round: Round) -> bool {
         self.rounds.push(round);
         let figures: Vec<f64> =

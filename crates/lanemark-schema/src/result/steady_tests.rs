@@ -1,4 +1,4 @@
-//! The rule of the steady state, compared with figures that were computed by hand.
+//! Tests of the steady-state rule, compared with figures that were computed by hand.
 
 use super::*;
 use crate::units::Duration;
@@ -103,14 +103,14 @@ fn a_test_that_stays_unsteady_ends_after_25_rounds_with_its_figures() {
     let mut state = SteadyState::new(RULE);
     let rounds = (0..100).take_while(|&index| !state.push(round(1000.0 - 39.0 * f64::from(index))));
     assert_eq!(rounds.count() + 1, ROUNDS_MAX);
-    // The window's figures are 220, 181, 142, 103 and 64.
+    // The figures of the window are 220, 181, 142, 103 and 64.
     let warning = state.warning("t").unwrap().to_string();
     assert_eq!(warning, "t: not steady after 25 rounds, the last five span 110% of their mean");
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<SteadyState>(&text).unwrap(), state);
 }
 
-/// A fresh drive passes the rule before it slows down; only windows up to the end count.
+/// A fresh drive satisfies the rule before it slows down; only the windows up to the end of the test count.
 #[test]
 fn an_early_steady_window_is_not_the_steady_state() {
     let figures = [[100.0; 8].as_slice(), &[60.0, 40.0], &[20.0; 8]].concat();

@@ -1,4 +1,4 @@
-//! The result of a study: systems by tests, compared with published figures.
+//! The result of a study: systems and tests, compared with published figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ use crate::workload::Average;
 pub struct StudyOutcome {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
-    /// Program, machine and time from which the result came.
+    /// Program, machine and time that produced the result.
     pub provenance: Provenance,
-    /// Name of the study's file, `sata-vs-nvme-crystaldiskmark`.
+    /// Name of the study's file, such as `sata-vs-nvme-crystaldiskmark`.
     pub id: String,
     /// Display name.
     pub title: String,
@@ -31,14 +31,14 @@ pub struct StudyOutcome {
     /// The written answer to the question, filled with the simulated figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<StudyAnswer>,
-    /// Published figures of the document that the study does not simulate, with the reason.
+    /// Published figures of the document that the study does not simulate, each with the reason.
     #[serde(default)]
     pub not_modelled: Vec<NotModelled>,
-    /// Remarks for the reader: the document's contradictions, and misses with their likely cause.
+    /// Notes for the reader, such as contradictions in the document, and large errors with their likely causes.
     pub notes: Vec<String>,
 }
 
-/// The written answer of a study, with the claims on which it rests.
+/// The written answer of a study, and the claims on which it rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyAnswer {
     /// The answer in one or two sentences.
@@ -83,7 +83,7 @@ pub struct Document {
 /// A system of the study: one column of its table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudySystem {
-    /// The name that the study's figures use.
+    /// Name that the study's figures use for the system.
     pub name: String,
     /// Display name.
     pub label: String,
@@ -94,7 +94,7 @@ pub struct StudySystem {
 /// A published number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Id of the figure in the references, `NV001`.
+    /// Id of the figure in the references, such as `NV001`.
     pub id: String,
     /// Name of the figure's system in the study.
     pub system: String,
@@ -107,10 +107,10 @@ pub struct Figure {
     /// Meaning of the value: exact, or a bound.
     #[serde(default)]
     pub bound: Bound,
-    /// The system to which a gain is relative, by its name in the study.
+    /// The system to which a gain is relative, as named in the study.
     #[serde(default)]
     pub over: Option<String>,
-    /// Position of the figure in the document, `Table 1`.
+    /// Location of the figure in the document, such as `Table 1`.
     pub place: String,
     /// Role of the figure: whether a model value was set from it.
     pub role: Role,
@@ -150,10 +150,10 @@ pub enum Metric {
     /// Mean latency in microseconds.
     #[serde(rename = "latency")]
     Latency,
-    /// The share of a request's latency spent on the processor or controller, in per cent.
+    /// The share of a request's latency that is spent in the processor or controller, in per cent.
     #[serde(rename = "processor-share")]
     ProcessorShare,
-    /// Throughput over the throughput of another system, minus one, in per cent.
+    /// Throughput divided by the throughput of another system, minus one, in per cent.
     #[serde(rename = "gain")]
     Gain,
     /// Mean power of the drives in watts.
@@ -180,13 +180,14 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// The model was calibrated with the figure, so the model must meet it, and meeting it proves nothing.
+    /// The model was calibrated with the figure. The model must therefore reproduce the figure, and doing so proves
+    /// nothing.
     Calibrated,
-    /// The figure was not used for the model: its error tests the model.
+    /// The figure was not used for the model, so its error tests the model.
     Predicted,
 }
 
-/// A published figure with the simulated value.
+/// A published figure and the simulated value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FigureCheck {
     /// The figure.
@@ -194,7 +195,7 @@ pub struct FigureCheck {
     pub figure: Figure,
     /// Value of the model, in the figure's unit.
     pub simulated: Statistic,
-    /// Relative error of the model: simulated over published, minus one.
+    /// Relative error of the model: simulated divided by published, minus one.
     pub error: f64,
 }
 
@@ -219,7 +220,7 @@ impl Figure {
 }
 
 impl Metric {
-    /// All metrics, in the order of the tables of equally many figures.
+    /// All metrics, in the order in which tables list metrics with the same number of figures.
     pub const ALL: [Self; 11] = [
         Self::Throughput,
         Self::Iops,
@@ -247,8 +248,8 @@ impl Metric {
         }
     }
 
-    /// Returns the metric of `result`, in [`Metric::unit`]. The statistic is empty for a gain, which needs two results
-    /// (see [`Metric::gain`]), and for a power that is unknown.
+    /// Returns the metric of `result`, in [`Metric::unit`]. The statistic is empty for a gain, which requires two
+    /// results (see [`Metric::gain`]), and for unknown power.
     pub fn of(self, result: &TestResult) -> Statistic {
         let (statistic, steps) = match self {
             Self::Throughput => (result.throughput_bytes_per_second, 1e6),
@@ -277,8 +278,8 @@ impl Metric {
 }
 
 impl Metric {
-    /// Returns the ends of the 80% interval of the metric of `result`, in [`Metric::unit`]. Only rates and mean latency
-    /// have an interval.
+    /// Returns the bounds of the 80% interval of the metric of `result`, in [`Metric::unit`]. Only rates and the mean
+    /// latency have an interval.
     pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {
         let interval = result.interval.as_ref()?;
         let (low, high) = match self {
@@ -306,7 +307,7 @@ impl Metric {
     }
 }
 
-/// Returns the share of a request's latency that is spent at the processor.
+/// Returns the share of a request's latency that is spent in the processor.
 fn processor_share(result: &TestResult) -> Statistic {
     let share = |sample: &Sample| {
         let Some(path) = &sample.path else { return 0.0 };
@@ -317,15 +318,16 @@ fn processor_share(result: &TestResult) -> Statistic {
     Statistic::of(&shares, Average::Mean)
 }
 
-/// Figures of one drive and test that differ by no more than this share state the same fact.
+/// Figures of one drive and one test that differ by no more than this share are treated as the same fact.
 const NEAR: f64 = 0.02;
-/// Figures of one system at several lengths of request that differ by no more than this share state the same fact.
+/// Figures of one system at several request lengths that differ by no more than this share are treated as the same
+/// fact.
 const NEAR_LENGTH: f64 = 0.05;
 
 impl FigureCheck {
     /// Compares `figure` with the simulated value.
     pub fn new(figure: Figure, simulated: Statistic) -> Self {
-        // A gain is the difference between a ratio and one; its error is the error of the ratio.
+        // A gain is a ratio minus one; its error is the error of the ratio.
         let off = match figure.metric {
             Metric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
             _ => simulated.value / figure.published - 1.0,
@@ -343,16 +345,16 @@ impl StudyOutcome {
     /// The schema version that this program writes.
     pub const SCHEMA_VERSION: u32 = SCHEMA_VERSION;
 
-    /// Returns the figures of one role.
+    /// Returns the figures that have one role.
     pub fn figures_of(&self, role: Role) -> impl Iterator<Item = &FigureCheck> {
         self.figures.iter().filter(move |check| check.figure.role == role)
     }
 
-    /// Returns the figures of one role that are independent evidence: exact values, each once. Bounds are omitted,
-    /// because every value on the correct side meets them. Near repeats are omitted, because they state the same fact
-    /// again. A near repeat is a figure of the same drive and test within 2% of an earlier one, or of the same system
-    /// and kind of requests, at another length, within 5%. Both the published and the simulated values must be that
-    /// close.
+    /// Returns the figures with one role that are independent evidence: exact values, without repeats. Bounds are
+    /// omitted, because every value on the correct side satisfies them. Near repeats are omitted, because they state
+    /// the same fact again. A near repeat is within 2% of an earlier figure for the same drive and test, or within 5%
+    /// of an earlier figure for the same system and kind of request at a different length. Both the published and the
+    /// simulated values must be that close.
     pub fn distinct(&self, role: Role) -> Vec<&FigureCheck> {
         let drive = |check: &FigureCheck| {
             let system =
@@ -401,7 +403,7 @@ impl StudyOutcome {
         kept
     }
 
-    /// Returns the median width of the 80% intervals of one role, high over low.
+    /// Returns the median width of the 80% intervals of the figures with one role, as upper divided by lower bound.
     pub fn interval_width(&self, role: Role) -> Option<f64> {
         let ends = self.figures_of(role).filter_map(|check| self.interval(&check.figure));
         let widths: Vec<f64> =
@@ -415,7 +417,8 @@ impl StudyOutcome {
         figure.metric.interval(system.run.test(&figure.test)?)
     }
 
-    /// Returns the number of figures of one role with an interval, and the number of them inside their interval.
+    /// Returns the number of figures with one role that have an interval, and the number of these figures that are
+    /// inside their interval.
     pub fn within(&self, role: Role) -> (usize, usize) {
         let mut counts = (0, 0);
         for check in self.figures_of(role) {
@@ -436,7 +439,7 @@ impl StudyOutcome {
         self.figures.iter().find(|check| check.figure.system == system && check.figure.test == test)
     }
 
-    /// Returns the warnings of all systems, each once.
+    /// Returns the warnings of all systems, without repeats.
     pub fn warnings(&self) -> Vec<&Warning> {
         let mut seen: Vec<&Warning> = Vec::new();
         for warning in self.systems.iter().flat_map(|system| &system.run.warnings) {

@@ -1,11 +1,13 @@
-//! Studies: intervals of figures at both ends, errors of values and of bounds, and counts over few figures.
+//! Tests of studies: figures at both bounds of their intervals, errors of values and of bounds, and counts over few
+//! figures.
 
 use super::*;
 use crate::result::{DirectionResult, LatencyHistogram, MeasuredTarget, PredictionInterval};
 use crate::units::{Bytes, Duration};
 use crate::workload::{Average, Order, Test, Workload};
 
-/// A test of 1,000 reads of 4 KiB in one second, 100 µs each, with an interval from half to one and a half of its rate.
+/// Returns a test of 1,000 4 KiB reads in one second, 100 µs each, whose interval is half to one and a half times its
+/// rate.
 fn result() -> (Workload, TestResult) {
     let test = Test::of_blocks(Bytes::kibi(4));
     let workload = Workload {
@@ -109,7 +111,7 @@ fn rates_and_times_have_opposite_ends() {
 #[test]
 fn figures_at_the_ends_of_their_interval_lie_in_it() {
     use Bound::{AtLeast, AtMost, Exactly};
-    // The model's value is 1,000, within 500 to 1,500.
+    // The model's value is 1,000, with an interval from 500 to 1,500.
     for (published, bound, inside) in [
         (499.0, Exactly, false),
         (500.0, Exactly, true),
@@ -147,7 +149,7 @@ fn errors_count_on_the_side_that_a_bound_forbids() {
         let one = outcome(vec![figure(Metric::Iops, published, bound, Role::Predicted)]);
         assert!((one.figures[0].error - error).abs() < 1e-12, "{published} {bound:?}");
     }
-    // 50% more, compared with a published 25% more: 1.5 over 1.25.
+    // The simulated gain is 50% and the published gain 25%, so the ratio is 1.5 / 1.25.
     let gain = FigureCheck::new(
         figure(Metric::Gain, 25.0, Exactly, Role::Predicted),
         Statistic { value: 50.0, ..Statistic::default() },

@@ -1,6 +1,6 @@
 //! A sweep: one test on one system at many points, each with its own values of the swept parameters.
 //!
-//! The types are plain data for views. A point contains the figures from which curves are drawn, not the samples.
+//! The types are plain data for views. A point contains the figures that curves show, but not the samples.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +10,16 @@ use crate::workload::Average;
 /// The points of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// The names of the swept parameters; the last changes fastest from point to point.
+    /// The names of the swept parameters; the last parameter changes fastest from point to point.
     pub axes: Vec<String>,
-    /// The points that ended, in order.
+    /// The completed points, in order.
     pub points: Vec<SweepPoint>,
 }
 
 /// A point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPoint {
-    /// Number of the point in the sweep, from 0.
+    /// Number of the point in the sweep, counted from 0.
     pub number: u64,
     /// The system, `drive@platform:port`.
     pub system: String,
@@ -43,7 +43,7 @@ pub struct SweepFigures {
     pub latency_mean_us: f64,
     /// Percentiles of the latency, 50, 99 and 99.9, if enough requests support them.
     pub latency_percentiles_us: [Option<f64>; 3],
-    /// The longest latency.
+    /// Maximum latency, in µs.
     pub latency_max_us: Option<f64>,
     /// The busiest hop and its utilisation.
     pub busiest: Option<(String, f64)>,
@@ -51,7 +51,7 @@ pub struct SweepFigures {
     pub reads: Option<DirectionFigures>,
     /// The writes, if there were any.
     pub writes: Option<DirectionFigures>,
-    /// Flash writes over host writes; `None` if the host wrote nothing.
+    /// Flash writes divided by host writes; `None` if the host wrote nothing.
     pub write_amplification: Option<f64>,
 }
 
@@ -66,11 +66,11 @@ pub struct DirectionFigures {
     pub latency_mean_us: f64,
     /// Percentiles of the latency, 50, 99 and 99.9, if enough requests support them.
     pub latency_percentiles_us: [Option<f64>; 3],
-    /// The longest latency, in µs.
+    /// Maximum latency, in µs.
     pub latency_max_us: Option<f64>,
 }
 
-/// The outcome of a point as a field `figures` or a field `error`.
+/// The outcome of a point, stored as a field `figures` or a field `error`.
 mod outcome {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -104,7 +104,8 @@ mod outcome {
 }
 
 impl DirectionFigures {
-    /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if no sample has such requests.
+    /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if the samples have no requests
+    /// in that direction.
     pub fn of<'s>(
         samples: &'s [Sample],
         direction: impl Fn(&'s Sample) -> Option<&'s DirectionResult>,
@@ -139,8 +140,8 @@ impl DirectionFigures {
     }
 }
 
-/// Returns flash writes over host writes of all `samples`; `None` if the host wrote nothing, or if its writes are
-/// unknown.
+/// Returns the flash writes divided by the host writes of all `samples`; `None` if the host wrote nothing, or if the
+/// flash writes are unknown.
 pub fn write_amplification(samples: &[Sample]) -> Option<f64> {
     let mut all: Option<DriveUse> = None;
     for drive in samples.iter().filter_map(|sample| sample.drive) {

@@ -14,7 +14,7 @@ pub enum Target {
     Simulated(SimulatedTarget),
     /// A file or block device of this machine.
     Measured(MeasuredTarget),
-    /// A real database whose users ran transactions.
+    /// A real database on which users ran transactions.
     Database(DatabaseTarget),
 }
 
@@ -32,7 +32,7 @@ impl Target {
 /// A modelled system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulatedTarget {
-    /// `drive@platform:port`, or the name that a study gives it.
+    /// `drive@platform:port`, or the name that a study uses for the system.
     pub system: String,
     /// Display name of the drive.
     pub drive: String,
@@ -42,9 +42,9 @@ pub struct SimulatedTarget {
     pub port: String,
     /// Number of the model's values that have a source.
     pub values_sourced: u32,
-    /// Number of values that this project derived from sourced ones.
+    /// Number of values that were derived from sourced values.
     pub values_derived: u32,
-    /// The unpublished values, by their path in the library file.
+    /// The unpublished values, by their paths in the library files.
     pub values_assumed: Vec<String>,
     /// The values that differ from the library.
     pub overrides: Vec<Calibration>,
@@ -59,11 +59,11 @@ pub struct MeasuredTarget {
     pub device: bool,
     /// Size of the target while it was measured.
     pub size_bytes: Bytes,
-    /// The kind of the file system that contains the file, `ext4`.
+    /// Type of the file system that contains the file, such as `ext4`.
     pub file_system: Option<String>,
-    /// The block device that contains the target, `vda`.
+    /// The block device that contains the target, such as `vda`.
     pub block_device: Option<String>,
-    /// The engine, such as `io_uring`, or a text which states that the source of the result omits it.
+    /// The engine, such as `io_uring`, or a note that the source of the result does not state it.
     pub engine: String,
     /// Whether the page cache was bypassed; absent if the source of the result does not state it.
     #[serde(default)]
@@ -76,7 +76,7 @@ pub struct MeasuredTarget {
 /// A model value that differs from the library, and the reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Path of the value, `drive.front_end.read_latency`.
+    /// Path of the value, such as `drive.front_end.read_latency`.
     pub parameter: String,
     /// The value, with its unit.
     pub value: String,

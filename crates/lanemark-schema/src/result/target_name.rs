@@ -3,8 +3,8 @@
 use super::{Identity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
 
 impl RunResult {
-    /// Returns the target's short name: the user's name for it, the simulated or served system, the models of
-    /// the measured drives, or host and device.
+    /// Returns the target's short name: the user's name for it; or the name of the simulated or served system; or the
+    /// models of the measured drives; or the host and the device.
     pub fn target_name(&self) -> String {
         if let Some(name) = &self.provenance.name {
             return name.clone();
@@ -22,8 +22,8 @@ impl RunResult {
         }
     }
 
-    /// Names a measured target. A path is used as a name only if it is absolute, because `.` is meaningless on another
-    /// machine.
+    /// Names a measured target. A path is used as a name only if it is absolute, because `.` is meaningless on a
+    /// different machine.
     fn measured_name(&self, target: &MeasuredTarget) -> String {
         if let Some(models) = self.inspection.as_ref().and_then(Inspection::models) {
             return models;
@@ -35,7 +35,7 @@ impl RunResult {
             _ if target.path.starts_with('/') => target.path.clone(),
             (None, Some(device)) => device.to_owned(),
             (Some(host), None) => format!("a file of {host}"),
-            // Imported results have the name that the other program gave.
+            // Imported results have the name that the other program used.
             (None, None) if !target.path.trim_matches(['.', '/']).is_empty() => target.path.clone(),
             (None, None) => "a file".to_owned(),
         }
@@ -43,8 +43,8 @@ impl RunResult {
 }
 
 impl Inspection {
-    /// Returns the models of the target's drives, `Maker X`, `4 x Maker X` or `Maker X + Maker Y`;
-    /// `None` if a drive does not report its model.
+    /// Returns the models of the target's drives, such as `Maker X`, `4 x Maker X` or `Maker X + Maker Y`; `None` if a
+    /// drive does not report its model.
     pub fn models(&self) -> Option<String> {
         let named = |name: &str| self.devices.iter().find(|device| device.name == name);
         let first = match &self.target {
@@ -80,8 +80,8 @@ impl Inspection {
 }
 
 impl Identity {
-    /// Returns the vendor and the model, `Maker X`. A model may begin with its vendor, and on an ATA host the kernel
-    /// reports the host as the vendor.
+    /// Returns the vendor and the model, such as `Maker X`. A model may already begin with its vendor. On an ATA host,
+    /// the kernel reports the host as the vendor.
     pub fn full_name(&self) -> String {
         let vendor = self.vendor.as_deref().filter(|vendor| {
             *vendor != "ATA"

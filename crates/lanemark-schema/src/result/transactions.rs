@@ -1,10 +1,10 @@
-//! The figures of a database's transactions, for real and simulated databases in the same fields.
+//! The figures of a database's transactions; real and simulated databases use the same fields.
 //!
 //! A simulated database has neither kinds of transactions nor a driver program; a real database lacks a path of hops.
-//! Unknown values are absent. The requests of a simulated database are the sample's reads and writes, one by one. For a
-//! real database only the sums of the block layer's counters are known (`evidence.device`).
+//! Unknown values are absent. For a simulated database, the sample's reads and writes are its individual requests. For
+//! a real database, only the sums of the block layer's counters are known (`evidence.device`).
 //! [`Sample::device_rates`](super::Sample::device_rates) and
-//! [`Sample::mean_latency_ns`](super::Sample::mean_latency_ns) return the values of either.
+//! [`Sample::mean_latency_ns`](super::Sample::mean_latency_ns) return the values in both cases.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::workload::TransactionKind;
 /// A real database on which a workload ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatabaseTarget {
-    /// The program: SQLite, PostgreSQL.
+    /// The program, such as SQLite or PostgreSQL.
     pub product: String,
     /// The version of the program, if it reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The database's name as the user wrote it, without a password.
     pub name: String,
-    /// The folder or file with its data, if that is on the driver's machine.
+    /// The folder or file that contains the data, if it is on the driver's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The settings that determine the durability of a commit, and the size of the buffer relative to the loaded data.
@@ -43,13 +43,13 @@ pub struct TransactionsUse {
     pub count: u64,
     /// Transactions that ended, per minute.
     pub per_minute: f64,
-    /// New orders entered per minute, if kinds are distinguished. The specification's tpmC is this figure under rules
-    /// that are not applied here.
+    /// New orders per minute, if kinds are distinguished. The specification's tpmC is this figure under rules that are
+    /// not applied here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders_per_minute: Option<f64>,
     /// The share of the server's processors that was busy, from 0 to 1.
     pub processor_busy: Option<f64>,
-    /// The share of the processors that other programs than driver and server used, from 0 to 1.
+    /// The share of the processors that programs other than the driver and the server used, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor_others: Option<f64>,
     /// Processor time of the database, by kind of process.
@@ -57,23 +57,23 @@ pub struct TransactionsUse {
     pub processor_time: Option<ServerTime>,
     /// The share of page visits that the buffer answered, if the model determines it.
     pub buffer_hit_ratio: Option<f64>,
-    /// Reads of the device for each transaction. In a real database, one read may contain several pages.
+    /// Reads from the device per transaction. In a real database, one read may contain several pages.
     pub page_reads: Option<f64>,
-    /// Writes of the device for each transaction, without the writes of the log.
+    /// Writes to the device per transaction, without log writes.
     pub page_writes: Option<f64>,
-    /// Writes of the log for each transaction.
+    /// Log writes per transaction.
     pub log_writes: Option<f64>,
-    /// Transactions that one write of the log committed.
+    /// Number of transactions that one log write committed.
     pub commits_per_log_write: Option<f64>,
-    /// Bytes of the log for each transaction.
+    /// Log bytes per transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_bytes: Option<f64>,
-    /// Flushes of the log for each transaction.
+    /// Log flushes per transaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_flushes: Option<f64>,
-    /// Response time of a transaction: at the database if it is simulated, at the user if it is real.
+    /// Response time of a transaction, measured at the database if it is simulated, and at the user if it is real.
     pub response: LatencyHistogram,
-    /// Each kind of transaction, if kinds are distinguished.
+    /// Figures of each kind of transaction, if kinds are distinguished.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<TransactionKind, KindUse>,
     /// Waits of the sessions, if the database reports them.
@@ -82,10 +82,10 @@ pub struct TransactionsUse {
     /// Counters of the database, which include its work for other programs.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub counters: Counters,
-    /// Transactions a minute by the database's own count, if it counts them.
+    /// Transactions a minute according to the database's own counter, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_per_minute: Option<f64>,
-    /// Transactions in those counters that only observed the database; the database's own count does not include them.
+    /// Number of counted transactions that only observed the database; the database's own count does not include them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub looked_on: u64,
 }
@@ -102,9 +102,9 @@ pub struct KindUse {
     pub count: u64,
     /// New orders with an invalid item.
     pub rolled_back: u64,
-    /// Number of repetitions after a conflict with another transaction.
+    /// Number of retries after a conflict with another transaction.
     pub retries: u64,
-    /// Latency from the first statement of the first attempt to the end of the last.
+    /// Latency from the first statement of the first attempt to the end of the last attempt.
     pub latency: LatencyHistogram,
 }
 
@@ -118,10 +118,10 @@ impl KindUse {
     }
 }
 
-/// Processor time while counting, in seconds of one processor; unknown values are absent.
+/// Processor time during the counted part of the run, in processor-seconds; unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerTime {
-    /// The server's processes except the observing process; absent for a database inside the driver.
+    /// The server's processes except for the observing process; absent for a database inside the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_s: Option<f64>,
     /// The driver, including a database that runs inside it.
@@ -137,28 +137,28 @@ pub struct ServerTime {
 pub struct SessionTime {
     /// Time on a processor.
     pub running_s: f64,
-    /// Time in which a session was ready to run while every processor was busy.
+    /// Time during which a session was ready to run while every processor was busy.
     pub ready_s: f64,
 }
 
-/// Requests of the drives a second.
+/// Rates of requests to the drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceRates {
     /// Reads a second.
     pub reads: f64,
-    /// Writes a second, including the writes of the log.
+    /// Writes a second, including log writes.
     pub writes: f64,
     /// Flushes a second.
     pub flushes: f64,
 }
 
 impl TransactionsUse {
-    /// Returns a sum over the sample divided by its number of transactions.
+    /// Returns a sum over the sample divided by the number of transactions.
     pub fn each(&self, sum: f64) -> Option<f64> {
         (self.count > 0).then(|| sum / self.count as f64)
     }
 
-    /// Returns the difference of the database's count from the driver's, as a share of the driver's.
+    /// Returns the difference between the database's count and the driver's count, as a share of the driver's count.
     pub fn count_differs(&self) -> Option<f64> {
         let counted = self.counted_per_minute?;
         (self.per_minute > 0.0).then(|| counted / self.per_minute - 1.0)
@@ -169,7 +169,7 @@ impl TransactionsUse {
         (self.response.count() > 0).then(|| self.response.mean_ns() / 1e6)
     }
 
-    /// Returns the processor time of server and driver for each transaction, in µs.
+    /// Returns the processor time of the server and the driver per transaction, in µs.
     pub fn processor_us(&self) -> Option<f64> {
         let time = self.processor_time.as_ref()?;
         let known = time.server_s.is_some() || time.driver_s.is_some();

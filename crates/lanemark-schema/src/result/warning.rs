@@ -1,4 +1,5 @@
-//! Warnings about a result: a closed list, each with its advice, stored in the result and shown by every view.
+//! Warnings about a result: a closed list. Each warning has advice; results store the warnings, and every view shows
+//! them.
 
 mod text;
 
@@ -24,7 +25,7 @@ pub enum Warning {
         /// The kernel's error message.
         reason: String,
     },
-    /// Fewer than three repeats: the spread is unknown.
+    /// There were fewer than three repeats, so the spread is unknown.
     FewRepeats {
         /// Number of repeats.
         repeats: u32,
@@ -44,21 +45,21 @@ pub enum Warning {
         #[serde(rename = "elapsed_ns")]
         elapsed: Duration,
     },
-    /// The run was interrupted; the result contains only the tests that had ended.
+    /// The run was interrupted; the result contains only the tests that had ended by then.
     Interrupted,
     /// A drive has more lanes or a later generation than its port.
     TrainedDown {
-        /// Link that the drive supports, `PCIe 3.0 x4`.
+        /// Link that the drive supports, such as `PCIe 3.0 x4`.
         drive: String,
-        /// Link that the port allows, `PCIe 2.0 x1`.
+        /// Link that the port allows, such as `PCIe 2.0 x1`.
         port: String,
     },
-    /// Requests of a trace have earlier times than their predecessors; they were replayed together with those
-    /// predecessors.
+    /// Some requests of a trace have earlier times than the requests before them; they were replayed together with
+    /// those requests.
     TimesBackward {
-        /// Number of such requests.
+        /// Number of requests with earlier times.
         requests: u64,
-        /// The longest step back.
+        /// Maximum step back in time.
         #[serde(rename = "step_most_ns")]
         step_most: Duration,
     },
@@ -69,17 +70,17 @@ pub enum Warning {
         /// Maximum number of outstanding requests.
         outstanding: u64,
     },
-    /// Requests of a trace were beyond the end of their drive, and were wrapped into it.
+    /// Requests of a trace were beyond the end of their drive, and their offsets were wrapped.
     Wrapped {
-        /// Number of such requests.
+        /// Number of wrapped requests.
         requests: u64,
     },
     /// Reads and writes of a trace had length zero, and were skipped.
     EmptyRequests {
-        /// Number of such requests.
+        /// Number of skipped requests.
         requests: u64,
     },
-    /// The path to one port of a drive fails during the run, and the other takes its commands.
+    /// The path to one port of a drive fails during the run, and the other port takes over.
     PathFails {
         /// Name of the port.
         port: String,
@@ -97,16 +98,16 @@ pub enum Warning {
         rounds: u32,
         /// Condition that the last five rounds did not meet.
         reason: Reason,
-        /// Range of the figures, as a share of their mean.
+        /// Range of the figures in these rounds, as a share of their mean.
         range: f64,
-        /// Rise or fall of their best-fit line, as a share of their mean.
+        /// Rise or fall of the best-fit line through these rounds, as a share of their mean.
         slope_range: f64,
     },
-    /// Another program measured the latencies of a test, and only some percentiles of them are known.
+    /// The latencies of a test were measured by another program, and only some of their percentiles are known.
     FromPercentiles {
         /// Name of the test.
         test: String,
-        /// Number of known percentiles; if it is zero, only mean, minimum and maximum are known.
+        /// Number of known percentiles; if it is zero, only the mean, minimum and maximum are known.
         known: u32,
     },
     /// An assumed value is the bottleneck of a simulated test.
@@ -125,18 +126,18 @@ pub enum Warning {
     RatesOnly {
         /// Name of the program.
         program: String,
-        /// The time for which requests are counted at the stated rates.
+        /// Time for which requests at the stated rates are counted.
         #[serde(rename = "time_ns")]
         time: Duration,
     },
-    /// Each figure of another program is the best of its runs.
+    /// Each figure from another program is the best of several runs.
     BestOfRuns {
         /// Name of the program.
         program: String,
         /// Number of runs, if it is stated.
         runs: Option<u32>,
     },
-    /// A value of an imported file is not kept, or was computed.
+    /// A value from an imported file was dropped or computed.
     Imported {
         /// The value and its use.
         note: String,
@@ -146,7 +147,7 @@ pub enum Warning {
         /// Name of the test.
         test: String,
     },
-    /// The options of an imported test contradict its counts: they describe another job.
+    /// The options of an imported test contradict its counts, so the options describe a different job.
     OptionsContradict {
         /// Name of the test.
         test: String,
@@ -157,9 +158,9 @@ pub enum Warning {
     NotStated {
         /// Name of the test.
         test: String,
-        /// The setting, `the queue depth`.
+        /// The setting, such as `the queue depth`.
         what: String,
-        /// Option of `lanemark import` that supplies it.
+        /// Option of `lanemark import` that supplies the setting.
         option: String,
     },
     /// The kernel passed requests to worker threads, because they could not be submitted without waiting.
@@ -169,25 +170,25 @@ pub enum Warning {
         /// Number of worker threads.
         workers: u64,
     },
-    /// The device under the target transferred less data than requested: a layer above it answered.
+    /// The device under the target transferred less data than requested, so a layer above the device answered requests.
     NotFromDevice {
         /// Name of the test.
         test: String,
-        /// Bytes of the requests.
+        /// Amount of data in the requests.
         asked_bytes: Bytes,
-        /// Bytes that the device transferred.
+        /// Amount of data that the device transferred.
         device_bytes: Bytes,
     },
-    /// The device under the target transferred more data than requested: other programs also used it.
+    /// The device under the target transferred more data than requested, so other programs also used it.
     OtherUse {
         /// Name of the test.
         test: String,
-        /// Bytes of the requests.
+        /// Amount of data in the requests.
         asked_bytes: Bytes,
-        /// Bytes that the device transferred.
+        /// Amount of data that the device transferred.
         device_bytes: Bytes,
     },
-    /// Single reads completed faster than flash can be sensed.
+    /// Individual reads completed faster than flash can be sensed.
     WithoutFlash {
         /// Name of the test.
         test: String,
@@ -196,27 +197,27 @@ pub enum Warning {
         /// The minimum latency of flash over this path, in nanoseconds.
         least_ns: f64,
     },
-    /// Part of the range was never written, so that reads of it reach no medium.
+    /// Part of the range was never written, so reads of that part do not reach the media.
     Holes {
         /// Share of the range, from 0 to 1.
         share: f64,
-        /// The file below a device that has the holes; absent if the target itself has them.
+        /// The file under a device that contains the holes; absent if the target itself contains them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         below: Option<String>,
     },
-    /// The target received no requests: the figures describe the program itself.
+    /// The target received no requests, so the figures describe the program itself.
     NothingRequested,
     /// The target compresses or deduplicates written data.
     Compresses {
-        /// Part of the system that does so, `the file system`.
+        /// The part of the system that compresses or deduplicates, such as `the file system`.
         what: String,
     },
-    /// A cache under the device may answer.
+    /// A cache under the device may answer requests.
     CacheBelow {
         /// The cache, and how it was recognised.
         what: String,
     },
-    /// The device was not fully written before, and a fresh drive is faster than a preconditioned one.
+    /// The device was not fully written before the run, and a fresh drive is faster than a preconditioned drive.
     Fresh {
         /// Bytes that the workload writes.
         written_bytes: Bytes,
@@ -228,7 +229,7 @@ pub enum Warning {
         /// The limit as configured.
         limit: String,
     },
-    /// A sample was faster in one half than in the other.
+    /// A sample was faster in one half than in the other half.
     Transient {
         /// Name of the test.
         test: String,
@@ -250,33 +251,33 @@ pub enum Warning {
     BufferFilling {
         /// Name of the test.
         test: String,
-        /// The share of the written data.
+        /// Share of the written data that only filled the write buffer.
         share: f64,
     },
     /// The hypervisor took processor time from the machine.
     Stolen {
         /// Name of the test.
         test: String,
-        /// Processor time, in cores.
+        /// Processor time that the hypervisor took, in cores.
         cores: f64,
     },
-    /// Requests waited for idle processors of a virtual machine to wake.
+    /// Requests waited until idle processors of a virtual machine woke.
     Asleep {
         /// Name of the test.
         test: String,
-        /// Number of times that a processor woke, for each request.
+        /// Number of times that a processor woke, per request.
         wakes: f64,
     },
-    /// The latencies of a sample do not sum to the outstanding requests over its time.
+    /// The sum of a sample's latencies does not equal the number of outstanding requests multiplied by the time.
     Unaccounted {
         /// Name of the test.
         test: String,
-        /// Mean number of requests outstanding.
+        /// Mean number of outstanding requests.
         outstanding: f64,
         /// Throughput multiplied by latency.
         accounted: f64,
     },
-    /// Processors were busy with other programs.
+    /// The processors were busy with other programs.
     OthersBusy {
         /// Name of the test.
         test: String,
@@ -289,25 +290,25 @@ pub enum Warning {
     CoreWait {
         /// Name of the test.
         test: String,
-        /// Share of the time.
+        /// Share of the time in which the thread waited for a core.
         share: f64,
     },
     /// An open loop could not submit its requests on time.
     Late {
         /// Name of the test.
         test: String,
-        /// Median delay of the requests that did not wait for others.
+        /// Median delay of the requests that did not have to wait for other requests.
         #[serde(rename = "lateness_p50_ns")]
         lateness_p50: Duration,
-        /// Requests that had to wait for others to complete.
+        /// Number of requests that had to wait until other requests completed.
         held_back: u64,
-        /// Requests that were due before the end and were never submitted.
+        /// Number of requests that were due before the end and were never submitted.
         #[serde(default)]
         unsubmitted: u64,
         /// Total number of requests.
         requests: u64,
     },
-    /// Clients of a served system did not see the rate or the median latency of the model.
+    /// The clients of a served system did not observe the rate or the median latency of the model.
     NotDelivered {
         /// Name of the test.
         test: String,
@@ -323,14 +324,16 @@ pub enum Warning {
         /// Deviation, as a share of the time.
         share: f64,
     },
-    /// Requests would go through the page cache, which the simulator does not model: all of them go to the drive.
+    /// Requests would go through the page cache, which the simulator does not model: it sends all requests to the
+    /// drive.
     CacheNotModelled {
-        /// Tests that run with one request outstanding per thread, since their engine waits for each buffered read.
+        /// Number of tests that run with one outstanding request per thread, because their engine waits for each
+        /// buffered read.
         tests_at_depth_one: u32,
-        /// Whether some requests are not multiples of 512 B; these reach the drive as whole pages.
+        /// Whether some requests are not multiples of 512 B; the drive receives these requests as whole pages.
         whole_pages: bool,
     },
-    /// The written data did not require garbage collection: in the long run the drive is slower.
+    /// The written data did not require garbage collection; a drive that collects garbage is slower.
     NoCollection {
         /// Bytes that the workload wrote.
         written_bytes: Bytes,
@@ -338,32 +341,32 @@ pub enum Warning {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<DriveState>,
     },
-    /// Requests were in flight when the test ended, for longer than any counted request took.
+    /// At the end of the test, some requests had been in flight for longer than any counted request took.
     Unfinished {
         /// Name of the test.
         test: String,
-        /// Requests in flight that were older than any counted latency.
+        /// Number of requests in flight that were older than any counted latency.
         requests: u64,
-        /// Age of the oldest one: a lower bound of its latency.
+        /// Age of the oldest of these requests, which is a lower bound of its latency.
         #[serde(rename = "age_ns")]
         age: Duration,
-        /// The longest counted latency; `None` if no request was counted.
+        /// Maximum counted latency; `None` if no request was counted.
         #[serde(rename = "counted_ns", default, skip_serializing_if = "Option::is_none")]
         counted: Option<Duration>,
     },
 }
 
-/// Space of a drive before a run.
+/// The used and the free space of a drive before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveState {
-    /// Bytes of the host's data on the drive.
+    /// Amount of the host's data on the drive.
     pub held_bytes: Bytes,
-    /// Bytes of the drive's capacity without data.
+    /// Part of the drive's capacity that does not contain data.
     pub free_bytes: Bytes,
 }
 
 impl Warning {
-    /// Returns the test to which the warning applies, if it applies to a single test.
+    /// Returns the test to which the warning applies, or `None` if it does not apply to one specific test.
     pub fn test(&self) -> Option<&str> {
         match self {
             Self::Failed { test, .. }
@@ -393,8 +396,8 @@ impl Warning {
         }
     }
 
-    /// Returns whether `other` is of the same kind and about the same test; the figures may differ. Two warnings that
-    /// do not concern a test must be equal.
+    /// Returns whether `other` is a warning of the same kind about the same test; their figures may differ. Two
+    /// warnings that do not concern a test must be equal.
     pub fn is_about_the_same(&self, other: &Self) -> bool {
         match self.test() {
             Some(test) => {
@@ -419,7 +422,7 @@ impl Warning {
             Self::ShortSample { .. } => "use a larger size or a longer duration",
             Self::Interrupted => "run again for the missing tests",
             Self::TrainedDown { .. } => "use a port with the drive's lanes and generation",
-            Self::TimesBackward { .. } => "sort the trace by time if the steps are long",
+            Self::TimesBackward { .. } => "if the steps are long, sort the trace by time",
             Self::HeldBack { .. } => {
                 "latencies grow with the length of the trace; use a lower --speed or \
                  --as-fast-as-possible"
@@ -428,7 +431,7 @@ impl Warning {
             Self::EmptyRequests { .. } => "check whether the trace is damaged",
             Self::NotSteady { .. } => "use longer rounds, or precondition the drive",
             Self::Punted { .. } => {
-                "the figures include the kernel's threads; use --engine sync, or a block device or \
+                "the figures include the work of the kernel's threads; use --engine sync, or a block device or \
                  file system that submits without waiting (ext4, xfs with direct I/O)"
             }
             Self::NotFromDevice { .. } => {
@@ -439,7 +442,7 @@ impl Warning {
             Self::WithoutFlash { .. } => {
                 "blocks that were never written or are trimmed are not read from flash, and caches \
                  answer without reading the flash: write the whole span first (--precondition), or \
-                 use a larger one"
+                 use a larger span"
             }
             Self::Holes { below: None, .. } => {
                 "fill the file first: --overwrite allows a run to do so"
@@ -447,7 +450,7 @@ impl Warning {
             Self::Holes { below: Some(_), .. } => {
                 "fill the device first: --i-will-lose-all-data-on allows a run to do so"
             }
-            Self::NothingRequested => "use another engine for figures of the target",
+            Self::NothingRequested => "to measure the target, use a different engine",
             Self::Compresses { .. } => {
                 "the figures apply to data as compressible as the workload's"
             }
@@ -457,67 +460,73 @@ impl Warning {
             Self::CacheBelow { .. } => {
                 "read more data than fits in the host's memory, or measure on the host itself"
             }
-            Self::Fresh { .. } => "--precondition first writes the device twice",
-            Self::Throttled { .. } => "remove the limit, or read the figures as the limit's effect",
-            Self::Transient { .. } => "run longer, or until steady: --steady 60s",
+            Self::Fresh { .. } => "use --precondition, which first writes the whole device twice",
+            Self::Throttled { .. } => {
+                "remove the limit, or treat the figures as the effect of the limit"
+            }
+            Self::Transient { .. } => {
+                "use a longer run, or rounds until the test is steady (--steady 60s)"
+            }
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Asleep { .. } => {
-                "--no-idle keeps the processors awake and shows how much of the latency is their wake-up time"
+                "use --no-idle, which keeps the processors awake, to see how much of the latency is wake-up time"
             }
-            Self::BufferFilling { .. } => "give the test a ramp, or a larger volume",
+            Self::BufferFilling { .. } => "use a test with a ramp, or a larger volume",
             Self::Stolen { .. } => "run on a machine with dedicated processors",
             Self::OthersBusy { .. } => "stop other programs, and run again",
             Self::CoreWait { .. } => {
-                "leave a core for each thread: stop other programs, or use fewer threads"
+                "keep one core free per thread: stop other programs, or use fewer threads"
             }
             Self::NotDelivered { verdict: LiveVerdict::Early, .. } => "use a smaller --time-scale",
             Self::NotDelivered { .. } => "use a larger --time-scale, or a quieter machine",
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
             Self::Unaccounted { .. } => {
-                "run longer: requests that began before the sample or ended after it have too much weight"
+                "use a longer run: requests that began before the sample or ended after it have too much weight"
             }
             Self::ClockDrift { .. } => "run again; if the warning remains, distrust all latencies",
             Self::CacheNotModelled { .. } => {
-                "set direct=1 in the job, for fio too, to load the drive itself; `lanemark bench --buffered` measures \
-                 a real page cache"
+                "to load the drive itself, set direct=1 in the job, also when fio runs it; \
+                 `lanemark bench --buffered` measures a real page cache"
             }
             Self::NoCollection { .. } => {
-                "--set drive.state.condition=random shows the steady state"
+                "use --set drive.state.condition=random to see the steady state"
             }
             Self::Unfinished { .. } => {
-                "run longer: percentiles and maximum are lower bounds, because these requests are not included"
+                "use a longer run: percentiles and maximum are lower bounds, because these requests are not included"
             }
             Self::FromPercentiles { .. } => {
-                "run fio with --output-format=json+ to record all of them; other programs print no more"
+                "run fio with --output-format=json+ to record all percentiles; other programs do not print more"
             }
             Self::OnlyMeans { .. } => {
                 "no percentiles are shown, because the source states only means"
             }
             Self::RatesOnly { .. } => {
-                "rates and mean latencies are as stated; counts and bytes follow from them"
+                "rates and mean latencies are as stated; counts and bytes are computed from them"
             }
-            Self::Imported { .. } => "`lanemark import` has options for values that a file lacks",
+            Self::Imported { .. } => {
+                "use the options of `lanemark import` for values that a file lacks"
+            }
             Self::BestOfRuns { .. } => {
-                "expect a mean or a median of the same drive to be lower, and its latency higher"
+                "expect the mean or median throughput of the same drive to be lower, and its latency higher"
             }
             Self::AssumedLimit { limit, .. } => limit.advice(),
             Self::NoLatencies { .. } => "run fio without gtod_reduce, disable_lat and disable_clat",
             Self::OptionsContradict { .. } => {
-                "the entry is a sum of unlike jobs: run fio without group_reporting, or give each \
+                "the entry is the sum of different jobs: run fio without group_reporting, or give each \
                  job a separate group (new_group)"
             }
             Self::NotStated { .. } => {
-                "give it to `lanemark import` as an option; simulations need it, and Lanemark does \
+                "state it with an option of `lanemark import`; simulations need it, and Lanemark does \
                  not guess it"
             }
             Self::PathFails { .. } => {
-                "the figures include both the time with two ports and the time with one"
+                "the figures include both the time with two ports and the time with one port"
             }
         }
     }
 }
 
-/// Returns the reason for saved warnings that do not state one.
+/// Returns the verdict of saved warnings that do not state one.
 fn late() -> LiveVerdict {
     LiveVerdict::Late
 }

@@ -1,4 +1,4 @@
-//! A latency histogram in JSON: its buckets with requests, and figures for other readers.
+//! A latency histogram in JSON: its non-empty buckets, and figures for other readers.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -16,10 +16,10 @@ struct SavedHistogram {
     mean_ns: f64,
     #[serde(skip_deserializing)]
     percentiles_ns: std::collections::BTreeMap<String, u64>,
-    /// Number of requests that support each percentile: the requests whose latency reaches it.
+    /// Number of requests that support each percentile: the requests whose latency is the percentile's or longer.
     #[serde(skip_deserializing)]
     percentiles_support: std::collections::BTreeMap<String, u64>,
-    /// Pairs of the maximum latency in a bucket and its count.
+    /// The bins, each as its maximum latency and its count.
     bins: Vec<(u64, u64)>,
     /// Detail in which the latencies are known.
     #[serde(default, skip_serializing_if = "LatencyDetail::is_distribution")]

@@ -1,9 +1,9 @@
-//! A histogram in steps between stated percentiles: the shape that views draw if only percentiles are known.
+//! A histogram in steps between stated percentiles, which views draw if only percentiles are known.
 
-/// Returns bins in steps: all latencies between two percentiles equal the upper one. A percentile's rank is the
-/// smallest rank whose share of the requests reaches the percentile, as in
-/// [`percentile_ns`](super::LatencyHistogram::percentile_ns). Without percentiles, all requests except the minimum and
-/// the maximum have the mean latency.
+/// Returns bins in steps: all latencies between two percentiles are set to the upper percentile. A percentile's rank is
+/// the smallest rank whose share of the requests reaches the percentile, as in
+/// [`percentile_ns`](super::LatencyHistogram::percentile_ns). Without percentiles, all requests except for the minimum
+/// and the maximum have the mean latency.
 pub(super) fn steps(
     percentiles: &[(f64, u64)],
     count: u64,
@@ -14,7 +14,7 @@ pub(super) fn steps(
     let mut bins = vec![(least, u64::from(count > 0))];
     let mut counted: u64 = bins[0].1;
     for (percent, latency) in percentiles {
-        // Rounding of the product must not raise a rank that the percentile meets exactly.
+        // Rounding of the product must not increase a rank that matches the percentile exactly.
         let rank = (count as f64 * percent / 100.0 - 1e-6).ceil().max(0.0) as u64;
         let rank = rank.min(count.saturating_sub(1));
         bins.push(((*latency).clamp(least, most), rank.saturating_sub(counted)));
@@ -34,14 +34,14 @@ mod tests {
     #[test]
     fn requests_lie_at_the_percentile_that_their_rank_reaches() {
         for (percentiles, count, wanted) in [
-            // One request is the minimum and one is the maximum.
+            // One of the requests is the minimum, and another is the maximum.
             (&[(50.0, 300), (90.0, 700)][..], 10, &[(100, 1), (300, 4), (700, 4), (900, 1)][..]),
             (&[(50.0, 300)], 10, &[(100, 1), (300, 4), (900, 4), (900, 1)]),
             (&[(99.9, 800)], 1000, &[(100, 1), (800, 998), (900, 1)]),
             (&[(99.9, 800)], 100, &[(100, 1), (800, 98), (900, 1)]),
             // If a share ends between two requests, the next request reaches it.
             (&[(25.0, 200)], 10, &[(100, 1), (200, 2), (900, 6), (900, 1)]),
-            // The first requests already have the minimum.
+            // The percentile's requests include the minimum.
             (
                 &[(0.0, 100), (10.0, 150), (20.0, 200)],
                 10,

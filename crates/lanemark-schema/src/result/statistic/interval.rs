@@ -1,23 +1,25 @@
-//! Confidence intervals at 95% for the mean and the median of repeats.
+//! 95% confidence intervals for the mean and the median of repeats.
 //!
-//! The mean has Student's interval: `t` standard errors on either side, with the sample deviation over `n − 1`
-//! (Student, "The probable error of a mean", Biometrika 6(1), 1908). The median has the interval between order
-//! statistics, interpolated between the two whole confidences around 95% (Hettmansperger and Sheather, "Confidence
-//! intervals based on interpolated order statistics", Statistics & Probability Letters 4(2), 1986). The latter assumes
-//! no distribution, and therefore exists only for six repeats or more: the range of five repeats contains the median
+//! The mean has Student's interval: `t` standard errors on both sides, with the sample deviation over `n − 1` (Student,
+//! "The probable error of a mean", Biometrika 6(1), 1908). The median has the interval between order statistics,
+//! interpolated between the two attainable confidences around 95% (Hettmansperger and Sheather, "Confidence intervals
+//! based on interpolated order statistics", Statistics & Probability Letters 4(2), 1986). The median's interval does
+//! not assume a distribution, and therefore requires six repeats or more: the range of five repeats contains the median
 //! with less than 95% confidence.
 //!
-//! A bootstrap would be too narrow here: with five repeats its 95% interval contains the truth in 84% of all cases.
+//! A bootstrap interval would be too narrow here: with five repeats, its 95% interval contains the true value in 84% of
+//! all cases.
 
 use crate::workload::Average;
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
-/// Minimum number of repeats for an interval of their mean. With two repeats, it spans nine deviations on either side.
+/// Minimum number of repeats for an interval of their mean. With two repeats, the interval spans nine deviations on
+/// each side.
 const MEAN_FROM: usize = 3;
-/// With at least this many repeats, the ranks of the median's interval follow from the normal distribution.
+/// From this number of repeats, the ranks of the median's interval are computed from the normal distribution.
 const MANY: usize = 1000;
-/// Standard deviations of a normal distribution on either side that contain 95%.
+/// Number of standard deviations on both sides of a normal distribution's mean that contain 95%.
 const NORMAL: f64 = 1.959_964;
 
 /// Returns the interval of the mean or median of `sorted` values, whose sample deviation is `deviation`.
@@ -33,7 +35,7 @@ fn of_mean(sorted: &[f64], deviation: f64) -> (f64, f64) {
     let count = sorted.len() as f64;
     let mean = sorted.iter().sum::<f64>() / count;
     let reach = student_95(sorted.len() - 1) * deviation / count.sqrt();
-    // If no repeat is negative, the mean of the quantity is not negative either.
+    // If all repeats are zero or more, the mean of the quantity is not negative either.
     let least = if sorted[0] >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
     ((mean - reach).max(least), mean + reach)
 }
@@ -46,11 +48,11 @@ fn of_median(sorted: &[f64]) -> Option<(f64, f64)> {
     Some((at(depth - 1, depth), at(last - (depth - 1), last - depth)))
 }
 
-/// Returns the distance from either end of `count` values at which the interval of their median begins: a rank, the
-/// outermost being 1, and the fraction of the distance to the next rank.
+/// Returns the position at which the interval of the median of `count` values begins, counted from either extreme. The
+/// position is a rank, where the outermost value has rank 1, and the fraction of the distance to the next rank.
 fn depth(count: usize) -> Option<(usize, f64)> {
     let n = count as f64;
-    // Probability that exactly `rank` values are below the median, and that fewer values are.
+    // The probability that exactly `rank` values are below the median, and the probability that fewer values are.
     let mut exactly = libm::pow(0.5, count as f64);
     let mut fewer = exactly;
     let mut confidence = 1.0 - 2.0 * fewer;
@@ -72,17 +74,18 @@ fn depth(count: usize) -> Option<(usize, f64)> {
     }
 }
 
-/// [`depth`] by the normal approximation of the binomial distribution, with its correction for continuity.
+/// Computes [`depth`] with the normal approximation of the binomial distribution, including its continuity correction.
 fn depth_of_many(count: usize) -> (usize, f64) {
     let depth = (count as f64 + 1.0 - NORMAL * (count as f64).sqrt()) / 2.0;
     (depth as usize, depth.fract())
 }
 
-/// Returns how many standard errors on either side of a mean cover 95%, with `freedom` degrees of freedom (one or
-/// more): 12.7 for one degree, 1.96 in the limit.
+/// Returns the number of standard errors on both sides of a mean that cover 95%, with `freedom` degrees of freedom (one
+/// or more): 12.7 for one degree, and 1.96 in the limit.
 ///
-/// The distribution is Student's. Above ten degrees the function uses Fisher and Cornish's expansion ("The percentile
-/// points of distributions having known cumulants", Technometrics 2(2), 1960), which is exact to four digits there.
+/// The distribution is Student's. Above ten degrees of freedom, the function uses the expansion of Fisher and Cornish
+/// ("The percentile points of distributions having known cumulants", Technometrics 2(2), 1960), which is exact to four
+/// digits in this range.
 #[must_use]
 pub fn student_95(freedom: usize) -> f64 {
     const FEW: [f64; 10] = [
@@ -95,11 +98,12 @@ pub fn student_95(freedom: usize) -> f64 {
     student(NORMAL, freedom)
 }
 
-/// Returns the error, in standard errors, that covers as much with `freedom` degrees of freedom as `sides` do with
-/// infinitely many: 1.64 for three degrees and the 1.28 that cover 80%.
+/// Returns the number of standard errors that covers as much with `freedom` degrees of freedom as `sides` standard
+/// errors do with infinitely many. For example, with three degrees of freedom the result is 1.64 for the 1.28 that
+/// cover 80%.
 ///
-/// The function uses Fisher and Cornish's expansion, which is within 1% from three degrees of freedom for coverage up
-/// to 95%.
+/// The function uses the expansion of Fisher and Cornish. From three degrees of freedom, its error is within 1% for
+/// coverage up to 95%.
 #[must_use]
 pub fn student(sides: f64, freedom: usize) -> f64 {
     let (n, z) = (freedom as f64, sides);
@@ -116,8 +120,8 @@ mod tests {
     use super::*;
     use crate::rng::{Rng, StreamKey};
 
-    /// Returns the share of draws in which the interval of `count` values is completely above the truth, and the share
-    /// in which it is completely below.
+    /// Returns the share of draws in which the interval of `count` values is completely above the true value, and the
+    /// share in which it is completely below.
     fn missed(count: usize, average: Average, truth: f64, draw: fn(&mut Rng) -> f64) -> [f64; 2] {
         const DRAWS: u32 = 8000;
         let mut rng = Rng::new(StreamKey::from_seed(count as u64));
@@ -142,7 +146,7 @@ mod tests {
                 let [above, below] = missed(count, average, 50.0, |rng| 50.0 + 4.0 * rng.normal());
                 let held = 1.0 - above - below;
                 assert!((0.93..=0.97).contains(&held), "{average:?} of {count}: {held}");
-                // Each end is also checked separately, so that an end that is too far out cannot compensate for the
+                // Each bound is also checked separately, so that a bound that is too far out cannot compensate for the
                 // other.
                 for end in [above, below] {
                     assert!((0.015..=0.035).contains(&end), "{average:?} of {count}: {end}");
@@ -153,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_median_does_not_depend_on_the_distribution() {
-        // Latencies have long tails: the exponential's median is ln 2.
+        // Latencies have long tails, like the exponential distribution, whose median is ln 2.
         for count in [6, 9, 30] {
             let tail = |rng: &mut Rng| rng.exponential();
             let [above, below] = missed(count, Average::Median, std::f64::consts::LN_2, tail);
@@ -184,13 +188,13 @@ mod tests {
 
     #[test]
     fn intervals_by_hand() {
-        // Mean 5, deviation 2, three values: 4.30265 x 2 / sqrt 3.
+        // Three values with mean 5 and deviation 2 have a half-width of 4.30265 x 2 / sqrt 3.
         let (low, high) = Statistic::of(&[3.0, 5.0, 7.0], Average::Mean).interval_95.unwrap();
         assert!((low - 0.031_73).abs() < 1e-4 && (high - 9.968_27).abs() < 1e-4, "{low} {high}");
         // The interval does not extend below zero unless a repeat is negative.
         assert_eq!(Statistic::of(&[0.0, 0.0, 3.0], Average::Mean).interval_95.unwrap().0, 0.0);
         assert!(Statistic::of(&[-1.0, 0.0, 3.0], Average::Mean).interval_95.unwrap().0 < -1.0);
-        // For ten values, ranks 2 and 9 cover 97.85% and ranks 3 and 8 cover 89.06%.
+        // For ten values, the ranks 2 and 9 cover 97.85%, and the ranks 3 and 8 cover 89.06%.
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
         let (low, high) = Statistic::of(&values, Average::Median).interval_95.unwrap();
         let weight = (0.978_515_6 - 0.95) / (0.978_515_6 - 0.890_625);
@@ -205,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Below ten degrees of freedom, the expansion is as accurate as its next term: 0.054 / n^4 for 80%, and 1.6 / n^4
+    /// Below ten degrees of freedom, the error of the expansion is its next term: 0.054 / n^4 for 80%, and 1.6 / n^4
     /// for 95%.
     #[test]
     fn the_expansion_is_exact_to_its_last_term() {

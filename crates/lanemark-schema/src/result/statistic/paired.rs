@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_ratio_by_hand() {
-        // Ratios of 2 and 8: their geometric mean is 4, the deviation of the logarithms is ln 4 / sqrt 2.
+        // Ratios of 2 and 8 have a geometric mean of 4, and their logarithms have a deviation of ln 4 / sqrt 2.
         let ratio = PairedRatio::of(&[(1.0, 2.0), (1.0, 8.0)]).unwrap();
         let half = 12.706_20 * libm::log(4.0) / 2.0;
         let (low, high) = ratio.interval_95.unwrap();

@@ -18,17 +18,19 @@ impl fmt::Display for Warning {
                 let requests = errors.total();
                 write!(f, "{test}: {} ({errors})", counted(requests, "failed"))
             }
-            Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
+            Self::ShortSample { test, elapsed } => {
+                write!(f, "{test}: the sample lasted only {elapsed}")
+            }
             Self::Interrupted => write!(f, "the run was interrupted"),
             Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),
             Self::TimesBackward { requests, step_most } => write!(
                 f,
-                "{} earlier than the line above, by at most {step_most}; the time above was used",
-                counted(*requests, "came")
+                "{} times before the previous line's, by up to {step_most}; the previous time was used",
+                counted(*requests, "had")
             ),
             Self::HeldBack { requests, outstanding } => write!(
                 f,
-                "{} to be submitted after {outstanding} outstanding requests",
+                "{} because {outstanding} requests were outstanding",
                 counted(*requests, "had to wait")
             ),
             Self::Wrapped { requests } => {
@@ -38,13 +40,13 @@ impl fmt::Display for Warning {
                 write!(f, "{} no length and no effect", counted(*requests, "had"))
             }
             Self::PathFails { port, other, after } => {
-                write!(f, "port {port} fails after {after}, and {other} takes its commands")
+                write!(f, "port {port} fails after {after}, and {other} takes over")
             }
             Self::NotSteady { test, rounds, reason, range, slope_range } => {
                 write!(f, "{test}: not steady after {}", rounds_text(*rounds))?;
                 match reason {
-                    Reason::FewRounds => write!(f, ", and five are needed"),
-                    Reason::NoFigures => write!(f, ", in which nothing was done"),
+                    Reason::FewRounds => write!(f, ", but five are needed"),
+                    Reason::NoFigures => write!(f, ", in which no request completed"),
                     Reason::Range => {
                         write!(f, ", the last five span {:.0}% of their mean", range * 100.0)
                     }
@@ -66,7 +68,10 @@ impl fmt::Display for Warning {
             }
             Self::AssumedLimit { test, limit } => write!(f, "{test}: {limit}"),
             Self::OnlyMeans { test } => {
-                write!(f, "{test}: at most the mean, minimum and maximum latency are known")
+                write!(
+                    f,
+                    "{test}: only the mean and possibly the minimum and maximum latency are known"
+                )
             }
             Self::RatesOnly { program, time } => {
                 write!(f, "{program} states only rates: each test is counted as a run of {time}")
@@ -93,13 +98,13 @@ impl fmt::Display for Warning {
             ),
             Self::NotFromDevice { test, asked_bytes, device_bytes } => write!(
                 f,
-                "{test}: {} MB were requested, but the device moved {}: a cache before it answered",
+                "{test}: {} MB were requested, but the device transferred {}: a cache above it answered the rest",
                 megabytes(*asked_bytes),
                 megabytes(*device_bytes)
             ),
             Self::OtherUse { test, asked_bytes, device_bytes } => write!(
                 f,
-                "{test}: {} MB were requested, but the device moved {}: other programs used it too",
+                "{test}: {} MB were requested, but the device transferred {}: other programs used it too",
                 megabytes(*asked_bytes),
                 megabytes(*device_bytes)
             ),
@@ -107,7 +112,7 @@ impl fmt::Display for Warning {
                 write!(f, "{:.0}% of the data that is read was never written", share * 100.0)?;
                 below
                     .as_ref()
-                    .map_or(Ok(()), |file| write!(f, " to {file}, which is below the device"))
+                    .map_or(Ok(()), |file| write!(f, " to {file}, which backs the device"))
             }
             Self::NothingRequested => f.write_str(
                 "the target received no requests: the figures describe only the program",
@@ -116,7 +121,7 @@ impl fmt::Display for Warning {
             Self::CacheBelow { what } => write!(f, "{what}"),
             Self::Fresh { written_bytes, capacity_bytes } => write!(
                 f,
-                "{written_bytes} written to a device of {capacity_bytes}, which may be fresh"
+                "{written_bytes} written to a {capacity_bytes} device, which may be fresh"
             ),
             Self::Throttled { limit } => write!(f, "the run is held back: {limit}"),
             Self::OthersBusy { test, used, cores } => {
@@ -153,7 +158,7 @@ impl fmt::Display for Warning {
             }
             Self::Asleep { test, wakes } => write!(
                 f,
-                "{test}: an idle processor of this virtual machine had to be woken {wakes:.1} times for each request"
+                "{test}: an idle processor of this virtual machine had to be woken {wakes:.1} times per request"
             ),
             Self::NotDelivered { test, lateness: (p50, p99), verdict } => {
                 let why = match verdict {
@@ -163,31 +168,31 @@ impl fmt::Display for Warning {
                     LiveVerdict::Early => {
                         return write!(
                             f,
-                            "{test}: the run is invalid: this machine's part of a request is shorter than the modelled \
-                             host's"
+                            "{test}: the run is invalid: this machine takes less time for a request than the modelled \
+                             host"
                         );
                     }
                     LiveVerdict::Late | LiveVerdict::Valid => "",
                 };
                 write!(
                     f,
-                    "{test}: the run is invalid: {why}answers were {p50} late at the median"
+                    "{test}: the run is invalid: {why}the median delay of answers was {p50}"
                 )?;
-                // With so few answers there is no p99.
+                // With few answers, p99 is not known and is stored as zero.
                 match *p99 < *p50 {
                     true => Ok(()),
-                    false => write!(f, ", {p99} at p99"),
+                    false => write!(f, ", and {p99} at p99"),
                 }
             }
             Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
                 write!(
                     f,
-                    "{test}: half of the requests were at least {lateness_p50} late, {held_back} \
+                    "{test}: half of the requests were late by {lateness_p50} or more, and {held_back} \
                      of {requests} waited for others"
                 )?;
                 match unsubmitted {
                     0 => Ok(()),
-                    more => write!(f, ", and {more} more were due and never submitted"),
+                    more => write!(f, ", and {more} more were due but never submitted"),
                 }
             }
             Self::Unaccounted { test, outstanding, accounted } => write!(
@@ -245,10 +250,10 @@ impl fmt::Display for Warning {
             Self::Unfinished { test, requests, age, counted } => {
                 write!(
                     f,
-                    "{test}: {requests} requests were in flight at the end, up to {age} old, "
+                    "{test}: {requests} requests were in flight at the end, for up to {age}, "
                 )?;
                 match counted {
-                    Some(counted) => write!(f, "and the longest counted one took {counted}"),
+                    Some(counted) => write!(f, "and the longest counted request took {counted}"),
                     None => f.write_str("and no request was counted"),
                 }
             }
@@ -267,7 +272,7 @@ fn rounds_text(rounds: u32) -> String {
     }
 }
 
-/// `17 requests came`.
+/// Returns a count of requests with a verb, such as `17 requests came`.
 fn counted(requests: u64, verb: &str) -> String {
     match requests {
         1 => format!("one request {verb}"),
@@ -279,7 +284,7 @@ fn counted(requests: u64, verb: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The text matches the state of the drive: a full drive is not called fresh.
+    /// The text matches the state of the drive: for example, it does not call a full drive fresh.
     #[test]
     fn the_state_of_a_drive_before_a_run_is_stated() {
         let sentence = |held: u64, free: u64| {
