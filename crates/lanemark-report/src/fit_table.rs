@@ -162,7 +162,7 @@ fn error(figure: Option<&FittedFigure>) -> Cell {
 fn errors(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let (Some(middle), Some(most)) = (errors.get(errors.len() / 2), errors.last()) else {
-        return "No figures remain for a comparison with the model.".to_owned();
+        return "There are no figures to compare with the model.".to_owned();
     };
     format!(
         "The throughput error is up to {} in half of the {} tests, and up to {} in all. {} short simulations.",
@@ -300,6 +300,6 @@ mod tests {
     fn a_fit_without_figures_says_so() {
         let fitted = FittedDrive { figures: Vec::new(), parameters: Vec::new(), ..fitted() };
         let text = fit_table(&fitted, &Style { width: 80, colour: false });
-        assert!(text.contains("No figures remain for a comparison with the model."), "{text}");
+        assert!(text.contains("There are no figures to compare with the model."), "{text}");
     }
 }
