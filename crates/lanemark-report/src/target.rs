@@ -113,7 +113,7 @@ pub(crate) fn settings(run: &RunResult) -> Vec<String> {
 const TESTS_NAMED: usize = 8;
 
 /// Returns the warnings about a run, each warning once, with its tests and its advice. An incomplete run yields a
-/// warning even if none was recorded.
+/// warning even if no warning was recorded.
 pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
     let mut groups: Vec<Vec<&Warning>> = Vec::new();
     for warning in &run.warnings {

@@ -210,7 +210,7 @@ pub fn nodes_saved(
 pub struct NodesSaved {
     /// The plan based on the mean tpm of both runs.
     pub plan: Plan,
-    /// The plan based on the repeats that favour the second run least.
+    /// The plan based on the repeats that are the most unfavourable to the second run.
     pub least: Plan,
     /// The plan based on the repeats that favour the second run most.
     pub greatest: Plan,

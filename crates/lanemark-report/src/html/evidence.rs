@@ -22,7 +22,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     }
 }
 
-/// Lists the values that were set from figures, with the reasons; `None` if there are none of these values.
+/// Lists the values that were set from figures, with the reasons; `None` if there are no such values.
 pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     let settings = settings(outcome);
     (!settings.is_empty()).then(|| {

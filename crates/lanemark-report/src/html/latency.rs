@@ -63,7 +63,7 @@ enum Difference {
     Flat,
     /// The systems do not differ.
     Uniform,
-    /// The distributions equal those of an earlier test with this name.
+    /// The distributions equal the distributions of an earlier test with this name.
     Like(String),
 }
 

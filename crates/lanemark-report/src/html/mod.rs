@@ -279,12 +279,12 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes the table of simulated transactions; `None` if there are none of these.
+/// Writes the table of simulated transactions; `None` if there are no transactions.
 fn transactions_section(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
         p class="soft" {
-            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are latencies of the drives; the response time is that of a whole transaction."
+            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are latencies of the drives; the response time is the time of a whole transaction."
         }
         (grid::grid(&table, "Transactions"))
     })

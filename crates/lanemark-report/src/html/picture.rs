@@ -8,7 +8,7 @@ use super::svg::Image;
 /// Size of a sample of a mark.
 pub(crate) const SWATCH: (f64, f64) = (22.0, 12.0);
 
-/// A mark and its name, or text between marks, which has no mark.
+/// A mark and its name, or text between marks without a separate mark.
 pub(crate) struct Entry {
     /// Sample of the mark, with the size [`SWATCH`].
     pub(crate) swatch: Option<Markup>,

@@ -1,7 +1,7 @@
 //! Removes the end tags that HTML makes optional; they are a tenth of a page with many tables and drawings.
 //!
-//! Table cells, rows and list entries end where the next one begins. Empty SVG elements become self-closing. Text was
-//! escaped earlier, so anything that looks like an end tag is an end tag.
+//! Table cells, rows and list entries end at the beginning of the next one. Empty SVG elements become self-closing.
+//! Text was escaped earlier, so anything that looks like an end tag is an end tag.
 
 /// Tags that may be omitted because the next element, or the end of the parent, implies them. The page does not contain
 /// text between these elements.

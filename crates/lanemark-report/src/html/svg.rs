@@ -65,8 +65,8 @@ pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Splits `bars` bars into ranges of about the same length, none longer than `most`, so that a drawing of each range
-/// fits on a sheet of paper.
+/// Splits `bars` bars into ranges of about the same length, up to `most`, so that a drawing of each range fits on a
+/// sheet of paper.
 pub(crate) fn split(bars: usize, most: usize) -> Vec<std::ops::Range<usize>> {
     let parts = bars.div_ceil(most).max(1);
     (0..parts).map(|part| part * bars / parts..(part + 1) * bars / parts).collect()

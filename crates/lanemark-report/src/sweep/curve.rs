@@ -161,7 +161,7 @@ impl Curve {
     }
 }
 
-/// Returns the item that satisfies `is`; adds a new item if there is none of that kind.
+/// Returns the item that satisfies `is`; adds a new item if no item does.
 fn find_or_insert<T>(
     items: &mut Vec<T>,
     is: impl Fn(&T) -> bool,

@@ -166,7 +166,7 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
     ranges.into_iter().enumerate().map(chart).collect()
 }
 
-/// Writes the knees; if there are none of them, the best points.
+/// Writes the knees, or the best points if no curve has a knee.
 fn answer(curves: &Curves) -> Markup {
     let mut sentences = sentences(curves, |curve| curve_sentence(curves, curve));
     // If there is only one curve, its sentence does not begin with a name.

@@ -20,7 +20,7 @@ pub(crate) struct ChartPanel {
     pub(crate) bars: Vec<(f64, String)>,
 }
 
-/// Returns the panels of a page: those of a study, or those of runs, including database transactions.
+/// Returns the panels of a page about a study or about runs, including database transactions.
 pub(crate) fn pointed(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],
